@@ -38,7 +38,10 @@ typedef enum lw_element {
     LW_ELEMENT_F32,
     LW_ELEMENT_F64,
     LW_ELEMENT_C64,
-    LW_ELEMENT_C128
+    LW_ELEMENT_C128,
+    LW_ELEMENT_I32, /* int32_t */
+    LW_ELEMENT_I64, /* int64_t */
+    LW_ELEMENT_F16  /* binary16 of IEEE 754: _Float16 where the compiler has it, else uint16_t */
 } lw_element;
 
 /* Names of layouts; others are refused with those that there are. */

@@ -19,7 +19,9 @@
 // first matrix's cell. Cells above and to the left are new already, unless the struct says
 // `static constexpr bool reads_previous = true` (Jacobi).
 //
-// A store holds doubles, or floats for an update with `using real = float`.
+// A store holds doubles, or what an update says by `using real = float`, `std::int32_t`,
+// `std::int64_t` or `lanewise::wavefront::half`. An update of halves gets floats, and what it
+// returns is rounded to the nearest half.
 //
 // With `static constexpr bool knows_place = true` the update gets a `place` as its last argument:
 // the iteration, the row and the column, for red-black orders and weights that change.
@@ -32,11 +34,13 @@
 #pragma once
 
 #include <lanewise/wavefront.h>
+#include <lanewise/wavefront/half.hpp>
 #include <lanewise/wavefront/skewed.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -89,9 +93,35 @@ struct place {
 namespace detail {
 
 template <typename Real>
+struct element_traits;
+template <>
+struct element_traits<float> {
+    static constexpr lw_element element = LW_ELEMENT_F32;
+    static constexpr const char *name = "f32";
+};
+template <>
+struct element_traits<double> {
+    static constexpr lw_element element = LW_ELEMENT_F64;
+    static constexpr const char *name = "f64";
+};
+template <>
+struct element_traits<std::int32_t> {
+    static constexpr lw_element element = LW_ELEMENT_I32;
+    static constexpr const char *name = "i32";
+};
+template <>
+struct element_traits<std::int64_t> {
+    static constexpr lw_element element = LW_ELEMENT_I64;
+    static constexpr const char *name = "i64";
+};
+template <>
+struct element_traits<half> {
+    static constexpr lw_element element = LW_ELEMENT_F16;
+    static constexpr const char *name = "f16";
+};
+template <typename Real>
 constexpr lw_element element_of() {
-    static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
-    return std::is_same_v<Real, float> ? LW_ELEMENT_F32 : LW_ELEMENT_F64;
+    return element_traits<Real>::element;
 }
 
 /* A matrix around cell `column` of a row; `rows` are those around it, the cell's own in the
@@ -101,7 +131,9 @@ struct around {
     const Real *const *rows;
     std::int64_t column;
     int middle;
-    Real operator()(int down, int right) const { return rows[down + middle][column + right]; }
+    arithmetic_t<Real> operator()(int down, int right) const {
+        return rows[down + middle][column + right];
+    }
 };
 
 /* How eight rows at once reach the cells that an update reads. */
@@ -202,16 +234,19 @@ struct sweep {
             else
                 return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...);
         };
+        const auto value = [&](std::int64_t j) -> Real {
+            return static_cast<arithmetic_t<Real>>(cell(j));
+        };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
 #ifndef __clang__
 #pragma GCC ivdep
 #endif
-            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+            for (std::int64_t j = first; j < end; ++j) out[j] = value(j);
         } else if (right < 0) {
-            for (std::int64_t j = end; j-- > first;) out[j] = cell(j);
+            for (std::int64_t j = end; j-- > first;) out[j] = value(j);
         } else {
-            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+            for (std::int64_t j = first; j < end; ++j) out[j] = value(j);
         }
     }
 
@@ -390,8 +425,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
                         " is an update of two dimensions; the store has three: use "
                         "sor-3d, eikonal-3d or a row function in C");
     if (target.shape().element != element_of<real>())
-        throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " +
-                                         (sizeof(real) == 4 ? "f32" : "f64") +
+        throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " + element_traits<real>::name +
                                          "; the store holds another element");
     typename rows::cell cell{update};
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
@@ -402,6 +436,8 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
         static_assert(!knows_place<Update>(), "eight rows at once have no single place");
+        static_assert(std::is_same_v<real, float> || std::is_same_v<real, double>,
+                      "eight rows at once are of floats or doubles; leave `vectors` out");
         static_assert(rows::radius <= 7 && !reads_previous<Update>(),
                       "vectors are for updates of stencil radius 1 to 7 that read updated values");
         static_assert(sizeof(typename rows::cell) == sizeof(Update), "one context serves both");

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,11 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch.native import find_program
 from lanewise.wavefront import arrays
 
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
 numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+
+from lanewise.wavefront.half import float_of, half_of  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("sweeps_built")
 
@@ -254,6 +259,111 @@ def test_a_kernel_that_writes_outside_its_columns_is_caught() -> None:
     u = random_arrays(1)
     with pytest.raises(RunError, match="outside its columns"):
         wavefront.run(u, wavefront.RowKernel(reckless, watch_writes=True), iterations=1)
+
+
+def subsequences(u: np.ndarray, equal: np.ndarray) -> None:
+    """Fill the table of the longest common subsequences, as two plain loops do."""
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            u[i, j] = max(u[i - 1, j], u[i, j - 1], u[i - 1, j - 1] + equal[i, j])
+
+
+@pytest.mark.parametrize("element", ["int32", "int64"])
+def test_whole_numbers_go_from_files_through_a_kernel_and_back(
+    lanewise: Lanewise, tmp_path: Path, element: str
+) -> None:
+    @numba.cfunc(wavefront.row_signature(element))
+    def longest(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        out, above, equal = updated[0], data[0], coefficients[0]
+        for j in range(first, end):
+            out[j] = max(above[j], out[j - 1], above[j - 1] + equal[j])
+
+    generator = np.random.default_rng(3)
+    start = generator.integers(2**31 - 300, 2**31 - 200, (70, 45)).astype(element)
+    equal = generator.integers(0, 2, (70, 45)).astype(element)
+    np.save(tmp_path / "start.npy", start)
+    np.save(tmp_path / "equal.npy", equal)
+    kind = {"int32": "i32", "int64": "i64"}[element]
+    shape = ("--shape", "70,45", "--element", kind, "--coefficients", 1, "--empty")
+    for words in (
+        ("create", "s", *shape),
+        ("import", "s", "data", "start.npy"),
+        ("import", "s", "coefficient0", "equal.npy"),
+    ):
+        done = lanewise("wavefront", *words)
+        assert done.returncode == 0, done.stderr
+
+    wavefront.run(tmp_path / "s", longest, 2, memory="64MiB", threads=2)
+
+    done = lanewise("wavefront", "export", "s", "data", "result.npy")
+    assert done.returncode == 0, done.stderr
+    found = np.load(tmp_path / "result.npy")
+    for _ in range(2):
+        subsequences(start, equal)
+    assert found.dtype == element
+    np.testing.assert_array_equal(found, start)
+    with wavefront.Store.open(tmp_path / "s") as store:
+        assert store.dtype == element
+        np.testing.assert_array_equal(store[3:9, 7], start[3:9, 7])
+
+
+def test_a_kernel_computes_with_halves_as_float32() -> None:
+    @numba.cfunc(wavefront.row_signature("float16"))
+    def mean(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        out, above, here, below = updated[0], data[0], data[1], data[2]
+        for j in range(first, end):
+            total = float_of(above[j]) + float_of(here[j - 1]) + float_of(here[j + 1])
+            out[j] = half_of(np.float32(0.25) * (total + float_of(below[j])))
+
+    u = random_arrays(1)[0].astype("float16")
+    expected = u.copy()
+    for _ in range(3):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                around = (expected[i - 1, j], expected[i, j - 1], expected[i, j + 1])
+                a, b, c = (np.float32(one) for one in around)
+                d = np.float32(expected[i + 1, j])
+                expected[i, j] = np.float32(0.25) * (((a + b) + c) + d)
+
+    wavefront.run([u], mean, iterations=3, memory="64MiB", threads=2)
+
+    np.testing.assert_array_equal(u.view("uint16"), expected.view("uint16"))
+
+
+def test_halves_are_converted_as_numpy_does() -> None:
+    @numba.njit
+    def floats_of(bits):
+        return np.array([float_of(one) for one in bits])
+
+    @numba.njit
+    def halves_of(values):
+        return np.array([half_of(one) for one in values])
+
+    every = np.arange(2**16, dtype=np.uint16)
+    as_float = every.view(np.float16).astype(np.float32)
+    between = np.random.default_rng(1).integers(0, 2**32, 100000, np.uint32).view(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        halfway = (as_float[1:] + as_float[:-1]) / 2
+        below = np.nextafter(halfway, np.float32(0))
+        near = np.concatenate([as_float, halfway, below, between])
+        expected = near.astype(np.float16)
+
+    np.testing.assert_array_equal(floats_of(every), as_float)
+    np.testing.assert_array_equal(halves_of(near).view(np.float16), expected)
+
+
+def test_a_built_in_kernel_sweeps_halves_to_the_bits_of_float32_that_is_rounded() -> None:
+    u, f = (array.astype("float16") for array in random_arrays(2, 40, 30))
+    expected = u.astype("float32")
+    for _ in range(4):
+        b = expected.copy()
+        inner = ((b[:-2, 1:-1] + b[1:-1, :-2]) + b[1:-1, 2:]) + b[2:, 1:-1]
+        inner = np.float32(0.25) * (inner - f[1:-1, 1:-1].astype("float32"))
+        expected[1:-1, 1:-1] = inner.astype("float16").astype("float32")
+
+    wavefront.run([u, f], "jacobi", iterations=4, memory="64MiB")
+
+    np.testing.assert_array_equal(u, expected.astype("float16"))
 
 
 def test_an_array_of_another_dtype_is_refused(tmp_path: Path) -> None:

@@ -133,6 +133,51 @@ def test_fast_sweeping_comes_to_rest_around_walls_of_infinity(
     assert np.isfinite(found[1, 1]) and np.isinf(found[20, 5]) and np.isinf(found[0]).all()
 
 
+@pytest.mark.parametrize(("kind", "dtype"), [("i32", "<i4"), ("i64", "<i8"), ("f16", "<f2")])
+def test_alignments_are_scored_in_the_element_that_is_asked_for(
+    lanewise: Lanewise, tmp_path: Path, kind: str, dtype: str
+) -> None:
+    scores = np.random.default_rng(2).integers(-4, 4, (50, 37)).astype(dtype)
+    np.save(tmp_path / "zeros.npy", np.zeros((50, 37), dtype))
+    np.save(tmp_path / "scores.npy", scores)
+    kernel = ("--kernel", "smith-waterman", "--parameter", 3, "--element", kind, "--empty")
+    lanewise("wavefront", "create", "t", "--rows", 50, "--cols", 37, *kernel)
+    lanewise("wavefront", "import", "t", "data", "zeros.npy")
+    lanewise("wavefront", "import", "t", "coefficient0", "scores.npy")
+
+    done = lanewise("wavefront", "run", "t", "--iterations", 1, "--until", "max<1")
+
+    assert done.returncode == 0, done.stderr
+    table = np.zeros((50, 37), dtype)
+    for i in range(1, 49):
+        for j in range(1, 36):
+            pair = table[i - 1, j - 1] + scores[i, j]
+            table[i, j] = max(0, pair, table[i - 1, j] - 3, table[i, j - 1] - 3)
+    found = exported(lanewise, tmp_path, "t")
+    assert found.dtype == np.dtype(dtype)
+    assert table.max() > 10
+    np.testing.assert_array_equal(found, table)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--kernel", "sor", "--parameter", 1.5), "sor works on f16, f32 and f64, not i32"),
+        (("--kernel", "smith-waterman", "--parameter", 2.5), "takes a whole number"),
+        (("--layout", "skewed"), "the skewed layout holds f32 or f64, not i32"),
+    ],
+)
+def test_what_whole_numbers_are_not_for_is_refused_in_one_line(
+    lanewise: Lanewise, tmp_path: Path, words: tuple[object, ...], sentence: str
+) -> None:
+    done = lanewise("wavefront", "create", "s", "--shape", "8,8", "--element", "i32", *words)
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_run_ends_by_a_measure_and_writes_snapshots(native: Lanewise, tmp_path: Path) -> None:
     store, folder = tmp_path / "s", tmp_path / "snapshots"
     folder.mkdir()
@@ -513,7 +558,7 @@ BAD = [
     (["resume", "s"], ["s", "no run"]),
     (["create", "s", "--rows", 8, "--cols", 8], ["s", "not empty"]),
     (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),
-    (["create", "t", "--rows", 8, "--cols", 8, "--element", "f16"], ["f16", "f32"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--element", "f8"], ["f8", "f32"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--layout", "tiled"], ["tiled", "skewed"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--layout", "skewd"], ["did you mean skewed?"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--strip-rows", 12], ["12", "8"]),

@@ -101,6 +101,22 @@ struct LargestChange {
     }
 };
 
+/* The difference of whole numbers is exact, however far apart they are. */
+template <typename Whole, typename Distance>
+struct LargestDistance {
+    Distance value = 0;
+    void see(Whole before, Whole after) {
+        const auto from = static_cast<Distance>(before);
+        const auto to = static_cast<Distance>(after);
+        const Distance change = after > before ? to - from : from - to;
+        if (change > value) value = change;
+    }
+};
+template <>
+struct LargestChange<std::int32_t> : LargestDistance<std::int32_t, std::uint32_t> {};
+template <>
+struct LargestChange<std::int64_t> : LargestDistance<std::int64_t, std::uint64_t> {};
+
 struct Unmeasured {
     template <typename Value>
     void see(const Value& /*before*/, const Value& /*after*/) {}

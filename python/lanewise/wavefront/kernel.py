@@ -21,6 +21,9 @@ _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|
 
 _DIRECTED_ARGUMENTS = 10
 
+# Of elements that Numba has no numbers for: kernels get their bits.
+_NUMBA_TYPES = {"float16": "uint16"}
+
 
 @dataclass(frozen=True)
 class RowKernel:
@@ -89,14 +92,17 @@ def refuse_loose_arithmetic(function: Any) -> None:
 
 
 def row_signature(element: str = "float64", *, directed: bool = False) -> Any:
-    """Return the Numba signature of a row function for `element`, such as "float64".
+    """Return the Numba signature of a row function for `element`, such as "float64" or "int32".
 
+    A function for "float16" gets the bits of halves, which `lanewise.wavefront.half` makes into
+    float32 and back.
     A `directed` one gets three more integers before its context: the iteration of the run, from 0,
     and `down` and `right`, which are -1 where rows and columns come from the last to the first.
     """
     from numba import types  # noqa: PLC0415
 
-    rows = types.CPointer(types.CPointer(getattr(types, element)))
+    value = getattr(types, _NUMBA_TYPES.get(element, element))
+    rows = types.CPointer(types.CPointer(value))
     index = types.int64
     more = (index, index, index) if directed else ()
     return types.void(rows, rows, rows, index, index, index, *more, types.voidptr)

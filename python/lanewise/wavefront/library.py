@@ -27,7 +27,9 @@ from lanewise.launch.native import find_library
 NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
 
-ELEMENTS = ("float32", "float64", "complex64", "complex128")
+ELEMENTS = (
+    "float32", "float64", "complex64", "complex128", "int32", "int64", "float16"
+)  # fmt: skip
 
 Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)

@@ -9,7 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "wavefront/testing/trial.hpp"
 
@@ -169,8 +171,8 @@ store fill_store(const Folder& folder, const char *layout, std::uint64_t rows,
     shape.coefficient_count = detail::sweep<Real, Update>::coefficients;
     auto made = store::create(folder / "s", shape);
     for (std::uint32_t m = 0; m <= shape.coefficient_count; ++m)
-        made.template fill<Real>(m, [&](std::uint64_t i, std::uint64_t j) {
-            return static_cast<Real>(0.5 * demo_value(3, m, i, columns, j));
+        made.template fill<Real>(m, [&](std::uint64_t i, std::uint64_t j) -> Real {
+            return static_cast<arithmetic_t<Real>>(0.5 * demo_value(3, m, i, columns, j));
         });
     return made;
 }
@@ -377,6 +379,80 @@ TEST(UpdateTest, GivesTheBitsOfTheLoopInEveryDirection) {
         expect_the_loop_each_way<ThickAllAround>(layout);
         expect_the_loop_each_way<TooThickForVectors>(layout);
     }
+}
+
+// The longest common subsequence of two texts of digits, whose equal places are ones.
+template <typename Whole>
+struct CommonSubsequence {
+    static constexpr int radius = 1;
+    using real = Whole;
+    Whole operator()(const auto& u, const auto& equal) const {
+        return std::max({u(-1, 0), u(0, -1), u(-1, -1) + equal(0, 0)});
+    }
+};
+
+template <typename Whole>
+void expect_common_subsequences() {
+    constexpr std::uint64_t side = 60;
+    const Folder folder(Medium::memory);
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.element = detail::element_of<Whole>();
+    shape.rows = shape.columns = side;
+    shape.strip_rows = 7;
+    shape.coefficient_count = 1;
+    auto made = store::create(folder / "s", shape);
+    const auto equal = [](std::uint64_t i, std::uint64_t j) -> Whole {
+        return i * i % 7 == (3 * j + 1) % 7 ? 1 : 0;
+    };
+    made.fill<Whole>(0, [](std::uint64_t, std::uint64_t) { return 0; });
+    made.fill<Whole>(1, equal);
+
+    run(made, CommonSubsequence<Whole>{}, {.iterations = 1});
+
+    std::vector<Whole> expected(side * side);
+    for (std::uint64_t i = 1; i + 1 < side; ++i) {
+        for (std::uint64_t j = 1; j + 1 < side; ++j) {
+            const auto at = i * side + j;
+            expected[at] = std::max(expected[at - side], expected[at - 1]);
+            if (equal(i, j))
+                expected[at] = std::max<Whole>(expected[at], expected[at - side - 1] + 1);
+        }
+    }
+    EXPECT_EQ(made.read<Whole>(0), expected);
+}
+
+TEST(UpdateTest, UpdatesWholeNumbers) {
+    expect_common_subsequences<std::int32_t>();
+    expect_common_subsequences<std::int64_t>();
+}
+
+// Whatever it is called with is a float, and what it returns is stored as a half.
+struct HalfAverage {
+    static constexpr int radius = 1;
+    using real = half;
+    auto operator()(const auto& u, const auto& f) const {
+        static_assert(std::is_same_v<decltype(u(0, 0)), float>);
+        return 0.25f * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0)) - f(0, 0) * u(0, 0);
+    }
+};
+
+TEST(UpdateTest, UpdatesHalvesInFloats) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<HalfAverage>(folder, LW_LAYOUT_ROW_MAJOR, 40, 33);
+    testing::Matrices<half> m{40, 33, {made.read<half>(0), made.read<half>(1)}};
+
+    run(made, HalfAverage{}, {.iterations = 6, .threads = 2});
+
+    for (int n = 0; n < 6; ++n) {
+        testing::each_cell(m, 1, {}, [&](std::uint64_t i, std::uint64_t j) {
+            const float sum =
+                m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
+            m.at(0, i, j) = 0.25f * sum - m.at(1, i, j) * m.at(0, i, j);
+        });
+    }
+    const auto found = made.read<half>(0);
+    for (std::size_t at = 0; at < found.size(); ++at)
+        EXPECT_EQ(found[at].bits(), m.values[0][at].bits()) << at;
 }
 
 TEST(UpdateTest, RefusesAStoreOfAnotherElement) {

@@ -72,7 +72,7 @@ Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
     if (!take_over(wanted, offsetof(lw_wavefront_shape, line_columns), taken))
         return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
     const auto *const given = &taken;
-    if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
+    if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_F16)
         return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
     const auto layout = layout_named(given->layout ? given->layout : LW_LAYOUT_ROW_MAJOR);
     if (!layout) return layout.failure();

@@ -5,6 +5,8 @@
 
 #include <lanewise/wavefront.h>
 
+#include <lanewise/wavefront/half.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -288,6 +290,159 @@ TEST_F(WavefrontTest, ASweepThatLostItsNumbersNeverConverges) {
     ASSERT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, &outcome), LW_OK);
     EXPECT_EQ(outcome.converged, 0);
     EXPECT_EQ(outcome.iterations, 5u);
+}
+
+// One matrix of any element, as vectors.
+template <typename Value>
+class Values {
+  public:
+    Values(lw_element element, const char *layout) {
+        lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+        shape.element = element;
+        shape.layout = layout;
+        shape.rows = rows;
+        shape.columns = columns;
+        shape.strip_rows = 8;
+        status_ =
+            lw_wavefront_create((folder_ / "store").c_str(), &shape, remember, &sentence_, &store_);
+    }
+    ~Values() { lw_wavefront_close(store_); }
+    Values(const Values&) = delete;
+    Values& operator=(const Values&) = delete;
+
+    lw_status write(std::vector<Value> values) {
+        const auto give = [](void *context, std::uint64_t first, std::uint64_t count, void *to) {
+            const auto& from = *static_cast<std::vector<Value> *>(context);
+            std::memcpy(to, &from[first * columns], count * columns * sizeof(Value));
+            return 0;
+        };
+        return lw_wavefront_write(store_, 0, give, &values);
+    }
+    std::vector<Value> read() {
+        std::vector<Value> values(rows * columns);
+        EXPECT_EQ(lw_wavefront_read_rows(store_, 0, 0, rows, values.data()), LW_OK) << sentence_;
+        return values;
+    }
+    lw_status run(lw_wavefront_row_fn update, const lw_wavefront_run_options& options,
+                  lw_wavefront_outcome *outcome) {
+        lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+        kernel.update = update;
+        kernel.watch_writes = 1;
+        return lw_wavefront_run_kernel(store_, &kernel, &options, outcome);
+    }
+    lw_wavefront *store() const { return store_; }
+    lw_status status() const { return status_; }
+    const std::string& sentence() const { return sentence_; }
+
+  private:
+    Folder folder_{Medium::memory};
+    std::string sentence_;
+    lw_wavefront *store_ = nullptr;
+    lw_status status_ = LW_OK;
+};
+
+// Counts upwards, without a rest, to a number that a double does not tell from those beside it.
+constexpr std::int64_t top = (std::int64_t{1} << 60) + 7;
+
+void count_up(void *const *updated, const void *const * /*data*/, const void *const * /*others*/,
+              std::int64_t row, std::int64_t first, std::int64_t end, void * /*context*/) {
+    auto *out = static_cast<std::int64_t *>(updated[0]);
+    for (auto j = first; j < end; ++j) out[j] = std::min(out[j] + 1, top - row);
+}
+
+TEST(ElementTest, WholeNumbersComeToRestWhereTheyDoNotChangeHoweverLargeTheyAre) {
+    Values<std::int64_t> values(LW_ELEMENT_I64, LW_LAYOUT_ROW_MAJOR);
+    ASSERT_EQ(values.status(), LW_OK) << values.sentence();
+    ASSERT_EQ(values.write(std::vector<std::int64_t>(rows * columns, top - 100)), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 1000;
+    options.tolerance = 0.0;
+    lw_wavefront_outcome outcome{};
+
+    ASSERT_EQ(values.run(count_up, options, &outcome), LW_OK) << values.sentence();
+
+    // Row 1 counts 99 times, and rests in the iteration after.
+    EXPECT_EQ(outcome.converged, 1);
+    EXPECT_EQ(outcome.iterations, 100u);
+    EXPECT_EQ(values.read()[columns + 1], top - 1);
+    EXPECT_EQ(values.read()[0], top - 100);
+}
+
+TEST(ElementTest, TheResidualOfWholeNumbersIsOfTheirDifferences) {
+    Values<std::int64_t> values(LW_ELEMENT_I64, LW_LAYOUT_FRONTIER);
+    ASSERT_EQ(values.status(), LW_OK) << values.sentence();
+    ASSERT_EQ(values.write(std::vector<std::int64_t>(rows * columns, top - 100)), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 1000;
+    options.until = "residual<0.5";
+    options.pause_every = 10;
+    lw_wavefront_outcome outcome{};
+
+    ASSERT_EQ(values.run(count_up, options, &outcome), LW_OK) << values.sentence();
+
+    EXPECT_EQ(outcome.converged, 1);
+    EXPECT_EQ(outcome.iterations, 100u);
+}
+
+// The bits of halves as they lie: each is the one above and half a step.
+void half_of_above(void *const *updated, const void *const *data, const void *const * /*others*/,
+                   std::int64_t /*row*/, std::int64_t first, std::int64_t end, void * /*context*/) {
+    using lanewise::wavefront::half;
+    auto *out = static_cast<half *>(updated[0]);
+    const auto *above = static_cast<const half *>(data[0]);
+    for (auto j = first; j < end; ++j) out[j] = 0.75f * above[j];
+}
+
+TEST(ElementTest, HalvesAreRoundedInEachRow) {
+    using lanewise::wavefront::half;
+    Values<half> values(LW_ELEMENT_F16, LW_LAYOUT_BLOCK);
+    ASSERT_EQ(values.status(), LW_OK) << values.sentence();
+    ASSERT_EQ(values.write(std::vector<half>(rows * columns, half(1.0f))), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.check_finite = 1;
+
+    ASSERT_EQ(values.run(half_of_above, options, nullptr), LW_OK) << values.sentence();
+
+    half expected = 1.0f;
+    const auto found = values.read();
+    for (std::uint64_t i = 1; i + 1 < rows; ++i) {
+        expected = 0.75f * expected;
+        EXPECT_EQ(found[i * columns + 5].bits(), expected.bits()) << i;
+    }
+}
+
+TEST(ElementTest, AHalfThatIsNotFiniteIsNamed) {
+    using lanewise::wavefront::half;
+    Values<half> values(LW_ELEMENT_F16, LW_LAYOUT_ROW_MAJOR);
+    std::vector<half> given(rows * columns, half(1.0f));
+    given[5] = 70000.0f;
+    ASSERT_EQ(values.write(given), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.check_finite = 1;
+
+    EXPECT_EQ(values.run(half_of_above, options, nullptr), LW_ERR_OPERATION);
+    EXPECT_THAT(values.sentence(), HasSubstr("not finite at row 0, column 5"));
+}
+
+TEST(ElementTest, KernelsAndLayoutsThatAnElementHasNotAreRefused) {
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    Values<std::int32_t> whole(LW_ELEMENT_I32, LW_LAYOUT_ROW_MAJOR);
+    ASSERT_EQ(whole.status(), LW_OK) << whole.sentence();
+
+    EXPECT_EQ(lw_wavefront_run(whole.store(), "sor", nullptr, 0, &options, nullptr),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(whole.sentence(), "sor works on f16, f32 and f64, not i32");
+    for (const double gap : {2.5, 0x1p31, -0x1p31 - 1}) {
+        EXPECT_EQ(lw_wavefront_run(whole.store(), "smith-waterman", &gap, 1, &options, nullptr),
+                  LW_ERR_ARGUMENT);
+        EXPECT_EQ(whole.sentence(),
+                  "smith-waterman on i32 takes a whole number within its range (gap=2)");
+    }
+    const Values<std::uint16_t> skewed(LW_ELEMENT_F16, LW_LAYOUT_SKEWED);
+    EXPECT_EQ(skewed.status(), LW_ERR_ARGUMENT);
+    EXPECT_THAT(skewed.sentence(), HasSubstr("not f16; use the row-major layout"));
+    const Values<double> beyond(static_cast<lw_element>(LW_ELEMENT_F16 + 1), LW_LAYOUT_ROW_MAJOR);
+    EXPECT_EQ(beyond.sentence(), "unknown element 7");
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ const char *descr_of(wavefront::Element element) {
             return "<c8";
         case wavefront::Element::c128:
             return "<c16";
+        case wavefront::Element::i32:
+            return "<i4";
+        case wavefront::Element::i64:
+            return "<i8";
+        case wavefront::Element::f16:
+            return "<f2";
     }
     return "";
 }

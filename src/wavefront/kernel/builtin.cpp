@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 
 #include "base/quantities.hpp"
@@ -14,6 +16,7 @@
 #include "wavefront/kernel/planes.hpp"
 #include "wavefront/kernel/rows.hpp"
 #include "wavefront/kernel/skewed_table.hpp"
+#include "wavefront/layout/values.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -49,17 +52,18 @@ struct Functions {
     RowBlockFunction measure;
 };
 
-template <typename Real>
+template <typename Stored>
 Functions scalar_functions(const std::string& name) {
+    using Real = arithmetic_t<Stored>;
     const auto both = [](auto cell) {
         using Cell = decltype(cell);
-        return Functions{&update_rows<Real, Cell, Unmeasured>,
-                         &update_rows<Real, Cell, LargestChange<Real>>};
+        return Functions{&update_rows<Stored, Cell, Unmeasured>,
+                         &update_rows<Stored, Cell, LargestChange<Real>>};
     };
     const auto both_of_planes = [](auto cell) {
         using Cell = decltype(cell);
-        return Functions{&update_planes<Real, Cell, Unmeasured>,
-                         &update_planes<Real, Cell, LargestChange<Real>>};
+        return Functions{&update_planes<Stored, Cell, Unmeasured>,
+                         &update_planes<Stored, Cell, LargestChange<Real>>};
     };
     if (name == "sor-3d") return both_of_planes(SevenPoint<Real>{});
     if (name == "eikonal-3d") return both_of_planes(Eikonal3<Real>{});
@@ -70,6 +74,37 @@ Functions scalar_functions(const std::string& name) {
     if (name == "smith-waterman") return both(SmithWaterman<Real>{});
     if (name == "eikonal") return both(Eikonal<Real>{});
     return both(Jacobi<Real>{});
+}
+
+// A kernel that goes row by row.
+struct Scalar {
+    std::shared_ptr<const void> cell;
+    Functions functions;
+};
+
+template <typename Stored>
+Scalar scalar_of(const std::string& name, const std::vector<double>& parameters,
+                 std::uint64_t line) {
+    if constexpr (std::is_integral_v<Stored>) {
+        // The only one on whole numbers.
+        using Cell = SmithWaterman<Stored>;
+        return {std::make_shared<Cell>(Cell{static_cast<Stored>(parameters[0])}),
+                {&update_rows<Stored, Cell, Unmeasured>,
+                 &update_rows<Stored, Cell, LargestChange<Stored>>}};
+    } else {
+        return {cell_values<arithmetic_t<Stored>>(name, parameters, line),
+                scalar_functions<Stored>(name)};
+    }
+}
+
+Scalar scalar_for(const std::string& name, const std::vector<double>& parameters, Element element,
+                  std::uint64_t line) {
+    return with_value_type(element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
+        if constexpr (std::is_convertible_v<Value, double>)
+            return scalar_of<Value>(name, parameters, line);
+        else
+            return Scalar{};
+    });
 }
 
 // The best table that this processor runs; LANEWISE_WAVEFRONT_SIMD names a lesser one.
@@ -95,6 +130,33 @@ const SkewedFunctions *skewed_functions(const std::string& name) {
     const auto *found = std::find_if(chosen.functions, end,
                                      [&](const SkewedFunctions& f) { return name == f.cell; });
     return found == end ? nullptr : found;
+}
+
+Outcome check_element(const std::string& kernel, Element element) {
+    const auto numbers = numbers_of(element);
+    const bool on_whole_numbers = kernel == "smith-waterman";
+    if (numbers == Numbers::real || (numbers == Numbers::whole && on_whole_numbers)) return Done{};
+    return bad_argument(kernel + " works on f16, f32" +
+                        (on_whole_numbers ? ", f64, i32 and i64" : " and f64") + ", not " +
+                        element_name(element));
+}
+
+template <typename Whole>
+bool is_whole(double value) {
+    // Both limits are powers of two, and exact.
+    constexpr auto limit = -static_cast<double>(std::numeric_limits<Whole>::min());
+    return value >= -limit && value < limit && value == std::trunc(value);
+}
+
+Outcome check_whole(const KernelInfo& info, const std::vector<double>& parameters,
+                    Element element) {
+    for (const double value : parameters) {
+        if (element == Element::i32 ? is_whole<std::int32_t>(value) : is_whole<std::int64_t>(value))
+            continue;
+        return bad_argument(std::string(info.name) + " on " + element_name(element) +
+                            " takes a whole number within its range (" + info.parameters + ")");
+    }
+    return Done{};
 }
 
 Outcome check_parameters(const KernelInfo& info, const std::vector<double>& parameters) {
@@ -172,8 +234,12 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     const auto& parameters = given.empty() ? info->defaults : given;
     const auto sound = check_parameters(*info, parameters);
     if (!sound) return sound.failure();
-    if (element != Element::f32 && element != Element::f64)
-        return bad_argument(name + " works on f32 and f64, not " + element_name(element));
+    const auto known = check_element(name, element);
+    if (!known) return known.failure();
+    if (numbers_of(element) == Numbers::whole) {
+        const auto whole = check_whole(*info, parameters, element);
+        if (!whole) return whole.failure();
+    }
     if (layout == &layouts::skewed && info->skew == 0)
         return bad_argument(name + " has no skewed form: it goes row by row on any layout");
 
@@ -197,10 +263,10 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         kernel.reading = Reading::previous;
         kernel.scratch_rows = 3;
     }
-    const bool single = element == Element::f32;
-    const auto cell = single ? cell_values<float>(name, parameters, line_columns)
-                             : cell_values<double>(name, parameters, line_columns);
+    const auto scalar = scalar_for(name, parameters, element, line_columns);
+    const auto& cell = scalar.cell;
     if (layout == &layouts::skewed) {
+        const bool single = element == Element::f32;
         const auto *skewed = skewed_functions(name);
         const auto advance = [&](StepFunction f) {
             return [cell, f](const Step& step) { f(cell.get(), step); };
@@ -210,14 +276,13 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         kernel.advance_and_measure = advance(single ? skewed->measure_f32 : skewed->measure_f64);
         return kernel;
     }
-    const auto functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
     const auto advance = [&](RowBlockFunction f) {
         return step_by_row_blocks([cell, f](const Step& step, const RowBlock& row_block) {
             return f(cell.get(), step, row_block);
         });
     };
-    kernel.advance = advance(functions.update);
-    kernel.advance_and_measure = advance(functions.measure);
+    kernel.advance = advance(scalar.functions.update);
+    kernel.advance_and_measure = advance(scalar.functions.measure);
     if (layout == &layouts::slanted) slant(kernel);
     return kernel;
 }

@@ -74,28 +74,30 @@ struct Eikonal3 {
 };
 
 /* The planes around a cell, and where it lies in each. */
-template <typename Real>
+template <typename Stored>
 struct PlaneData {
-    const Real *const *planes; /* the one above, its own, and the one below */
+    const Stored *const *planes; /* the one above, its own, and the one below */
     std::int64_t line;
     std::int64_t at;
-    Real operator()(int down, int back, int right) const {
+    arithmetic_t<Stored> operator()(int down, int back, int right) const {
         return planes[down + 1][at + back * line + right];
     }
 };
 
 /* Updates the interior of a line that begins at `begin`, from its last cell where `leftwards`. */
-template <typename Real, typename Cell, typename Observer>
-void update_line(const Cell& cell, Real *out, const Real *const *planes,
-                 const Real *const *coefficients, std::int64_t begin, Way way, Observer& observer) {
+template <typename Stored, typename Cell, typename Observer>
+void update_line(const Cell& cell, Stored *out, const Stored *const *planes,
+                 const Stored *const *coefficients, std::int64_t begin, Way way,
+                 Observer& observer) {
+    using Real = arithmetic_t<Stored>;
     const auto line = static_cast<std::int64_t>(cell.line);
     const auto update = [&](std::int64_t k) {
         const auto at = begin + k;
         const Real before = planes[1][at];
-        const Real after = cell(PlaneData<Real>{planes, line, at},
-                                [&](unsigned m) { return coefficients[m][at]; });
+        const Stored after = cell(PlaneData<Stored>{planes, line, at},
+                                  [&](unsigned m) -> Real { return coefficients[m][at]; });
         out[at] = after;
-        observer.see(before, after);
+        observer.see(before, static_cast<Real>(after));
     };
     if (way == Way::leftwards) {
         for (auto k = line - 2; k > 0; --k) update(k);
@@ -105,24 +107,24 @@ void update_line(const Cell& cell, Real *out, const Real *const *planes,
 }
 
 /* RowBlockFunction of a cell in three dimensions. */
-template <typename Real, typename Cell, typename Observer>
+template <typename Stored, typename Cell, typename Observer>
 double update_planes(const void *parameters, const Step& /*step*/, const RowBlock& row_block) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
     const auto line = static_cast<std::int64_t>(cell.line);
     const auto lines = static_cast<std::int64_t>(row_block.columns) / line;
     const auto way = row_block.leftwards ? Way::leftwards : Way::rightwards;
     const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
-        return reinterpret_cast<Real *>(row_at(row_block, matrix, row));
+        return reinterpret_cast<Stored *>(row_at(row_block, matrix, row));
     };
     Observer observer;
     for (auto row = row_block.first_row; row < row_block.first_row + row_block.row_count; ++row) {
         if (!is_interior(row_block, row, 1)) continue;
-        const Real *const planes[] = {row_of(row_block.reads, row_below(row_block, row, -1)),
-                                      row_of(row_block.reads, row),
-                                      row_of(row_block.reads, row_below(row_block, row, 1))};
-        const Real *coefficients[Cell::coefficients];
+        const Stored *const planes[] = {row_of(row_block.reads, row_below(row_block, row, -1)),
+                                        row_of(row_block.reads, row),
+                                        row_of(row_block.reads, row_below(row_block, row, 1))};
+        const Stored *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
-        Real *const out = row_of(row_block.writes, row);
+        Stored *const out = row_of(row_block.writes, row);
         for (std::int64_t n = 1; n + 1 < lines; ++n) {
             const auto j = row_block.backwards ? lines - 1 - n : n;
             update_line(cell, out, planes, coefficients, j * line, way, observer);

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include <lanewise/wavefront/half.hpp>
 #include <lanewise/wavefront/row_block.hpp>
 #include "wavefront/kernel/cells.hpp"
 #include "wavefront/layout/borders.hpp"
@@ -59,11 +60,12 @@ inline void set_border_columns(const Step& step, const RowBlock& row_block, std:
 /* How the columns of a row lie and in which order they are updated. */
 enum class Way { rightwards, leftwards, mirrored };
 
-template <Way way, typename Real, typename Cell, typename Observer>
-void update_row(const Cell& cell, Real *out, const Real *const *rows,
-                const Real *const *coefficients, Columns columns, Observer& observer) {
+template <Way way, typename Stored, typename Cell, typename Observer>
+void update_row(const Cell& cell, Stored *out, const Stored *const *rows,
+                const Stored *const *coefficients, Columns columns, Observer& observer) {
+    using Real = arithmetic_t<Stored>;
     struct Data {
-        const Real *const *rows;
+        const Stored *const *rows;
         std::uint64_t column;
         Real operator()(int down, int right) const {
             const auto ahead = way == Way::mirrored ? -right : right;
@@ -71,15 +73,15 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
         }
     };
     struct Coefficients {
-        const Real *const *rows;
+        const Stored *const *rows;
         std::uint64_t column;
         Real operator()(unsigned matrix) const { return rows[matrix][column]; }
     };
     const auto update = [&](std::uint64_t j) {
         const Real before = rows[Cell::radius][j];
-        const Real after = cell(Data{rows, j}, Coefficients{coefficients, j});
+        const Stored after = cell(Data{rows, j}, Coefficients{coefficients, j});
         out[j] = after;
-        observer.see(before, after);
+        observer.see(before, static_cast<Real>(after));
     };
     if constexpr (Cell::reads == Reads::previous) {
         // What is read was kept apart from what is written: the compiler may take several cells.
@@ -95,32 +97,32 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
 }
 
 /* RowBlockFunction of a cell with one data matrix. */
-template <typename Real, typename Cell, typename Observer>
+template <typename Stored, typename Cell, typename Observer>
 double update_rows(const void *parameters, const Step& step, const RowBlock& row_block) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
     constexpr std::uint64_t radius = Cell::radius;
     constexpr std::uint64_t kept_count = 2 * radius + 1;
-    const auto row_bytes = row_block.columns * sizeof(Real);
+    const auto row_bytes = row_block.columns * sizeof(Stored);
     const bool keeping = Cell::reads == Reads::previous && overwrites(row_block);
     const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
-        return reinterpret_cast<Real *>(row_at(row_block, matrix, row));
+        return reinterpret_cast<Stored *>(row_at(row_block, matrix, row));
     };
     Observer observer;
     for (auto row = row_block.first_row; row < row_block.first_row + row_block.row_count; ++row) {
-        Real *const out = row_of(row_block.writes, row);
+        Stored *const out = row_of(row_block.writes, row);
         if (keeping)
             std::memcpy(kept_row(row_block, 0, row, row_bytes, kept_count), out, row_bytes);
         const auto columns = columns_of_row(step, row_block, row, radius);
         if (!is_interior(row_block, row, radius) || columns.first >= columns.end) continue;
-        const Real *rows[kept_count];
+        const Stored *rows[kept_count];
         for (std::uint64_t i = 0; i < kept_count; ++i) {
             const auto down = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(radius);
             const auto other = row_below(row_block, row, down);
-            rows[i] = keeping && other <= row ? reinterpret_cast<const Real *>(kept_row(
+            rows[i] = keeping && other <= row ? reinterpret_cast<const Stored *>(kept_row(
                                                     row_block, 0, other, row_bytes, kept_count))
                                               : row_of(row_block.reads, other);
         }
-        const Real *coefficients[Cell::coefficients];
+        const Stored *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
         if (row_block.mirrored)
             update_row<Way::mirrored>(cell, out, rows, coefficients, columns, observer);
@@ -128,7 +130,7 @@ double update_rows(const void *parameters, const Step& step, const RowBlock& row
             update_row<Way::leftwards>(cell, out, rows, coefficients, columns, observer);
         else
             update_row<Way::rightwards>(cell, out, rows, coefficients, columns, observer);
-        set_border_columns(step, row_block, row, radius, sizeof(Real));
+        set_border_columns(step, row_block, row, radius, sizeof(Stored));
     }
     return static_cast<double>(observer.value);
 }

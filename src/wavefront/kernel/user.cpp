@@ -5,7 +5,7 @@
 // a watched kernel may write nothing but its columns of its row.
 
 #include <algorithm>
-#include <complex>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -13,6 +13,7 @@
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/kernel/rows.hpp"
+#include "wavefront/layout/values.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -57,31 +58,27 @@ void point_at(const UserSweep& sweep, const RowBlock& row_block, std::uint64_t r
 
 template <typename Value>
 double largest_change(const std::byte *before, const std::byte *after, std::uint64_t count) {
-    LargestChange<double> largest;
+    // The difference of whole numbers is exact; that of others is taken as a double.
+    constexpr bool whole = std::is_integral_v<Value>;
+    LargestChange<std::conditional_t<whole, Value, double>> largest;
     for (std::uint64_t j = 0; j < count; ++j) {
         Value was;
         Value is;
         std::memcpy(&was, before + j * sizeof(Value), sizeof(Value));
         std::memcpy(&is, after + j * sizeof(Value), sizeof(Value));
+        if constexpr (whole) largest.see(was, is);
         // Equal values have not changed, even infinite ones, whose difference is no number.
-        if (is != was) largest.see(0.0, static_cast<double>(std::abs(is - was)));
+        else if (is != was)
+            largest.see(0.0, static_cast<double>(std::abs(is - was)));
     }
-    return largest.value;
+    return static_cast<double>(largest.value);
 }
 
 double change_of_row(Element element, const std::byte *before, const std::byte *after,
                      std::uint64_t count) {
-    switch (element) {
-        case Element::f32:
-            return largest_change<float>(before, after, count);
-        case Element::f64:
-            return largest_change<double>(before, after, count);
-        case Element::c64:
-            return largest_change<std::complex<float>>(before, after, count);
-        case Element::c128:
-            return largest_change<std::complex<double>>(before, after, count);
-    }
-    return 0.0;
+    return with_value_type(element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
+        return largest_change<Value>(before, after, count);
+    });
 }
 
 // Rows as they were before a call, from `begin` to `end` bytes, to find the change or what a call

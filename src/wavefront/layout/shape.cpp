@@ -20,11 +20,14 @@ struct ElementInfo {
     Element element;
     const char *name;
     std::uint64_t bytes;
+    Numbers numbers;
 };
-constexpr ElementInfo elements[] = {{Element::f32, "f32", 4},
-                                    {Element::f64, "f64", 8},
-                                    {Element::c64, "c64", 8},
-                                    {Element::c128, "c128", 16}};
+constexpr ElementInfo elements[] = {
+    {Element::f32, "f32", 4, Numbers::real},    {Element::f64, "f64", 8, Numbers::real},
+    {Element::c64, "c64", 8, Numbers::complex}, {Element::c128, "c128", 16, Numbers::complex},
+    {Element::i32, "i32", 4, Numbers::whole},   {Element::i64, "i64", 8, Numbers::whole},
+    {Element::f16, "f16", 2, Numbers::real},
+};
 
 const ElementInfo& info(Element element) {
     return elements[static_cast<std::size_t>(element)];
@@ -53,12 +56,16 @@ std::uint64_t element_bytes(Element element) {
 const char *element_name(Element element) {
     return info(element).name;
 }
+Numbers numbers_of(Element element) {
+    return info(element).numbers;
+}
 
 Result<Element> element_named(const std::string& name) {
     for (const auto& known : elements) {
         if (name == known.name) return known.element;
     }
-    return bad_argument("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
+    return bad_argument("unknown element \"" + name +
+                        "\"; use f32, f64, c64, c128, i32, i64 or f16");
 }
 
 std::vector<std::string> element_names() {

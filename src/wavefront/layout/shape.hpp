@@ -21,7 +21,9 @@
 
 namespace lanewise::wavefront {
 
-enum class Element { f32, f64, c64, c128 };
+enum class Element { f32, f64, c64, c128, i32, i64, f16 };
+
+enum class Numbers { real, complex, whole };
 
 inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
@@ -68,6 +70,7 @@ struct MatrixShape {
 
 std::uint64_t element_bytes(Element element);
 const char *element_name(Element element);
+Numbers numbers_of(Element element);
 Result<Element> element_named(const std::string& name);
 /* The names that element_named knows. */
 std::vector<std::string> element_names();

@@ -155,6 +155,24 @@ TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
     }
 }
 
+// Halves are not skewed, and of the kernels one is for whole numbers.
+Trial of_element(Trial trial, Element element) {
+    trial.shape.element = element;
+    if (trial.shape.layout == &layouts::skewed) trial.shape.layout = &layouts::row_major;
+    if (numbers_of(element) == Numbers::real) return trial;
+    trial.kernel = "smith-waterman";
+    trial.shape.coefficient_count = kernel_info(trial.kernel)->coefficient_count;
+    return trial;
+}
+
+TEST(BitsTest, HalvesAndWholeNumbersEqualTheSequentialLoop) {
+    for (std::uint64_t seed = 0; seed < trials && !HasFailure(); seed += 3) {
+        expect_bits<half>(of_element(draw(seed), Element::f16));
+        expect_bits<std::int32_t>(of_element(draw(seed + 1), Element::i32));
+        expect_bits<std::int64_t>(of_element(draw(seed + 2), Element::i64));
+    }
+}
+
 TEST(BitsTest, ConvergenceStopsWhereTheSequentialLoopDoes) {
     for (std::uint64_t seed = 0; seed < trials / 15 && !HasFailure(); ++seed) {
         Trial trial = draw(seed);

@@ -7,16 +7,22 @@
 #include <cmath>
 #include <cstring>
 
+#include <lanewise/wavefront/half.hpp>
+
 namespace lanewise::wavefront {
 namespace {
 
 template <typename Real>
 bool all_finite(const std::byte *bytes, std::uint64_t size) {
+    using Sum = arithmetic_t<Real>;
     const auto *values = reinterpret_cast<const Real *>(bytes);
     // x - x is not zero where x is not finite, and the sum keeps that.
-    Real sum = 0;
-    for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) sum += values[i] - values[i];
-    return sum == Real(0);
+    Sum sum = 0;
+    for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) {
+        const Sum value = values[i];
+        sum += value - value;
+    }
+    return sum == Sum(0);
 }
 
 template <typename Real>
@@ -31,7 +37,7 @@ std::string find(const MatrixShape& shape, const Cell& corner, const std::byte *
             for (std::uint64_t part = 0; part < parts; ++part) {
                 Real number;
                 std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));
-                if (!std::isfinite(number))
+                if (!std::isfinite(static_cast<arithmetic_t<Real>>(number)))
                     return "row " + std::to_string(corner.row + row) + ", column " +
                            std::to_string(corner.column + column);
             }
@@ -43,6 +49,8 @@ std::string find(const MatrixShape& shape, const Cell& corner, const std::byte *
 }  // namespace
 
 std::string cell_not_finite(const MatrixShape& shape, const Cell& corner, const std::byte *bytes) {
+    if (numbers_of(shape.element) == Numbers::whole) return "";
+    if (shape.element == Element::f16) return find<half>(shape, corner, bytes);
     const bool single = shape.element == Element::f32 || shape.element == Element::c64;
     return single ? find<float>(shape, corner, bytes) : find<double>(shape, corner, bytes);
 }

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <limits>
 
+#include <lanewise/wavefront/row_block.hpp>
 #include "base/nearest.hpp"
+#include "wavefront/layout/values.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {
@@ -37,17 +39,28 @@ struct Found {
     double least = std::numeric_limits<double>::infinity();
 };
 
-template <typename Real>
-void add_row(Measure what, const Real *row, const Real *updated, std::uint64_t columns,
+// Without its sign where numbers are whole: it is exact then, however far apart they are.
+template <typename Value>
+double difference(Value from, Value to) {
+    if constexpr (std::is_integral_v<Value>) {
+        LargestChange<Value> distance;
+        distance.see(from, to);
+        return static_cast<double>(distance.value);
+    } else {
+        // Equal values leave nothing, even infinite ones.
+        return to == from ? 0.0 : static_cast<double>(to) - static_cast<double>(from);
+    }
+}
+
+template <typename Value>
+void add_row(Measure what, const Value *row, const Value *updated, std::uint64_t columns,
              Found& found) {
     double sum = 0.0;
     for (std::uint64_t j = 0; j < columns; ++j) {
         const auto value = static_cast<double>(row[j]);
         switch (what) {
             case Measure::residual: {
-                // Equal values leave nothing, even infinite ones.
-                const double rest =
-                    updated[j] == row[j] ? 0.0 : static_cast<double>(updated[j]) - value;
+                const double rest = difference(row[j], updated[j]);
                 sum += rest * rest;
                 break;
             }
@@ -107,8 +120,8 @@ class MeasuredStrips {
             auto source = strip_source(store, m, {.tiles_read = tiles_read});
             if (!source) return source.failure();
             sources_.push_back(std::move(*source));
-            const auto rows = m < shape_.data_count ? kernel_.radius + 2 * shape_.strip_rows
-                                                    : shape_.strip_rows;
+            const auto rows =
+                m < shape_.data_count ? kernel_.radius + 2 * shape_.strip_rows : shape_.strip_rows;
             auto memory = Memory::reserve(rows * row_bytes_);
             if (!memory) return memory.failure();
             windows_.push_back(std::move(*memory));
@@ -137,9 +150,7 @@ class MeasuredStrips {
     std::byte *here(std::uint32_t m) const {
         return windows_[m].begin() + (m < shape_.data_count ? above_bytes_ : 0);
     }
-    std::byte *below(std::uint32_t m) const {
-        return here(m) + shape_.strip_rows * row_bytes_;
-    }
+    std::byte *below(std::uint32_t m) const { return here(m) + shape_.strip_rows * row_bytes_; }
 
     // Strip `s` and, of the data, the one below.
     Outcome load(std::uint64_t s) {
@@ -199,12 +210,12 @@ class MeasuredStrips {
         for (std::uint64_t row = 0; row < rows_in_strip(shape_, s); ++row) {
             const auto *const from = here(m) + row * row_bytes_;
             const auto *const to = residual() ? updated_[m].begin() + row * row_bytes_ : from;
-            if (shape_.element == Element::f32)
-                add_row(what_, reinterpret_cast<const float *>(from),
-                        reinterpret_cast<const float *>(to), shape_.columns, found_);
-            else
-                add_row(what_, reinterpret_cast<const double *>(from),
-                        reinterpret_cast<const double *>(to), shape_.columns, found_);
+            with_value_type(
+                shape_.element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
+                    if constexpr (std::is_convertible_v<Value, double>)
+                        add_row(what_, reinterpret_cast<const Value *>(from),
+                                reinterpret_cast<const Value *>(to), shape_.columns, found_);
+                });
         }
     }
 
@@ -279,8 +290,8 @@ std::string until_text(const Until& until) {
 Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
                        std::uint64_t iteration) {
     const auto& shape = store.shape();
-    if (shape.element != Element::f32 && shape.element != Element::f64)
-        return bad_argument(std::string("measures are of f32 and f64, not of ") +
+    if (numbers_of(shape.element) == Numbers::complex)
+        return bad_argument(std::string("measures are of real and whole numbers, not of ") +
                             element_name(shape.element));
     auto rows = by_rows(kernel);
     if (!rows) return rows.failure();

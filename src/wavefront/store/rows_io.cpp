@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "wavefront/layout/values.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/tile_stream.hpp"
 
@@ -36,17 +37,40 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-template <typename Real>
-void fill_rows(const MatrixShape& shape, std::uint64_t seed, std::uint32_t matrix, double scale,
+// A random number from 0 to 1 as the contents of a matrix: whole ones are 0 to 15 in data, and -4
+// to 3 in coefficients, as the scores of pairs of letters are.
+template <typename Value>
+Value contents(const MatrixShape& shape, std::uint32_t matrix, double drawn) {
+    const bool data = matrix < shape.data_count;
+    if constexpr (std::is_integral_v<Value>)
+        return data ? static_cast<Value>(16 * drawn)
+                    : static_cast<Value>(static_cast<Value>(8 * drawn) - 4);
+    else
+        return static_cast<Value>(static_cast<arithmetic_t<Value>>((data ? 1.0 : 0.25) * drawn));
+}
+
+template <typename Value>
+void fill_rows(const MatrixShape& shape, std::uint64_t seed, std::uint32_t matrix,
                std::uint64_t first_row, std::uint64_t row_count, std::byte *rows) {
-    auto *at = reinterpret_cast<Real *>(rows);
+    auto *at = reinterpret_cast<Value *>(rows);
     // A complex element is two columns of real numbers.
-    const auto columns = shape.columns * element_bytes(shape.element) / sizeof(Real);
+    const auto columns = shape.columns * element_bytes(shape.element) / sizeof(Value);
     for (std::uint64_t i = 0; i < row_count; ++i) {
         for (std::uint64_t j = 0; j < columns; ++j)
-            *at++ = static_cast<Real>(scale * demo_value(seed, matrix, first_row + i, columns, j));
+            *at++ =
+                contents<Value>(shape, matrix, demo_value(seed, matrix, first_row + i, columns, j));
     }
 }
+
+// Of which a complex element has two.
+template <typename Value>
+struct Real {
+    using type = Value;
+};
+template <typename Value>
+struct Real<std::complex<Value>> {
+    using type = Value;
+};
 
 Result<Memory> reserve_strip_rows(const MatrixShape& shape) {
     return Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
@@ -262,9 +286,8 @@ Result<StripSource> strip_source(const Store& store, std::uint32_t matrix, const
     auto reader = StripReader::open(store, matrix, moving);
     if (!reader) return reader.failure();
     const auto kept = std::make_shared<StripReader>(std::move(*reader));
-    return StripSource{[kept](std::uint64_t strip, std::byte *rows) {
-        return kept->read(strip, rows);
-    }};
+    return StripSource{
+        [kept](std::uint64_t strip, std::byte *rows) { return kept->read(strip, rows); }};
 }
 
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
@@ -364,14 +387,12 @@ double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
 Outcome fill_with_demo_values(Store& store, std::uint64_t seed) {
     const auto shape = store.shape();
     for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
-        const double scale = m < shape.data_count ? 1.0 : 0.25;
-        const bool single = shape.element == Element::f32 || shape.element == Element::c64;
         const auto filled = write_matrix(
             store, m, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-                if (single)
-                    fill_rows<float>(shape, seed, m, scale, first, count, rows);
-                else
-                    fill_rows<double>(shape, seed, m, scale, first, count, rows);
+                with_value_type(
+                    shape.element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
+                        fill_rows<typename Real<Value>::type>(shape, seed, m, first, count, rows);
+                    });
                 return Done{};
             });
         if (!filled) return filled;
