@@ -64,17 +64,24 @@ typedef struct lw_wavefront_shape {
      * and `columns` is their product: n0 x n1 x n2 cells are n0 rows of n1 n2 columns, in lines of
      * n2.  0: there are two dimensions. */
     uint64_t line_columns;
+    /* Coefficients that are one value for each row, or one for each column, for kernels of your own
+     * in two dimensions. */
+    uint32_t row_coefficient_count;
+    uint32_t column_coefficient_count;
 } lw_wavefront_shape;
 
 #define LW_WAVEFRONT_SHAPE \
-    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0, 0, 0 }
+    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Receives one sentence about a failure. */
 typedef void (*lw_wavefront_report_fn)(void *context, lw_status status, const char *sentence);
 
 /*
  * Make an empty store in a new folder.  Matrices are called data0, data1, ...,
- * coefficient0, ..., and are numbered in that order.
+ * coefficient0, ..., and are numbered in that order.  Behind them come the coefficients by row,
+ * row0,
+ * ..., and by column, column0, ...: in the functions below they are matrices of one column, and of
+ * one row.
  */
 LW_API lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shape,
                                      lw_wavefront_report_fn report, void *report_context,
@@ -126,11 +133,13 @@ LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
  * A kernel of your own: updates columns first to end - 1 of row `row`.
  *
  * `data` holds 2 radius + 1 rows of each data matrix, topmost first, all rows of the first
- * matrix before those of the second; `coefficients` the row of each coefficient matrix; `updated`
- * the row to write of each data matrix.  With LW_READS_UPDATED the middle row of `data` is the row
- * in `updated`, and the rows above are new already; with LW_READS_PREVIOUS all of `data` is as the
- * iteration before left it.  Called from several threads at once, for different rows.  Compile it
- * with -ffp-contract=off where its bits must not depend on the compiler.
+ * matrix before those of the second; `coefficients` the row of each coefficient matrix, and behind
+ * them the address of the row's value of each coefficient by row, and of the first value of each
+ * coefficient by column; `updated` the row to write of each data matrix.  With LW_READS_UPDATED the
+ * middle row of `data` is the row in `updated`, and the rows above are new already; with
+ * LW_READS_PREVIOUS all of `data` is as the iteration before left it.  Called from several threads
+ * at once, for different rows.  Compile it with -ffp-contract=off where its bits must not depend on
+ * the compiler.
  */
 typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *data,
                                     const void *const *coefficients, int64_t row, int64_t first,

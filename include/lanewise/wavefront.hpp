@@ -362,7 +362,7 @@ class store {
         struct Job {
             const Value& value;
             std::uint64_t columns;
-        } job{value, shape().columns};
+        } job{value, sides_of(matrix).second};
         const auto source = [](void *context, std::uint64_t first, std::uint64_t count,
                                void *rows) {
             const auto& asked = *static_cast<const Job *>(context);
@@ -378,11 +378,11 @@ class store {
     /* All of a matrix that fits into memory, in row-major order. */
     template <typename Real>
     std::vector<Real> read(std::uint32_t matrix) const {
-        const auto found = shape();
+        const auto [height, width] = sides_of(matrix);
         struct Job {
             std::vector<Real> values;
             std::uint64_t columns;
-        } job{std::vector<Real>(found.rows * found.columns), found.columns};
+        } job{std::vector<Real>(height * width), width};
         const auto sink = [](void *context, std::uint64_t first, std::uint64_t count,
                              const void *rows) {
             auto& asked = *static_cast<Job *>(context);
@@ -401,6 +401,15 @@ class store {
 
   private:
     store() : said_(std::make_unique<std::string>()) {}
+    /* Coefficients by row are matrices of one column, those by column of one row. */
+    std::pair<std::uint64_t, std::uint64_t> sides_of(std::uint32_t matrix) const {
+        const auto found = shape();
+        const auto matrices = found.data_count + found.coefficient_count;
+        if (matrix < matrices) return {found.rows, found.columns};
+        const bool by_row = matrix - matrices < found.row_coefficient_count;
+        return by_row ? std::pair{found.rows, std::uint64_t{1}}
+                      : std::pair{std::uint64_t{1}, found.columns};
+    }
     static void take_sentence(void *context, lw_status /*status*/, const char *sentence) {
         *static_cast<std::string *>(context) = sentence;
     }
@@ -424,6 +433,11 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
                     std::string(name) +
                         " is an update of two dimensions; the store has three: use "
                         "sor-3d, eikonal-3d or a row function in C");
+    if (target.shape().row_coefficient_count + target.shape().column_coefficient_count != 0)
+        throw error(LW_ERR_ARGUMENT,
+                    std::string(name) +
+                        " is an update of matrices; the store has coefficients by row or column: "
+                        "use a row function in C");
     if (target.shape().element != element_of<real>())
         throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " + element_traits<real>::name +
                                          "; the store holds another element");

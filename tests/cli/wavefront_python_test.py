@@ -366,6 +366,71 @@ def test_a_built_in_kernel_sweeps_halves_to_the_bits_of_float32_that_is_rounded(
     np.testing.assert_array_equal(u, expected.astype("float16"))
 
 
+@numba.cfunc(wavefront.row_signature(directed=True))
+def outer(  # noqa: PLR0917
+    updated, data, coefficients, row, first, end, iteration, down, right, context
+):
+    source, by_row, by_column = coefficients[0], coefficients[1][0], coefficients[2]
+    out, above, here, below = updated[0], data[0], data[1], data[2]
+    for n in range(end - first):
+        j = first + n if right > 0 else end - 1 - n
+        mean = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j])
+        out[j] = mean * by_row + by_column[j] - source[j]
+
+
+@numba.njit
+def outer_loop(u, source, by_row, by_column, up=False, left=False):  # noqa: FBT002, PLR0917
+    rows, columns = u.shape
+    for y in range(1, rows - 1):
+        i = rows - 1 - y if up else y
+        for x in range(1, columns - 1):
+            j = columns - 1 - x if left else x
+            mean = 0.25 * (u[i - 1, j] + u[i, j - 1] + u[i, j + 1] + u[i + 1, j])
+            u[i, j] = mean * by_row[i, 0] + by_column[0, j] - source[i, j]
+
+
+@pytest.mark.parametrize("tile_columns", [0, 16])
+@pytest.mark.parametrize("layout", ["row-major", "block"])
+def test_coefficients_may_be_one_value_for_each_row_or_column(
+    tmp_path: Path, layout: str, tile_columns: int
+) -> None:
+    u, source = random_arrays(2)
+    by_row, by_column = u[:, :1].copy(), u[3:4] / 4
+    with wavefront.Store.create(
+        tmp_path / "s", u.shape, coefficients=1, row_coefficients=1, column_coefficients=1,
+        layout=layout, tile_columns=tile_columns, strip_rows=12,
+    ) as store:  # fmt: skip
+        values = {"data0": u, "coefficient0": source, "row0": by_row, "column0": by_column}
+        for name, array in values.items():
+            store.write(name, array)
+        kernel = wavefront.RowKernel(outer, watch_writes=True)
+
+        wavefront.run(store, kernel, 6, memory="64MiB", directions="fast-sweeping", threads=2)
+
+        for k in range(6):
+            outer_loop(u, source, by_row, by_column, k % 4 in {2, 3}, k % 4 in {1, 2})
+        np.testing.assert_array_equal(store.read(0), u)
+        np.testing.assert_array_equal(store.read("row0"), by_row)
+        np.testing.assert_array_equal(store["column0"][0, 4:9], by_column[0, 4:9])
+        assert store.shape_of("row0") == (70, 1)
+
+
+def test_arrays_of_one_column_or_one_row_are_coefficients_by_row_and_column() -> None:
+    u, source = random_arrays(2)
+    by_row, by_column = source[:, :1].copy(), source[:1].copy()
+    expected = u.copy()
+    for _ in range(3):
+        outer_loop(expected, source, by_row, by_column)
+
+    wavefront.run([u, source, by_row, by_column], outer, 3, memory="64MiB")
+
+    np.testing.assert_array_equal(u, expected)
+    with pytest.raises(RequestError, match=r"those of \(rows, 1\)"):
+        wavefront.run([u, by_row, source, by_column], outer, 3)
+    with pytest.raises(RequestError, match=r"sor reads matrices only"):
+        wavefront.run([u, source, by_row], "sor", 3)
+
+
 def test_an_array_of_another_dtype_is_refused(tmp_path: Path) -> None:
     with (
         wavefront.Store.create(tmp_path / "s", 8, 8) as store,

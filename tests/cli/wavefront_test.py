@@ -178,6 +178,40 @@ def test_what_whole_numbers_are_not_for_is_refused_in_one_line(
     assert not (tmp_path / "s").exists()
 
 
+def test_a_coefficient_by_row_goes_in_and_comes_out(lanewise: Lanewise, tmp_path: Path) -> None:
+    values = np.arange(50, dtype="<i4")
+    np.save(tmp_path / "letters.npy", values)
+    words = ("--element", "i32", "--row-coefficients", 1, "--column-coefficients", 2)
+    lanewise("wavefront", "create", "s", "--shape", "50,37", *words)
+
+    done = lanewise("wavefront", "import", "s", "row0", "letters.npy")
+
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(exported(lanewise, tmp_path, "s", "row0"), values.reshape(-1, 1))
+    assert exported(lanewise, tmp_path, "s", "column1").shape == (1, 37)
+    assert len(list((tmp_path / "s").glob("row0.*"))) == 1, "the former values are removed"
+    assert "  row0           by row       filled" in lanewise("wavefront", "info", "s").stdout
+    manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
+    jsonschema.validate(manifest, json.loads(SCHEMA.read_text()))
+    lanewise("wavefront", "convert", "s", "t", "--layout", "block")
+    np.testing.assert_array_equal(exported(lanewise, tmp_path, "t", "row0"), values.reshape(-1, 1))
+    refused = lanewise("wavefront", "split", "s", "part.0", "part.1")
+    assert "s has coefficients by row or column, which parts have not" in refused.stderr
+
+
+def test_a_damaged_coefficient_by_column_is_named(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--shape", "9,9", "--column-coefficients", 1)
+    (path,) = (tmp_path / "s").glob("column0.*.values")
+    content = bytearray(path.read_bytes())
+    content[5] ^= 1
+    path.write_bytes(content)
+
+    done = lanewise("wavefront", "verify", "s")
+
+    assert done.returncode == 1
+    assert f"s/{path.name} is damaged" in done.stderr
+
+
 def test_a_run_ends_by_a_measure_and_writes_snapshots(native: Lanewise, tmp_path: Path) -> None:
     store, folder = tmp_path / "s", tmp_path / "snapshots"
     folder.mkdir()

@@ -38,7 +38,8 @@ def export_array(program: Path, folder: str, matrix: str, name: str, memory: str
     number = matrix_number(program, folder, matrix)
     with Store.open(folder) as store:
         check_memory(memory, store, None)
-        array = create_array(name, store.shape, store.dtype, int(store.native_shape.strip_rows))
+        strip_rows = int(store.native_shape.strip_rows)
+        array = create_array(name, store.shape_of(number), store.dtype, strip_rows)
 
         def take(first: int, rows: Any) -> None:
             array[first : first + len(rows)] = rows
@@ -78,7 +79,9 @@ def matrix_number(program: Path, folder: str, matrix: str) -> int:
     )
     if done.returncode != 0:
         raise RequestError(done.stderr.strip().removeprefix("lanewise-wavefront: "))
-    names = [entry["name"] for entry in json.loads(done.stdout)["matrices"]]
+    held = json.loads(done.stdout)
+    kinds = ("matrices", "row_coefficients", "column_coefficients")
+    names = [entry["name"] for kind in kinds for entry in held.get(kind, [])]
     if matrix not in names:
         raise RequestError(f'{folder} has no matrix "{matrix}"; there are {", ".join(names)}')
     return names.index(matrix)

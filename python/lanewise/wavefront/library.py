@@ -49,6 +49,8 @@ class MatrixShape(Structure):
         ("strip_rows", c_uint64),
         ("tile_columns", c_uint64),
         ("line_columns", c_uint64),
+        ("row_coefficient_count", c_uint32),
+        ("column_coefficient_count", c_uint32),
     )
 
 

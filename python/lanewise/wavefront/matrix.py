@@ -18,9 +18,8 @@ Array = npt.NDArray[Any]
 class RowSource(Protocol):
     """What a matrix is read from: a store."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return rows and columns of each matrix, or planes, lines and columns."""
+    def shape_of(self, matrix: int | str) -> tuple[int, ...]:
+        """Return the shape of a matrix, or of a coefficient by row or column."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -44,7 +43,7 @@ class Matrix:
     @property
     def shape(self) -> tuple[int, ...]:
         """Return rows and columns, or planes, lines and columns."""
-        return self.store.shape
+        return self.store.shape_of(self.number)
 
     @property
     def ndim(self) -> int:

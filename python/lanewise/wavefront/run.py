@@ -88,11 +88,13 @@ def run(  # noqa: PLR0913
     """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
     `store` is a `Store`, its folder, or a list of 2-D or 3-D arrays of one shape and dtype: the
-    first is updated in place, the others are coefficients.  With a `tolerance` the run ends once no
-    cell changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
-    "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", in three
-    dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of these; the run then ends
-    once as many iterations as there are directions are within the tolerance.  `borders` are
+    first is updated in place, the others are coefficients.  For kernels of your own the last ones
+    may be of (rows, 1), one value for each row, or (1, columns), one for each column.  With a
+    `tolerance` the run ends once no cell changes by more; with 0, once nothing changes.  Iterations
+    go in `directions` in turn: "down-right", "down-left", "up-left", "up-right", "symmetric" or
+    "fast-sweeping", in three dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of
+    these; the run then ends once as many iterations as there are directions are within the
+    tolerance.  `borders` are
     "fixed", "neumann" or "periodic", or say so per side: {"left": "neumann", "rows": "periodic"};
     sides are top, bottom, left, right, rows and columns.  After every
     `pause_every` iterations `on_pause(iterations, measured)` is called and may read the store, and
@@ -256,6 +258,24 @@ def _run(
     return _call(store, kernel, function, arguments, options, callbacks)
 
 
+def _coefficient_counts(arrays: list[Any]) -> tuple[int, int, int]:
+    """Return how many coefficients are matrices, one value for each row, and for each column."""
+    rows, *_ = shape = tuple(arrays[0].shape)
+    kinds = [_kind_of(tuple(array.shape), shape, rows) for array in arrays[1:]]
+    if kinds != sorted(kinds):
+        raise RequestError(
+            "give coefficients of the shape of the data first, then those of (rows, 1), and those "
+            "of (1, columns) last"
+        )
+    return kinds.count(0), kinds.count(1), kinds.count(2)
+
+
+def _kind_of(shape: tuple[int, ...], data: tuple[int, ...], rows: int) -> int:
+    if shape == data or len(data) != 2:
+        return 0
+    return 1 if shape == (rows, 1) else 2 if shape == (1, data[1]) else 0
+
+
 def _run_arrays(
     arrays: list[Any],
     kernel: Any,
@@ -274,10 +294,12 @@ def _run_arrays(
             "give the store by itself"
         )
     with tempfile.TemporaryDirectory(prefix="lanewise-wavefront-") as folder:
-        shape, coefficients = tuple(data.shape), len(arrays) - 1
+        shape = tuple(data.shape)
+        whole, by_row, by_column = _coefficient_counts(arrays)
         with Store.create(
-            Path(folder) / "store", shape, coefficients=coefficients, dtype=data.dtype
-        ) as store:
+            Path(folder) / "store", shape, coefficients=whole, dtype=data.dtype,
+            row_coefficients=by_row, column_coefficients=by_column,
+        ) as store:  # fmt: skip
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)
             outcome = _run(store, kernel, parameters, options, callbacks)

@@ -94,11 +94,16 @@ class Store:
         layout: str = "row-major",
         strip_rows: int = 0,
         tile_columns: int = 0,
+        row_coefficients: int = 0,
+        column_coefficients: int = 0,
     ) -> Store:
         """Make an empty store in the new folder `folder`; matrices are data first.
 
         `rows` may be the whole shape: (rows, columns), or (planes, lines, columns) for three
         dimensions.  Where rows are too long for the memory, `tile_columns` cuts them into tiles.
+        `row_coefficients` are one value for each row and called row0 and so on,
+        `column_coefficients` one for each column and called column0 and so on; they are numbered
+        behind the matrices, and written as arrays of (rows, 1) and (1, columns).
         """
         sides = rows if isinstance(rows, tuple) else (rows, columns)
         if len(sides) not in (2, 3) or (isinstance(rows, tuple) and columns):
@@ -109,7 +114,7 @@ class Store:
         shape = MatrixShape(
             ctypes.sizeof(MatrixShape), ELEMENTS.index(kind.name), layout.encode(),
             data, coefficients, sides[0], math.prod(sides[1:]), strip_rows, tile_columns,
-            sides[2] if len(sides) == 3 else 0,
+            sides[2] if len(sides) == 3 else 0, row_coefficients, column_coefficients,
         )  # fmt: skip
         handle, failures = ctypes.c_void_p(), Failures()
         status = library().lw_wavefront_create(
@@ -152,6 +157,14 @@ class Store:
             return shape.rows, shape.columns
         return shape.rows, shape.columns // shape.line_columns, shape.line_columns
 
+    def shape_of(self, matrix: int | str) -> tuple[int, ...]:
+        """Return the shape of a matrix; (rows, 1) or (1, columns) of a coefficient that is one."""
+        number, native = self._number(matrix), self.native_shape
+        vector = number - native.data_count - native.coefficient_count
+        if vector < 0:
+            return self.shape
+        return (native.rows, 1) if vector < native.row_coefficient_count else (1, native.columns)
+
     @property
     def ndim(self) -> int:
         """Return how many dimensions the matrices have, two or three."""
@@ -189,7 +202,9 @@ class Store:
         return self.matrix(0).__array__(dtype, copy)
 
     def _number(self, matrix: int | str) -> int:
-        count = self.native_shape.data_count + self.native_shape.coefficient_count
+        shape = self.native_shape
+        count = shape.data_count + shape.coefficient_count
+        count += shape.row_coefficient_count + shape.column_coefficient_count
         if not isinstance(matrix, str):
             if not 0 <= matrix < count:
                 raise RequestError(f"there is no matrix {matrix}; there are {count}, from 0 on")
@@ -206,13 +221,14 @@ class Store:
         has `chunks`, their rows are read together, up to 256 MiB, so each is read once.  The
         matrix is as before where this raises.
         """
-        if tuple(values.shape) != self.shape or values.dtype != self.dtype:
+        shape = self.shape_of(matrix)
+        if tuple(values.shape) != shape or values.dtype != self.dtype:
             raise RequestError(
                 f"an array of {tuple(values.shape)} {values.dtype} is not the store's "
-                f"{self.shape} {self.dtype}; convert it with .astype or reshape it"
+                f"{shape} {self.dtype}; convert it with .astype or reshape it"
             )
 
-        ahead = _RowsAhead(values, math.prod(self.shape[1:]) * self.dtype.itemsize)
+        ahead = _RowsAhead(values, math.prod(shape[1:]) * self.dtype.itemsize)
 
         def give(first: int, rows: Array) -> None:
             ahead.copy(first, rows)
@@ -222,7 +238,7 @@ class Store:
 
     def read(self, matrix: int | str) -> Array:
         """Return matrix `matrix` as an array in memory."""
-        found = np.empty(self.shape, self.dtype)
+        found = np.empty(self.shape_of(matrix), self.dtype)
 
         def take(first: int, rows: Array) -> None:
             found[first : first + len(rows)] = rows
@@ -232,7 +248,7 @@ class Store:
 
     def read_rows(self, matrix: int | str, first: int, count: int) -> Array:
         """Return `count` rows from row `first` on; only strips that hold them are read."""
-        number, (rows, *row) = self._number(matrix), self.shape
+        number, (rows, *row) = self._number(matrix), self.shape_of(matrix)
         if not 0 <= first <= first + count <= rows:
             raise RequestError(
                 f"{count} rows from row {first} on are not in a matrix of {rows} rows"
@@ -253,7 +269,7 @@ class Store:
         self.failures.check(library().lw_wavefront_verify(self.handle))
 
     def _move(self, function: Any, matrix: int | str, move: Callable[[int, Array], None]) -> None:
-        row, dtype, number = self.shape[1:], self.dtype, self._number(matrix)
+        row, dtype, number = self.shape_of(matrix)[1:], self.dtype, self._number(matrix)
         call = Call()
 
         def moved(_context: object, first: int, count: int, address: int) -> int:

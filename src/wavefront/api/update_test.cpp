@@ -455,6 +455,26 @@ TEST(UpdateTest, UpdatesHalvesInFloats) {
         EXPECT_EQ(found[at].bits(), m.values[0][at].bits()) << at;
 }
 
+TEST(UpdateTest, RefusesAStoreWithCoefficientsByRowAndFillsThem) {
+    const Folder folder(Medium::memory);
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = 5;
+    shape.columns = 9;
+    shape.row_coefficient_count = 1;
+    shape.column_coefficient_count = 1;
+    auto made = store::create(folder / "s", shape);
+    made.fill<double>(1, [](std::uint64_t i, std::uint64_t j) {
+        return 10.0 * static_cast<double>(i) + static_cast<double>(j);
+    });
+    made.fill<double>(2, [](std::uint64_t i, std::uint64_t j) {
+        return 10.0 * static_cast<double>(i) + static_cast<double>(j);
+    });
+
+    EXPECT_EQ(made.read<double>(1), (std::vector<double>{0, 10, 20, 30, 40}));
+    EXPECT_EQ(made.read<double>(2), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    EXPECT_THROW(run(made, Previous{}, {.iterations = 1}), error);
+}
+
 TEST(UpdateTest, RefusesAStoreOfAnotherElement) {
     const Folder folder(Medium::memory);
     auto made = fill_store<EveryNeighbourButNorthEast>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);

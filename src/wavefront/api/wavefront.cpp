@@ -12,6 +12,7 @@
 
 #include "wavefront/run/run.hpp"
 #include "wavefront/store/rows_io.hpp"
+#include "wavefront/store/vectors.hpp"
 
 struct lw_wavefront {
     lanewise::wavefront::Store store;
@@ -84,7 +85,9 @@ Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
                       .layout = *layout,
                       .strip_rows = given->strip_rows,
                       .tile_columns = given->tile_columns,
-                      .line_columns = given->line_columns};
+                      .line_columns = given->line_columns,
+                      .row_coefficient_count = given->row_coefficient_count,
+                      .column_coefficient_count = given->column_coefficient_count};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
     return shape;
 }
@@ -95,6 +98,10 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
         names.push_back(std::string("data").append(std::to_string(m)));
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
         names.push_back(std::string("coefficient").append(std::to_string(m)));
+    for (std::uint32_t v = 0; v < shape.row_coefficient_count; ++v)
+        names.push_back(std::string("row").append(std::to_string(v)));
+    for (std::uint32_t v = 0; v < shape.column_coefficient_count; ++v)
+        names.push_back(std::string("column").append(std::to_string(v)));
     return names;
 }
 
@@ -157,12 +164,15 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     return lanewise::Done{};
 }
 
-Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape& shape) {
+Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store) {
+    const auto& shape = store.shape();
     lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
     if (!take_over(&wanted, offsetof(lw_wavefront_kernel, update_directed), given))
         return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
     // Its steps know other row blocks.
     if (given.struct_size != sizeof given) given.advance = nullptr;
+    auto vectors = read_vectors(store);
+    if (!vectors) return vectors.failure();
     return make_user_kernel(
         {.name = given.name ? given.name : "kernel",
          .update = given.update,
@@ -173,15 +183,16 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape&
          .skew = given.skew,
          .radius = given.radius,
          .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
-         .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted},
+         .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted,
+         .vectors = std::make_shared<const std::vector<Vector>>(std::move(*vectors))},
         shape);
 }
 
 Outcome check_matrix(const Store& store, std::uint32_t matrix) {
-    if (matrix < store.shape().matrix_count()) return lanewise::Done{};
+    if (matrix < store.shape().number_count()) return lanewise::Done{};
     return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) +
                                         "; there are " +
-                                        std::to_string(store.shape().matrix_count())};
+                                        std::to_string(store.shape().number_count())};
 }
 
 /* `advance` is `run` or `resume`. */
@@ -193,7 +204,7 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
         store->stop = false;
         const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
-        const auto made = kernel_from(*kernel, store->store.shape());
+        const auto made = kernel_from(*kernel, store->store);
         if (!made) return made.failure();
         return give(advance(store->store, *made, *wanted), outcome);
     });
@@ -235,11 +246,18 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
     if (!store) return LW_ERR_ARGUMENT;
     const auto& held = store->store.shape();
     if (shape) {
-        lw_wavefront_shape found{sizeof found,           static_cast<lw_element>(held.element),
-                                 held.layout->name,      held.data_count,
-                                 held.coefficient_count, held.rows,
-                                 held.columns,           held.strip_rows,
-                                 held.tile_columns,      held.line_columns};
+        lw_wavefront_shape found{sizeof found,
+                                 static_cast<lw_element>(held.element),
+                                 held.layout->name,
+                                 held.data_count,
+                                 held.coefficient_count,
+                                 held.rows,
+                                 held.columns,
+                                 held.strip_rows,
+                                 held.tile_columns,
+                                 held.line_columns,
+                                 held.row_coefficient_count,
+                                 held.column_coefficient_count};
         // A program that was compiled before the last member was there has no room for it.
         if (shape->struct_size != sizeof found)
             found.struct_size = offsetof(lw_wavefront_shape, line_columns);
@@ -284,7 +302,7 @@ lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix, uin
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
-        const auto all = store->store.shape().rows;
+        const auto all = shape_of(store->store.shape(), matrix).rows;
         if (first_row > all || row_count > all - first_row)
             return Failure{LW_ERR_ARGUMENT, std::to_string(row_count) + " rows from row " +
                                                 std::to_string(first_row) +

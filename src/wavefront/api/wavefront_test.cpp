@@ -445,4 +445,83 @@ TEST(ElementTest, KernelsAndLayoutsThatAnElementHasNotAreRefused) {
     EXPECT_EQ(beyond.sentence(), "unknown element 7");
 }
 
+// Each cell is the one above, and its row's value times its column's.
+void add_product(void *const *updated, const void *const *data, const void *const *coefficients,
+                 std::int64_t /*row*/, std::int64_t first, std::int64_t end, void * /*context*/) {
+    const auto of_row = *static_cast<const double *>(coefficients[1]);
+    const auto *of_column = static_cast<const double *>(coefficients[2]);
+    const auto *above = static_cast<const double *>(data[0]);
+    for (auto j = first; j < end; ++j)
+        static_cast<double *>(updated[0])[j] = above[j] + of_row * of_column[j];
+}
+
+int count_from(void *context, std::uint64_t first, std::uint64_t count, void *to) {
+    const auto width = *static_cast<std::uint64_t *>(context);
+    for (std::uint64_t n = 0; n < count * width; ++n)
+        static_cast<double *>(to)[n] = static_cast<double>(first * width + n);
+    return 0;
+}
+
+TEST_F(WavefrontTest, CoefficientsByRowAndColumnAreNumberedBehindTheMatrices) {
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = rows;
+    shape.columns = columns;
+    shape.coefficient_count = 1;
+    shape.row_coefficient_count = 1;
+    shape.column_coefficient_count = 1;
+    lw_wavefront *store = nullptr;
+    ASSERT_EQ(lw_wavefront_create((folder_ / "by").c_str(), &shape, remember, &sentence_, &store),
+              LW_OK)
+        << sentence_;
+    Array zeros;
+    EXPECT_EQ(lw_wavefront_write(store, 0, fill, &zeros), LW_OK) << sentence_;
+    EXPECT_EQ(lw_wavefront_write(store, 1, fill, &zeros), LW_OK) << sentence_;
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.update = add_product;
+    EXPECT_EQ(lw_wavefront_run_kernel(store, &kernel, &options, nullptr), LW_ERR_NOT_FOUND);
+    EXPECT_THAT(sentence_, HasSubstr("row0 is empty"));
+    std::uint64_t width = 1;
+    EXPECT_EQ(lw_wavefront_write(store, 2, count_from, &width), LW_OK) << sentence_;
+    width = columns;
+    EXPECT_EQ(lw_wavefront_write(store, 3, count_from, &width), LW_OK) << sentence_;
+
+    EXPECT_EQ(lw_wavefront_run_kernel(store, &kernel, &options, nullptr), LW_OK) << sentence_;
+
+    Array found;
+    EXPECT_EQ(lw_wavefront_read(store, 0, take, &found), LW_OK) << sentence_;
+    for (std::uint64_t i = 1; i + 1 < rows; ++i) {
+        for (std::uint64_t j = 1; j + 1 < columns; ++j)
+            EXPECT_EQ(found.at(i, j), static_cast<double>(i * (i + 1) / 2 * j));
+    }
+    std::uint32_t number = 0;
+    EXPECT_EQ(lw_wavefront_matrix_named(store, "column0", &number), LW_OK) << sentence_;
+    EXPECT_EQ(number, 3u);
+    std::vector<double> some(2);
+    EXPECT_EQ(lw_wavefront_read_rows(store, 2, 7, 2, some.data()), LW_OK) << sentence_;
+    EXPECT_EQ(some, (std::vector<double>{7, 8}));
+    EXPECT_EQ(lw_wavefront_read_rows(store, 3, 1, 1, some.data()), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("are not in the matrix; it has 1"));
+    EXPECT_EQ(lw_wavefront_run(store, "sor", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("sor reads matrices only"));
+    lw_wavefront_shape held = LW_WAVEFRONT_SHAPE;
+    EXPECT_EQ(lw_wavefront_query(store, &held, nullptr), LW_OK);
+    EXPECT_EQ(held.row_coefficient_count, 1u);
+    EXPECT_EQ(held.column_coefficient_count, 1u);
+    lw_wavefront_close(store);
+}
+
+TEST_F(WavefrontTest, ThreeDimensionsHaveNoCoefficientsByRow) {
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = 4;
+    shape.columns = 20;
+    shape.line_columns = 5;
+    shape.row_coefficient_count = 1;
+    lw_wavefront *store = nullptr;
+
+    EXPECT_EQ(lw_wavefront_create((folder_ / "by").c_str(), &shape, remember, &sentence_, &store),
+              LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("coefficients by row or column are for two dimensions"));
+}
+
 }  // namespace

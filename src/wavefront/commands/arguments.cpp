@@ -24,6 +24,8 @@ struct Texts {
     std::vector<std::string> sides;
     std::int64_t data = -1;
     std::int64_t coefficients = -1;
+    std::int64_t row_coefficients = -1;
+    std::int64_t column_coefficients = -1;
     bool check_finite = false;
     std::vector<std::string> directions;
     std::vector<std::string> borders;
@@ -85,6 +87,14 @@ void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments
     command
         .number("--coefficients", "N", texts.coefficients,
                 "Number of coefficient matrices (default: as the kernel has)")
+        .without_default();
+    command
+        .number("--row-coefficients", "N", texts.row_coefficients,
+                "Number of coefficients with one value for each row, for kernels of your own")
+        .without_default();
+    command
+        .number("--column-coefficients", "N", texts.column_coefficients,
+                "Number of coefficients with one value for each column, for kernels of your own")
         .without_default();
 }
 
@@ -272,7 +282,12 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
     const auto element = element_named(texts.element);
     if (!element) return element.failure();
     shape.element = *element;
-    const bool own_counts = texts.data >= 0 || texts.coefficients >= 0;
+    const auto count_of = [](std::int64_t given) {
+        return given >= 0 ? static_cast<std::uint32_t>(given) : std::uint32_t{0};
+    };
+    shape.row_coefficient_count = count_of(texts.row_coefficients);
+    shape.column_coefficient_count = count_of(texts.column_coefficients);
+    const bool own_counts = texts.data >= 0 || texts.coefficients >= 0 || shape.vector_count() > 0;
     const auto *const usual = shape.line_columns ? "sor-3d" : "livermore23";
     const auto info = kernel_info(texts.kernel.empty() ? usual : texts.kernel);
     if (!info) return info.failure();

@@ -42,13 +42,18 @@ void print(const Json& event) {
 std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
     if (!arguments.names.empty()) return arguments.names;
     const auto& shape = arguments.shape;
-    const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
+    const bool livermore =
+        shape.coefficient_count == 5 && shape.data_count == 1 && shape.vector_count() == 0;
     if (livermore) return {"data", "zb", "zv", "zu", "zr", "zz"};
     std::vector<std::string> names;
     for (std::uint32_t m = 0; m < shape.data_count; ++m)
         names.push_back(shape.data_count == 1 ? "data" : "data" + std::to_string(m));
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
         names.push_back("coefficient" + std::to_string(m));
+    for (std::uint32_t v = 0; v < shape.row_coefficient_count; ++v)
+        names.push_back("row" + std::to_string(v));
+    for (std::uint32_t v = 0; v < shape.column_coefficient_count; ++v)
+        names.push_back("column" + std::to_string(v));
     return names;
 }
 
@@ -354,6 +359,12 @@ Outcome info(const WavefrontArguments& arguments) {
                    m < shape.data_count ? "data" : "coefficient",
                    entry.sums.empty() ? "empty" : "filled");
     }
+    for (std::size_t v = 0; v < manifest->vectors.size(); ++v) {
+        const auto& entry = manifest->vectors[v];
+        fmt::print("  {:<14} {:<12} {}\n", entry.name,
+                   v < shape.row_coefficient_count ? "by row" : "by column",
+                   entry.sum.empty() ? "empty" : "filled");
+    }
     if (manifest->kernel) fmt::print("  made for kernel {}\n", manifest->kernel->name);
     if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
         fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume goes on\n",
@@ -368,7 +379,7 @@ Outcome convert(const WavefrontArguments& arguments) {
     if (arguments.shape.strip_rows) shape.strip_rows = arguments.shape.strip_rows;
     shape.tile_columns = arguments.shape.tile_columns;
     std::vector<std::string> names;
-    for (const auto& matrix : from->manifest().matrices) names.push_back(matrix.name);
+    for (std::uint32_t n = 0; n < shape.number_count(); ++n) names.push_back(from->name_of(n));
     const auto tiles =
         plan_moving(std::array{from->shape(), shape}, arguments.options.memory_bytes);
     if (!tiles) return tiles.failure();
@@ -446,7 +457,7 @@ Outcome import_command(const WavefrontArguments& arguments) {
     if (!file)
         return Failure{LW_ERR_ARGUMENT,
                        "cannot read " + arguments.file + ": " + std::strerror(errno)};
-    const auto& shape = store->shape();
+    const auto shape = shape_of(store->shape(), *matrix);
     if (!pipe && is_npy(arguments.file)) {
         const auto header = read_npy_header(file.get(), arguments.file, shape);
         if (!header) return header.failure();
@@ -483,7 +494,7 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (!file)
         return Failure{LW_ERR_ARGUMENT,
                        "cannot write " + arguments.file + ": " + std::strerror(errno)};
-    const auto& shape = store->shape();
+    const auto shape = shape_of(store->shape(), *matrix);
     const auto row_bytes = shape.columns * element_bytes(shape.element);
     const auto cannot = [&] {
         return Failure{LW_ERR_IO, "cannot write " + arguments.file + ": " + std::strerror(errno)};

@@ -70,7 +70,10 @@ Outcome check_header(const std::string& header, const std::string& path,
     if (value_of(header, "fortran_order") != "False")
         return refuse(path, "is in Fortran order; save numpy.ascontiguousarray of it");
     const auto sides = fmt::format("({})", fmt::join(shape.sides(), ","));
-    if (value_of(header, "shape") != sides)
+    // One row, or one column, may have one dimension.
+    const bool flat = (shape.rows == 1 || shape.columns == 1) &&
+                      value_of(header, "shape") == fmt::format("({},)", shape.rows * shape.columns);
+    if (value_of(header, "shape") != sides && !flat)
         return refuse(path, "has shape " + value_of(header, "shape") + ", the store " + sides);
     return Done{};
 }

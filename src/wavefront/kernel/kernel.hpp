@@ -38,6 +38,7 @@ struct Kernel {
     Element element = Element::f64;
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
+    std::uint32_t vector_count = 0; /* coefficients by row or column that it reads */
     Reading reading = Reading::updated;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
     std::uint32_t second_copies = 0;  /* data matrices with a second copy in memory */
@@ -105,8 +106,9 @@ enum class WriteCheck { trusted, watched };
 /* Updates columns [first, end) of row `row` of each data matrix.
  *
  * `data` holds 2 radius + 1 rows of each data matrix from the topmost down, `coefficients`
- * the row of each coefficient matrix, `updated` the row to write of each data matrix.  Where the
- * kernel reads updated values, the middle row of `data` is `updated`. */
+ * the row of each coefficient matrix, and behind them the value of the row of each coefficient by
+ * row, and all of each coefficient by column; `updated` the row to write of each data matrix. Where
+ * the kernel reads updated values, the middle row of `data` is `updated`. */
 using RowFunction = void (*)(void *const *updated, const void *const *data,
                              const void *const *coefficients, std::int64_t row, std::int64_t first,
                              std::int64_t end, void *context);
@@ -133,6 +135,8 @@ struct UserKernel {
     std::uint32_t radius = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
+    /* Coefficients by row and by column, in the store's order; null: it has none. */
+    std::shared_ptr<const std::vector<std::vector<std::byte>>> vectors{};
 };
 
 /* A user's kernel for a store of `shape`. */

@@ -24,6 +24,7 @@ struct UserSweep {
 
     std::uint64_t row_bytes() const { return shape.columns * element_bytes(shape.element); }
     std::uint64_t kept_count() const { return 2 * std::uint64_t{user.radius} + 1; }
+    std::uint32_t vector_count() const { return shape.vector_count(); }
     bool keeps(const RowBlock& row_block) const {
         return user.reading == Reading::previous && overwrites(row_block);
     }
@@ -54,6 +55,13 @@ void point_at(const UserSweep& sweep, const RowBlock& row_block, std::uint64_t r
     }
     for (std::uint32_t m = 0; m < row_block.coefficient_count; ++m)
         pointers.coefficients[m] = row_at(row_block, row_block.data_count + m, row);
+    const auto bytes = element_bytes(sweep.shape.element);
+    for (std::uint32_t v = 0; v < sweep.vector_count(); ++v) {
+        const auto *const values = (*sweep.user.vectors)[v].data();
+        const bool by_row = v < sweep.shape.row_coefficient_count;
+        pointers.coefficients[row_block.coefficient_count + v] =
+            by_row ? values + row_of_matrix(row_block, row) * bytes : values;
+    }
 }
 
 template <typename Value>
@@ -140,6 +148,7 @@ class Straightened {
   public:
     Straightened(const UserSweep& sweep, const RowBlock& row_block, const Columns& columns)
         : bytes_(element_bytes(sweep.shape.element)),
+          matrices_(sweep.shape.coefficient_count),
           count_(columns.end - columns.first + 2 * std::uint64_t{sweep.user.radius}),
           mirrored_first_(columns.first - sweep.user.radius),
           first_(row_block.columns - mirrored_first_ - count_) {}
@@ -149,7 +158,9 @@ class Straightened {
                       mirrored.coefficients.size());
         auto straight = mirrored;
         for (auto& row : straight.data) row = straightened(row);
-        for (auto& row : straight.coefficients) row = straightened(row);
+        // Behind the rows of matrices lie vectors, which are as they are numbered.
+        for (std::uint32_t m = 0; m < matrices_; ++m)
+            straight.coefficients[m] = straightened(straight.coefficients[m]);
         for (auto& row : straight.updated) row = straightened(row);
         return straight;
     }
@@ -187,6 +198,7 @@ class Straightened {
     }
 
     std::uint64_t bytes_;
+    std::uint32_t matrices_; /* of coefficients */
     std::uint64_t count_;
     std::uint64_t mirrored_first_; /* the first column of those copied, as they lie */
     std::uint64_t first_;          /* and as they are numbered */
@@ -244,9 +256,10 @@ enum class Measuring { no, yes };
 
 double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock& row_block,
                         Measuring measuring) {
-    RowPointers pointers{std::vector<void *>(row_block.data_count),
-                         std::vector<const void *>(row_block.data_count * sweep.kept_count()),
-                         std::vector<const void *>(row_block.coefficient_count)};
+    RowPointers pointers{
+        std::vector<void *>(row_block.data_count),
+        std::vector<const void *>(row_block.data_count * sweep.kept_count()),
+        std::vector<const void *>(row_block.coefficient_count + sweep.vector_count())};
     const auto row_bytes = sweep.row_bytes();
     const std::uint64_t radius = sweep.user.radius;
     const auto bytes = element_bytes(sweep.shape.element);
@@ -309,6 +322,10 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
         return refuse("a kernel of your own needs a function");
     if (user.radius < 1 || user.radius > 8)
         return refuse("stencil radius " + std::to_string(user.radius) + " is not within 1 to 8");
+    if (shape.vector_count() != (user.vectors ? user.vectors->size() : 0))
+        return refuse("the coefficients by row and column are not those of the store");
+    if (skewed && shape.vector_count())
+        return refuse("steps read matrices only; the store has coefficients by row or column");
     if (skewed && (user.radius >= skew_lanes || user.reading == Reading::previous))
         return refuse("steps are for kernels of stencil radius 1 to 7 that read updated values");
     if (skewed && (user.skew < 1 || user.skew > user.radius + std::uint64_t{1}))
@@ -322,6 +339,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
                   .element = shape.element,
                   .data_count = shape.data_count,
                   .coefficient_count = shape.coefficient_count,
+                  .vector_count = shape.vector_count(),
                   .reading = user.reading};
     if (user.update_directed)
         kernel.turned = [user, shape](const Direction& facing) {
@@ -364,6 +382,10 @@ Outcome check_kernel(const Kernel& kernel, const MatrixShape& shape) {
                       std::to_string(kernel.coefficient_count) +
                       " coefficient matrices; the store has " + std::to_string(shape.data_count) +
                       " and " + std::to_string(shape.coefficient_count));
+    if (kernel.vector_count != shape.vector_count())
+        return refuse(
+            "reads matrices only; the store has coefficients by row or column, which "
+            "are for kernels of your own");
     if (kernel.origin == Origin::built_in && kernel.line_columns != shape.line_columns)
         return refuse("was made for planes or rows of other lengths than those of the store");
     if (kernel.element != shape.element)

@@ -45,6 +45,9 @@ Outcome check_planes(const MatrixShape& shape) {
         return bad_argument("three dimensions are stored row-major and in whole planes, not " +
                             std::string(shape.tile_columns ? "in tiles" : shape.layout->name) +
                             "; use --layout row-major without --tile-columns");
+    if (shape.vector_count())
+        return bad_argument(
+            "coefficients by row or column are for two dimensions; give matrices in three");
     return Done{};
 }
 
@@ -98,6 +101,22 @@ std::uint64_t slanted_rows_per_block(const MatrixShape& shape, std::uint64_t rad
     return shape.strip_rows;
 }
 
+MatrixShape shape_of(const MatrixShape& shape, std::uint32_t number) {
+    if (!shape.is_vector(number)) return shape;
+    const bool by_row = number - shape.matrix_count() < shape.row_coefficient_count;
+    const auto rows = by_row ? shape.rows : 1;
+    return {.rows = rows,
+            .columns = by_row ? 1 : shape.columns,
+            .element = shape.element,
+            .strip_rows = rows};
+}
+
+std::uint64_t vectors_bytes(const MatrixShape& shape) {
+    return (shape.row_coefficient_count * shape.rows +
+            shape.column_coefficient_count * shape.columns) *
+           element_bytes(shape.element);
+}
+
 MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew) {
     shape.layout = layout;
     shape.skew = skew;
@@ -141,6 +160,9 @@ Outcome check_shape(const MatrixShape& shape) {
     const auto sides = std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
     if (shape.rows < 1 || shape.columns < 1 || shape.rows > side_max || shape.columns > side_max)
         return bad_argument("a matrix of " + sides + " cannot be; both sides are from 1 to 2^40");
+    if (shape.row_coefficient_count > matrices_max || shape.column_coefficient_count > matrices_max)
+        return bad_argument("there are at most " + std::to_string(matrices_max) +
+                            " coefficients by row, and as many by column");
     if (shape.data_count < 1 || shape.matrix_count() > matrices_max)
         return bad_argument(std::to_string(shape.data_count) + " data and " +
                             std::to_string(shape.coefficient_count) +

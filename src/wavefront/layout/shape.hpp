@@ -41,6 +41,9 @@ struct MatrixShape {
     /* In three dimensions a row is a plane, line behind line, of so many columns each; 0: there are
      * two. */
     std::uint64_t line_columns = 0;
+    /* Coefficients that are one value for each row, or for each column, and no matrices. */
+    std::uint32_t row_coefficient_count = 0;
+    std::uint32_t column_coefficient_count = 0;
     std::uint64_t skew =
         1; /* vectors by which a row lags behind the one above it; on disk always 1 */
     std::uint64_t rows_per_block = skew_lanes; /* of a skewed or slanted row block */
@@ -51,6 +54,10 @@ struct MatrixShape {
     std::uint64_t columns_before = 0;
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
+    std::uint32_t vector_count() const { return row_coefficient_count + column_coefficient_count; }
+    /* Vectors are numbered behind the matrices, those of one value for each row first. */
+    std::uint32_t number_count() const { return matrix_count() + vector_count(); }
+    bool is_vector(std::uint32_t number) const { return number >= matrix_count(); }
     /* Rows and columns, or planes, lines and columns. */
     std::vector<std::uint64_t> sides() const {
         if (line_columns == 0) return {rows, columns};
@@ -84,6 +91,9 @@ std::uint64_t tile_bytes(const MatrixShape& shape);
 /* The height of slanted row blocks: the least that divides a strip, is eight rows or more, and
  * exceeds the kernel's stencil radius, so that a parallelogram has what a wave reads below. */
 std::uint64_t slanted_rows_per_block(const MatrixShape& shape, std::uint64_t radius);
+/* Matrix `number` by itself; a vector is a matrix of one column, or of one row. */
+MatrixShape shape_of(const MatrixShape& shape, std::uint32_t number);
+std::uint64_t vectors_bytes(const MatrixShape& shape);
 /* The same matrices in another layout. */
 MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew = 1);
 /* `stored` as it lies in memory for a sweep in direction `facing`. */

@@ -53,6 +53,19 @@ TEST(PlanTest, CountsTheMemoryOfEachThread) {
     EXPECT_EQ(own_memory_bytes(shape, 10), own_memory_bytes(shape, 2) + 8 * mebibyte / 4);
 }
 
+TEST(PlanTest, CountsCoefficientsByRowAndByColumn) {
+    auto request = livermore(16384, &layouts::row_major);
+    const auto without = make_plan(request);
+    request.shape.row_coefficient_count = 3;
+    request.shape.column_coefficient_count = 2;
+
+    const auto with = make_plan(request);
+
+    ASSERT_TRUE(with && without);
+    EXPECT_EQ(with->memory_bytes_min, without->memory_bytes_min + 5 * 16384 * 8);
+    EXPECT_EQ(with->read_bytes, without->read_bytes);
+}
+
 TEST(PlanTest, NamesTheSmallestBudgetAndThatBudgetWorks) {
     auto request = livermore(8192, &layouts::skewed);
     request.memory_bytes = mebibyte;

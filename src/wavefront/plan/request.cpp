@@ -126,7 +126,7 @@ std::uint64_t sums_bytes(const MatrixShape& shape) {
 
 std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads) {
     constexpr std::uint64_t thread = 256 << 10;
-    return program_bytes + threads * thread + sums_bytes(shape);
+    return program_bytes + threads * thread + sums_bytes(shape) + vectors_bytes(shape);
 }
 
 std::uint64_t thread_rows_bytes(const Request& request, std::uint64_t columns) {

@@ -62,6 +62,22 @@ std::vector<MatrixEntry> read_matrices(JsonObject& top) {
     return matrices;
 }
 
+std::vector<VectorEntry> read_vectors(JsonObject& top, const char *key) {
+    std::vector<VectorEntry> vectors;
+    if (!top.has(key)) return vectors;
+    top.each(key, [&](JsonObject& item) {
+        vectors.push_back({item.string("name"), item.string("sum")});
+    });
+    return vectors;
+}
+
+Json vectors_json(const std::vector<VectorEntry>& vectors, std::size_t first, std::size_t count) {
+    Json json = Json::array();
+    for (std::size_t v = first; v < first + count; ++v)
+        json.push_back({{"name", vectors[v].name}, {"sum", vectors[v].sum}});
+    return json;
+}
+
 /* What a check of ours says, as a refusal of the file. */
 template <typename Value>
 Value accept(const JsonObject& from, const Result<Value>& checked) {
@@ -133,6 +149,13 @@ Manifest read_whole(JsonObject& top) {
     if (manifest.matrices.size() != manifest.shape.matrix_count())
         top.refuse("lists " + std::to_string(manifest.matrices.size()) + " matrices and counts " +
                    std::to_string(manifest.shape.matrix_count()));
+    const auto by_row = read_vectors(top, "row_coefficients");
+    const auto by_column = read_vectors(top, "column_coefficients");
+    manifest.shape.row_coefficient_count = static_cast<std::uint32_t>(by_row.size());
+    manifest.shape.column_coefficient_count = static_cast<std::uint32_t>(by_column.size());
+    accept(top, check_shape(manifest.shape));
+    manifest.vectors = by_row;
+    manifest.vectors.insert(manifest.vectors.end(), by_column.begin(), by_column.end());
     if (!top.is_null("run")) manifest.run = top.object("run", read_run);
     if (top.has("kernel") && !top.is_null("kernel"))
         manifest.kernel = top.object("kernel", read_kernel);
@@ -168,6 +191,11 @@ Json to_json(const Manifest& manifest) {
                  {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
     // Only where there is one: readers of before the key was there refuse it.
     if (shape.line_columns) json["line_columns"] = shape.line_columns;
+    if (shape.row_coefficient_count)
+        json["row_coefficients"] = vectors_json(manifest.vectors, 0, shape.row_coefficient_count);
+    if (shape.column_coefficient_count)
+        json["column_coefficients"] = vectors_json(manifest.vectors, shape.row_coefficient_count,
+                                                   shape.column_coefficient_count);
     if (manifest.kernel)
         json["kernel"] = {{"name", manifest.kernel->name},
                           {"parameters", manifest.kernel->parameters}};

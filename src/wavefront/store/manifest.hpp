@@ -26,6 +26,12 @@ struct MatrixEntry {
     std::string sums; /* XXH3 of the file that holds the strips' checksums; empty: not filled yet */
 };
 
+/* A coefficient that is one value for each row or column. */
+struct VectorEntry {
+    std::string name;
+    std::string sum; /* XXH3 of its file; empty: not filled yet */
+};
+
 /* The kernel that the store was made for. */
 struct KernelEntry {
     std::string name;
@@ -76,6 +82,7 @@ struct PartEntry {
 struct Manifest {
     MatrixShape shape;
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
+    std::vector<VectorEntry> vectors;  /* by row first, then by column */
     std::vector<std::string> disks;    /* folders, strips round robin; "." is the store */
     std::uint64_t iterations = 0;      /* that the data have gone through */
     std::optional<KernelEntry> kernel; /* that `run` uses where none is named */

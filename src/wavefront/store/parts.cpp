@@ -55,6 +55,10 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
     const auto& manifest = whole.manifest();
     const auto& shape = manifest.shape;
     const auto ranks = folders.size();
+    if (shape.vector_count())
+        return bad_argument(whole.folder() +
+                            " has coefficients by row or column, which parts have not; give "
+                            "matrices instead");
     if (ranks < 1 || shape.rows / ranks < 2 * radius)
         return bad_argument(std::to_string(shape.rows) + " rows are too few for " +
                             std::to_string(ranks) + " parts; each needs " +

@@ -14,6 +14,7 @@
 #include "wavefront/layout/values.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/tile_stream.hpp"
+#include "wavefront/store/vectors.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -37,11 +38,13 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
+enum class Role { data, coefficient };
+
 // A random number from 0 to 1 as the contents of a matrix: whole ones are 0 to 15 in data, and -4
 // to 3 in coefficients, as the scores of pairs of letters are.
 template <typename Value>
-Value contents(const MatrixShape& shape, std::uint32_t matrix, double drawn) {
-    const bool data = matrix < shape.data_count;
+Value contents(Role role, double drawn) {
+    const bool data = role == Role::data;
     if constexpr (std::is_integral_v<Value>)
         return data ? static_cast<Value>(16 * drawn)
                     : static_cast<Value>(static_cast<Value>(8 * drawn) - 4);
@@ -50,15 +53,14 @@ Value contents(const MatrixShape& shape, std::uint32_t matrix, double drawn) {
 }
 
 template <typename Value>
-void fill_rows(const MatrixShape& shape, std::uint64_t seed, std::uint32_t matrix,
+void fill_rows(const MatrixShape& shape, std::uint64_t seed, std::uint32_t matrix, Role role,
                std::uint64_t first_row, std::uint64_t row_count, std::byte *rows) {
     auto *at = reinterpret_cast<Value *>(rows);
     // A complex element is two columns of real numbers.
     const auto columns = shape.columns * element_bytes(shape.element) / sizeof(Value);
     for (std::uint64_t i = 0; i < row_count; ++i) {
         for (std::uint64_t j = 0; j < columns; ++j)
-            *at++ =
-                contents<Value>(shape, matrix, demo_value(seed, matrix, first_row + i, columns, j));
+            *at++ = contents<Value>(role, demo_value(seed, matrix, first_row + i, columns, j));
     }
 }
 
@@ -126,6 +128,12 @@ class Tile {
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
                      const Moving& moving) {
     const auto& shape = store.shape();
+    if (shape.is_vector(matrix)) {
+        const auto own = shape_of(shape, matrix);
+        Vector values(own.rows * own.columns * element_bytes(own.element));
+        const auto got = source(0, own.rows, values.data());
+        return got ? write_vector(store, matrix - shape.matrix_count(), values) : got;
+    }
     auto files = store.open_next(matrix);
     if (!files) return files.failure();
     auto rows = reserve_strip_rows(shape);
@@ -292,9 +300,14 @@ Result<StripSource> strip_source(const Store& store, std::uint32_t matrix, const
 
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
                     const Moving& moving) {
+    const auto& shape = store.shape();
+    if (shape.is_vector(matrix)) {
+        const auto values = read_vector(store, matrix - shape.matrix_count());
+        return values ? sink(0, shape_of(shape, matrix).rows, values->data())
+                      : Outcome(values.failure());
+    }
     auto reader = StripReader::open(store, matrix, moving);
     if (!reader) return reader.failure();
-    const auto& shape = store.shape();
     auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
     for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
@@ -308,6 +321,14 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
 
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
                   std::uint64_t count, std::byte *rows) {
+    if (store.shape().is_vector(matrix)) {
+        const auto values = read_vector(store, matrix - store.shape().matrix_count());
+        if (!values) return values.failure();
+        const auto own = shape_of(store.shape(), matrix);
+        const auto row_bytes = own.columns * element_bytes(own.element);
+        std::memcpy(rows, values->data() + first * row_bytes, count * row_bytes);
+        return Done{};
+    }
     auto reader = RowReader::open(store, matrix, {});
     return reader ? reader->read(first, count, rows) : Outcome(reader.failure());
 }
@@ -349,6 +370,13 @@ Outcome copy_matrices(const Store& from, Store& to, const Moving& moving) {
         const auto copied = copy_rows({{&from, 0, from.shape().rows}}, m, to, moving);
         if (!copied) return copied;
     }
+    for (std::uint32_t v = 0; v < from.shape().vector_count(); ++v) {
+        if (from.manifest().vectors[v].sum.empty()) continue;
+        const auto values = read_vector(from, v);
+        if (!values) return values.failure();
+        const auto copied = write_vector(to, v, *values);
+        if (!copied) return copied;
+    }
     auto manifest = to.manifest();
     manifest.iterations = from.manifest().iterations;
     manifest.run = from.manifest().run;
@@ -375,6 +403,11 @@ Result<std::vector<std::string>> verify(const Store& store) {
                 damaged.push_back(store.tile_name(m, t) + ": the checksum is wrong");
         }
     }
+    for (std::uint32_t v = 0; v < shape.vector_count(); ++v) {
+        if (store.manifest().vectors[v].sum.empty()) continue;
+        const auto values = read_vector(store, v);
+        if (!values) damaged.push_back(values.failure().sentence);
+    }
     return damaged;
 }
 
@@ -386,13 +419,15 @@ double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
 
 Outcome fill_with_demo_values(Store& store, std::uint64_t seed) {
     const auto shape = store.shape();
-    for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
+    for (std::uint32_t m = 0; m < shape.number_count(); ++m) {
+        const auto own = shape_of(shape, m);
+        const auto role = m < shape.data_count ? Role::data : Role::coefficient;
         const auto filled = write_matrix(
             store, m, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-                with_value_type(
-                    shape.element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
-                        fill_rows<typename Real<Value>::type>(shape, seed, m, first, count, rows);
-                    });
+                with_value_type(shape.element, [&]<typename Value>(
+                                                   std::type_identity<Value> /*type*/) {
+                    fill_rows<typename Real<Value>::type>(own, seed, m, role, first, count, rows);
+                });
                 return Done{};
             });
         if (!filled) return filled;

@@ -60,9 +60,13 @@ Outcome lock_alone(int file, const std::atomic<bool> *stop) {
 
 bool same_generations(const Manifest& one, const Manifest& other) {
     return std::equal(one.matrices.begin(), one.matrices.end(), other.matrices.begin(),
-                      other.matrices.end(), [](const auto& a, const auto& b) {
+                      other.matrices.end(),
+                      [](const auto& a, const auto& b) {
                           return a.generation == b.generation && a.sums == b.sums;
-                      });
+                      }) &&
+           std::equal(one.vectors.begin(), one.vectors.end(), other.vectors.begin(),
+                      other.vectors.end(),
+                      [](const auto& a, const auto& b) { return a.sum == b.sum; });
 }
 
 Result<int> take_lock(const std::string& folder) {
@@ -81,9 +85,13 @@ std::uint64_t strips_on(std::uint64_t count, std::size_t disk, std::size_t disks
 }
 
 Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names) {
-    if (names.size() != shape.matrix_count())
-        return Failure{LW_ERR_ARGUMENT, std::to_string(names.size()) + " names for " +
-                                            std::to_string(shape.matrix_count()) + " matrices"};
+    if (names.size() != shape.number_count())
+        return Failure{
+            LW_ERR_ARGUMENT,
+            std::to_string(names.size()) + " names for " + std::to_string(shape.matrix_count()) +
+                " matrices" +
+                (shape.vector_count() ? " and " + std::to_string(shape.vector_count()) + " vectors"
+                                      : "")};
     for (const auto& name : names) {
         const bool sound = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
             return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
@@ -160,15 +168,21 @@ void Store::let_go() {
 }
 
 bool Store::hold_generation() {
+    const auto hold = [&](const std::string& path) {
+        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        // A file that is missing is reported by whoever wants what is in it.
+        if (file < 0) return true;
+        held_.push_back(file);
+        return lock_shared(file);
+    };
+    for (std::uint32_t v = 0; v < manifest_.vectors.size(); ++v) {
+        const auto& sum = manifest_.vectors[v].sum;
+        if (!sum.empty() && !hold(vector_path(v, sum))) return false;
+    }
     for (std::uint32_t m = 0; m < manifest_.matrices.size(); ++m) {
         if (manifest_.matrices[m].sums.empty()) continue;
         for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
-            const auto path = strip_path(m, manifest_.matrices[m].generation, disk);
-            const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-            // A file that is missing is reported by whoever wants its strips.
-            if (file < 0) continue;
-            held_.push_back(file);
-            if (!lock_shared(file)) return false;
+            if (!hold(strip_path(m, manifest_.matrices[m].generation, disk))) return false;
         }
     }
     const auto now = read_manifest(folder_);
@@ -184,7 +198,12 @@ Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
     if (!named) return named.failure();
     Manifest manifest;
     manifest.shape = shape;
-    for (const auto& name : names) manifest.matrices.push_back({name, 'b', ""});
+    for (std::uint32_t n = 0; n < names.size(); ++n) {
+        if (shape.is_vector(n))
+            manifest.vectors.push_back({names[n], ""});
+        else
+            manifest.matrices.push_back({names[n], 'b', ""});
+    }
     const auto made = make_empty_folder(folder);
     if (!made) return made.failure();
     manifest.disks = {"."};
@@ -226,12 +245,31 @@ Result<Store> Store::open(const std::string& folder, Access access) {
 
 Result<std::uint32_t> Store::matrix_named(const std::string& name) const {
     std::string known;
-    for (std::uint32_t m = 0; m < manifest_.matrices.size(); ++m) {
-        if (manifest_.matrices[m].name == name) return m;
-        known += (known.empty() ? "" : ", ") + manifest_.matrices[m].name;
+    for (std::uint32_t n = 0; n < shape().number_count(); ++n) {
+        if (name_of(n) == name) return n;
+        known += (known.empty() ? "" : ", ") + name_of(n);
     }
     return Failure{LW_ERR_NOT_FOUND,
                    folder_ + " has no matrix \"" + name + "\"; there are " + known};
+}
+
+const std::string& Store::name_of(std::uint32_t number) const {
+    const auto matrices = shape().matrix_count();
+    return shape().is_vector(number) ? manifest_.vectors[number - matrices].name
+                                     : manifest_.matrices[number].name;
+}
+
+std::string Store::vector_path(std::uint32_t vector, const std::string& sum) const {
+    return folder_ + "/" + manifest_.vectors[vector].name + "." + sum + ".values";
+}
+
+void Store::drop_vector(std::uint32_t vector, const std::string& sum) const {
+    if (sum.empty() || sum == manifest_.vectors[vector].sum) return;
+    const auto path = vector_path(vector, sum);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    ::close(file);
 }
 
 std::string Store::disk_path(std::size_t disk) const {

@@ -5,6 +5,7 @@
 //     demo/manifest.json        shape, and which generation of each matrix is committed
 //     demo/u.a.0, u.a.1, ...    strips of matrix u, generation a, one file per disk
 //     demo/u.a.sums             the checksum of each strip
+//     demo/row0.SUM.values      a coefficient that is one value for each row, by its checksum
 //     demo/lock                 held while a program changes the store
 //
 // A program that changes the store writes the generation that is not committed. One that reads
@@ -84,6 +85,12 @@ class Store {
     const MatrixShape& shape() const { return manifest_.shape; }
     Result<std::uint32_t> matrix_named(const std::string& name) const;
 
+    /* The name of a matrix, or of a vector, by its number. */
+    const std::string& name_of(std::uint32_t number) const;
+    /* The file of vector `vector`, 0 being the first, once its checksum is `sum`. */
+    std::string vector_path(std::uint32_t vector, const std::string& sum) const;
+    /* Removes such a file that the manifest does not name, unless others still read it. */
+    void drop_vector(std::uint32_t vector, const std::string& sum) const;
     /* The committed generation, for reading. */
     Result<StripFiles> open_current(std::uint32_t matrix) const;
     /* The other generation, for writing, with room reserved on the disk; waits for its readers

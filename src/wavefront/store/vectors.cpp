@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See vectors.hpp.
+
+#include "wavefront/store/vectors.hpp"
+
+#include <fstream>
+
+#include "wavefront/store/checksum.hpp"
+
+namespace lanewise::wavefront {
+
+Result<Vector> read_vector(const Store& store, std::uint32_t vector) {
+    const auto& entry = store.manifest().vectors[vector];
+    if (entry.sum.empty())
+        return Failure{LW_ERR_NOT_FOUND, store.folder() + ": " + entry.name +
+                                             " is empty; fill it with lanewise wavefront import"};
+    const auto own = shape_of(store.shape(), store.shape().matrix_count() + vector);
+    Vector values(own.rows * own.columns * element_bytes(own.element));
+    const auto path = store.vector_path(vector, entry.sum);
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(reinterpret_cast<char *>(values.data()),
+                   static_cast<std::streamsize>(values.size())) ||
+        checksum_text(checksum(values.data(), values.size())) != entry.sum)
+        return Failure{LW_ERR_IO, path + " is damaged: it is not what the manifest says; restore " +
+                                      "the store from a copy"};
+    return values;
+}
+
+Result<std::vector<Vector>> read_vectors(const Store& store) {
+    std::vector<Vector> vectors;
+    for (std::uint32_t v = 0; v < store.shape().vector_count(); ++v) {
+        auto values = read_vector(store, v);
+        if (!values) return values.failure();
+        vectors.push_back(std::move(*values));
+    }
+    return vectors;
+}
+
+Outcome write_vector(Store& store, std::uint32_t vector, const Vector& values) {
+    const auto sum = checksum_text(checksum(values.data(), values.size()));
+    const auto written = replace_file(store.vector_path(vector, sum), values.data(), values.size());
+    if (!written) return written;
+    auto manifest = store.manifest();
+    const auto former = manifest.vectors[vector].sum;
+    manifest.vectors[vector].sum = sum;
+    manifest.run.reset();
+    const auto committed = store.commit(manifest);
+    if (committed) store.drop_vector(vector, former);
+    return committed;
+}
+
+}  // namespace lanewise::wavefront
