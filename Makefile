@@ -65,6 +65,7 @@ experiments: build ## Build the programs of `lanewise reproduce` as well
 bench: packages-test packages-bench tests ## Run the benchmarks and reproduce the papers' figures
 	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
 	cmake --build build/release -- --quiet
+	cmake --build build/smpi -- --quiet
 	$(python) tests/bench.py
 
 format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
@@ -110,9 +111,14 @@ $(trees_known:%=programs-%): programs-%: build/%/build.ninja
 	echo "Building $*"
 	$(system) cmake/build_and_time.py build/$*
 
+# Nobody runs the other programs of the sanitizers' tree. Of SMPI's experiments, the one that no
+# other tree has is compiled every day; make bench runs the others, and make test-all builds them.
+targets_asan := --target test_programs
+targets_smpi := --target test_programs lanewise-native lanewise-simulated-times
+
 $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"
-	cmake --build build/$* $(if $(filter asan,$*),--target test_programs) -- --quiet
+	cmake --build build/$* $(targets_$*) -- --quiet
 
 # Each tree ends with a file or two that keep one core busy. The sanitizers' tree shares nothing
 # with the others, so it is built beside them, and the Python packages are installed meanwhile. The

