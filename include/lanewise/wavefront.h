@@ -78,10 +78,9 @@ typedef void (*lw_wavefront_report_fn)(void *context, lw_status status, const ch
 
 /*
  * Make an empty store in a new folder.  Matrices are called data0, data1, ...,
- * coefficient0, ..., and are numbered in that order.  Behind them come the coefficients by row,
- * row0,
- * ..., and by column, column0, ...: in the functions below they are matrices of one column, and of
- * one row.
+ * coefficient0, ..., and are numbered in that order.  Behind them come row0, row1, ..., the
+ * coefficients by row, and column0, ..., those by column: in the functions below they are matrices
+ * of one column, and of one row.
  */
 LW_API lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shape,
                                      lw_wavefront_report_fn report, void *report_context,
