@@ -65,6 +65,20 @@ def test_a_program_in_any_language_follows_the_rules_and_is_right(
     assert all(forwarded[name] == 0 for name in requested), forwarded
 
 
+def test_persistent_collectives_are_those_of_the_mpi_beside_calls_that_follow_rules(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "persistent.c")
+
+    done = run([*launch_line(mpi), str(program)], tuning(mpi))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    intercepted = counted(tmp_path, "intercepted")
+    # Those that block, of three rounds with five of each; what was started is not among them.
+    assert (intercepted["bcast"], intercepted["allreduce"], intercepted["reduce"]) == (15, 15, 1)
+    assert intercepted.get("scan", 0) == 0
+
+
 def test_a_python_program_follows_the_rules(run: Run, tmp_path: Path) -> None:
     python = shutil.which("python3", path="/usr/bin") or sys.executable
     if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
