@@ -85,9 +85,9 @@ class Place:
         return values
 
 
-def latency(hosts: Hosts, transport: Transport) -> dict[str, float]:
-    """Return the median one-way time of 8 bytes by ucx_perftest."""
-    options = ["-n", str(MESSAGES), "-s", "8"]
+def latency(hosts: Hosts, transport: Transport, messages: int = MESSAGES) -> dict[str, float]:
+    """Return the median one-way time of 8 bytes by ucx_perftest, after half as many messages."""
+    options = ["-n", str(messages), "-w", str(messages // 2), "-s", "8"]
     return {"latency_us": ucx(transport.on(hosts), "tag_lat", options, 2)}
 
 
@@ -99,7 +99,7 @@ def bandwidth(hosts: Hosts, transport: Transport, size: str) -> dict[str, float]
     return {f"bandwidth_{size}_gbps": MIB_TO_GBIT * rate}
 
 
-def mpi(hosts: Hosts, transport: Transport, program: Path) -> dict[str, float]:
+def mpi(hosts: Hosts, transport: Transport, program: Path, calls: int = CALLS) -> dict[str, float]:
     """Return the times of a ping-pong of 8 bytes and an allreduce of 64 KiB of Open MPI."""
     settings = [f"{name}={value}" for name, value in transport.variables.items()]
     exports = [word for name in transport.variables for word in ("-x", name)]
@@ -107,7 +107,7 @@ def mpi(hosts: Hosts, transport: Transport, program: Path) -> dict[str, float]:
     answer = program.with_suffix(".txt")
     line = ["sh", "-c", 'exec "$@" > "$0"', str(answer), "env", *settings, "mpirun.openmpi",
             *exports, *_PML, "-n", "2", *(device if transport.device else []), str(program),
-            str(CALLS)]  # fmt: skip
+            str(calls)]  # fmt: skip
     status = running.run_in(hosts.bed, running.Wanted(line))
     text = answer.read_text(encoding="utf-8")
     found = re.search(r"latency_us ([\d.]+) allreduce_us ([\d.]+)", text)

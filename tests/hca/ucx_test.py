@@ -12,9 +12,11 @@ import pytest
 
 from experiments.hca.hosts import CALLER, Hosts
 from experiments.hca.speed import joined_hosts
-from experiments.hca.ucx import CALLS, DEVICE, MESSAGES, TCP, built, latency, mpi
+from experiments.hca.ucx import DEVICE, TCP, built, latency, mpi
 
 MTU_BYTES = 1500
+MESSAGES = 2000
+CALLS = 500
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +47,9 @@ def test_ucx_sends_datagrams_on_the_device_and_none_over_tcp(joined: Hosts) -> N
     if shutil.which("ucx_perftest") is None:
         pytest.skip("no ucx_perftest here; install ucx-utils")
     before = datagrams(joined)
-    over_tcp = latency(joined, TCP)
+    over_tcp = latency(joined, TCP, MESSAGES)
     between = datagrams(joined)
-    on_device = latency(joined, DEVICE)
+    on_device = latency(joined, DEVICE, MESSAGES)
 
     assert between - before < MESSAGES / 2
     assert datagrams(joined) - between > MESSAGES / 2
@@ -61,9 +63,9 @@ def test_open_mpi_sends_datagrams_on_the_device_and_none_over_tcp(
         pytest.skip("no mpicc.openmpi here; install libopenmpi-dev")
     program = built(tmp_path)
     before = datagrams(joined)
-    over_tcp = mpi(joined, TCP, program)
+    over_tcp = mpi(joined, TCP, program, CALLS)
     between = datagrams(joined)
-    on_device = mpi(joined, DEVICE, program)
+    on_device = mpi(joined, DEVICE, program, CALLS)
 
     assert between - before < CALLS / 2
     assert datagrams(joined) - between > CALLS / 2
