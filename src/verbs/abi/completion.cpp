@@ -58,6 +58,8 @@ void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
 
 std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
                      Nanoseconds now) {
+    Polls& polls = owner.progress->polls();
+    polls.begin();
     const std::lock_guard guard(owner.adapter->lock());
     // Progress first: a program that always finds something must not starve the wire.
     bool has_read = false;
@@ -66,8 +68,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
                        ? owner.adapter->progress_towards(*object.engine, now)
                        : owner.adapter->progress(now);
     }
-    // Counted from its end: a round that moved much took long.
-    owner.progress->polled(has_read ? monotonic_ns() : now);
+    polls.end(has_read ? monotonic_ns() : now);  // a round that moved much took long
     const std::size_t got = object.engine->poll(into);
     if (faults::Injector *injector = faults::Injector::get()) {
         for (Completion& one : into.first(got)) spoil(owner, one, *injector);

@@ -97,12 +97,11 @@ void ProgressThread::run() {
 }
 
 bool ProgressThread::polled_within(Nanoseconds duration) const {
-    return monotonic_ns() - polled_at_.load(std::memory_order_relaxed) < duration;
+    return polls_.within(duration, monotonic_ns());
 }
 
 bool ProgressThread::program_polls(Nanoseconds now) const {
-    return aside_.load(std::memory_order_relaxed) &&
-           now - polled_at_.load(std::memory_order_relaxed) < pause_ns;
+    return aside_.load(std::memory_order_relaxed) && polls_.ended_within(pause_ns, now);
 }
 
 Nanoseconds ProgressThread::plan(Nanoseconds now) {

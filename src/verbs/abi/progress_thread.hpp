@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "verbs/abi/adapter.hpp"
+#include "verbs/abi/polls.hpp"
 #include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::abi {
@@ -31,8 +32,8 @@ class ProgressThread {
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;
 
-    // Says that the program polls. Cheap; called by every poll.
-    void polled(Nanoseconds now) { polled_at_.store(now, std::memory_order_relaxed); }
+    // To be told of every poll of the program.
+    Polls& polls() { return polls_; }
     // Whether the program polls all the time, so that what waits is not left alone: it comes back
     // within microseconds, and where it does not, the helper looks after it.
     bool program_polls(Nanoseconds now) const;
@@ -59,7 +60,7 @@ class ProgressThread {
 
     Adapter& adapter_;
     port::Descriptor wake_;
-    std::atomic<Nanoseconds> polled_at_{0};
+    Polls polls_;
     std::atomic<bool> stop_{false};
     std::atomic<Nanoseconds> wakes_at_{0};
     std::atomic<int> waits_for_room_of_{-1};  // the socket that it waits for to have room
