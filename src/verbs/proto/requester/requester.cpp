@@ -128,6 +128,11 @@ bool is_gap(const Packet& packet) {
            packet.ack.syndrome == syndrome(NakCode::psn_sequence);
 }
 
+bool is_acknowledgement(const Packet& packet) {
+    return packet.row.kind == PacketKind::acknowledge &&
+           acknowledgement_of(packet.ack.syndrome) == Acknowledgement::ack;
+}
+
 Status status_of(NakCode code) {
     switch (code) {
         case NakCode::remote_access:
@@ -533,6 +538,9 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
     const Psn psn = packet.base.psn;
     if (before(psn, unacked_ - 1)) {
         ++connection_.counters.duplicates;
+        if (is_acknowledgement(packet)) {
+            window_.on_arrived_twice(psn);
+        }
         return;
     }
     heard_at_ = now;
@@ -714,6 +722,7 @@ void Requester::on_deadline(Nanoseconds now) {
         constexpr unsigned doublings_max = 8;
         probe_wanted_ = true;
         selective_.reset();  // an acknowledgement of the probe says nothing of later packets
+        window_.keep_cuts();
         ++connection_.counters.probes;
         probes_ = std::min(probes_ + 1, doublings_max);
         probe_at_ = now + (rtt_.probe_timeout_ns(connection_.device.config.probe_ns) << probes_);
@@ -726,6 +735,7 @@ void Requester::go_back() {
     reads_.clear();
     selective_.reset();
     rtt_.discard_sample();
+    window_.keep_cuts();
     local_error_ = Status::success;
     went_back_to_.reset();
     stop_timers();

@@ -29,6 +29,62 @@ TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
     EXPECT_EQ(window.packets(1024), 64u);
 }
 
+TEST(Window, GetsBackWhatItLostForPacketsThatWereOnlyLate) {
+    Window window;
+    window.open(64 * 1024);
+    window.on_loss(Psn(10), Psn(70), 1024);
+    window.on_loss(Psn(20), Psn(90), 1024);
+    window.on_loss(Psn(95), Psn(120), 1024);
+    ASSERT_EQ(window.packets(1024), 16u);
+
+    window.on_arrived_twice(Psn(10));
+    EXPECT_EQ(window.packets(1024), 16u);
+    window.on_arrived_twice(Psn(20));
+    EXPECT_EQ(window.packets(1024), 48u);
+
+    window.on_arrived_twice(Psn(20));
+    window.on_arrived_twice(Psn(96));
+    EXPECT_EQ(window.packets(1024), 48u);
+    window.on_arrived_twice(Psn(95));
+    EXPECT_EQ(window.packets(1024), 64u);
+}
+
+TEST(Window, HalvesAgainForALossBehindALatePacket) {
+    Window window;
+    window.open(64 * 1024);
+    window.on_loss(Psn(10), Psn(70), 1024);
+    window.on_arrived_twice(Psn(10));
+
+    window.on_loss(Psn(30), Psn(90), 1024);
+
+    EXPECT_EQ(window.packets(1024), 32u);
+}
+
+TEST(Window, KeepsACutWhoseLossesAreTooManyToKnow) {
+    Window window;
+    window.open(64 * 1024);
+    for (std::uint32_t i = 10; i < 15; ++i) {
+        window.on_loss(Psn(i), Psn(70), 1024);
+    }
+
+    for (std::uint32_t i = 10; i < 15; ++i) {
+        window.on_arrived_twice(Psn(i));
+    }
+
+    EXPECT_EQ(window.packets(1024), 32u);
+}
+
+TEST(Window, KeepsItsCutsWhenMoreWasSentTwice) {
+    Window window;
+    window.open(64 * 1024);
+    window.on_loss(Psn(10), Psn(70), 1024);
+
+    window.keep_cuts();
+    window.on_arrived_twice(Psn(10));
+
+    EXPECT_EQ(window.packets(1024), 32u);
+}
+
 TEST(RttEstimator, AddsFourDeviationsToTheMean) {
     RttEstimator estimator;
     EXPECT_EQ(estimator.probe_timeout_ns(500), 500);

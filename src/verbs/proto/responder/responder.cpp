@@ -70,6 +70,7 @@ void Responder::start(Psn expected) {
     expected_ = expected;
     msn_ = 0;
     seen_far_away_.reset();
+    reported_missing_ = {};
     reset_reassembly();
 }
 
@@ -395,6 +396,11 @@ void Responder::send_sequence_nak() {
     sequence_nak_sent_ = true;
     nak_due_at_ = never;
     ++connection_.counters.sequence_naks_sent;
+    if (std::find(reported_missing_.begin(), reported_missing_.end(), expected_) ==
+        reported_missing_.end()) {
+        last_reported_ = (last_reported_ + 1) % reported_missing_.size();
+        reported_missing_[last_reported_] = expected_;
+    }
     if (!responses_.empty() && is_plain(responses_.back())) {
         responses_.pop_back();
     }
@@ -569,10 +575,21 @@ Responder::Verdict Responder::take_atomic(const Packet& packet) {
     return Verdict::done;
 }
 
+// What a NAK asked for has come twice: as it was first sent, and again. The acknowledgement of all
+// that has come follows behind.
+void Responder::report_late(Psn psn) {
+    const auto reported = std::find(reported_missing_.begin(), reported_missing_.end(), psn);
+    if (reported != reported_missing_.end()) {
+        reported->reset();
+        responses_.push_back({.psn = psn, .msn = msn_, .of_late_packet = true});
+    }
+}
+
 // A request that was executed before: its response may have been lost.
 void Responder::repeat(const Packet& packet) {
     if (packet.row.kind == PacketKind::send || packet.row.kind == PacketKind::write) {
         cancel_ack_delay();
+        report_late(packet.base.psn);
         acknowledge(expected_ - 1);
         return;
     }

@@ -3,11 +3,14 @@
 // The responder: executes the peer's requests, each once and in order, and responds (IBA 1, 9.7,
 // 9.8 and 9.9). On a reliable connection no sequence number is skipped: a packet ahead of the
 // expected one is reported once by a NAK and buffered if there is room; one behind it is
-// acknowledged again. Executed reads and atomics are remembered, as many as the peer may have
-// outstanding, so that a lost response can be repeated.
+// acknowledged again. If a packet that was reported as missing comes twice, it was only late, and
+// an acknowledgement with its number, which other requesters ignore, says so. Executed reads and
+// atomics are remembered, as many as the peer may have outstanding, so that a lost response can be
+// repeated.
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -82,6 +85,7 @@ class Responder {
         std::uint32_t msn = 0;
         std::uint8_t syndrome = 0;  // of a NAK; 0 for an acknowledgement
         bool repeated = false;
+        bool of_late_packet = false;  // an acknowledgement of a packet that arrived twice
         Probe probe = Probe::none;
         RdmaHeader rdma = {};  // of a read
         std::uint32_t index = 0;
@@ -111,7 +115,7 @@ class Responder {
     void refuse(Verdict verdict, Psn psn);
     static bool is_plain(const Response& response) {
         return response.kind == PacketKind::acknowledge && response.syndrome == 0 &&
-               response.probe == Probe::none;
+               !response.of_late_packet && response.probe == Probe::none;
     }
     void acknowledge(Psn psn);
     void acknowledge_delayed(Psn psn, Nanoseconds now);
@@ -123,6 +127,7 @@ class Responder {
     void push_nak(Psn psn, std::uint8_t code);
     Verdict take_read(const Packet& packet);
     Verdict take_atomic(const Packet& packet);
+    void report_late(Psn psn);
     void repeat(const Packet& packet);
     void repeat_read(const Packet& packet, const RecentRequest& request);
     bool remember(const RecentRequest& request);
@@ -142,8 +147,10 @@ class Responder {
     std::uint32_t msn_ = 0;
     bool sequence_nak_sent_ = false;
     Nanoseconds nak_due_at_ = never;  // when a NAK reports a packet that is still missing
+    std::array<std::optional<Psn>, 8> reported_missing_;  // the last ones
+    std::size_t last_reported_ = 0;
     ReassemblyBuffer reassembly_;
-    unsigned unfilled_in_a_row_ = 0;  // packets accepted that no buffered one followed
+    unsigned unfilled_in_a_row_ = 0;    // packets accepted that no buffered one followed
     std::optional<Psn> seen_far_away_;  // of an unreliable connection
     Assembly assembly_;
     Ring<RecentRequest> recent_;
