@@ -79,6 +79,27 @@ TEST(LatePacket, GivesNothingBackIfItWasSentAsAProbeAsWell) {
     EXPECT_LT(packets_ahead(late.pair), 40u);
 }
 
+// The window of 64 packets has become one of 32, and half of that may go before anything arrives.
+TEST(LostPacket, IsSentAgainTogetherWithNewPackets) {
+    Pair pair({}, small_window);
+    const Psn lost = Psn(pair.a.options.send_psn[0]) + 20;
+    unsigned copies = 0;
+    std::uint32_t behind = 0;
+    pair.wire.tap = [&](std::size_t from, std::vector<std::byte>& bytes) {
+        if (from != 0) return copies < 2;  // nothing is acknowledged from then on
+        const bool is_it = decode(bytes).packet->base.psn == lost;
+        copies += is_it ? 1 : 0;
+        behind += copies == 2 && !is_it ? 1 : 0;
+        return !is_it;
+    };
+
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 4 * written_bytes), pair.b, 0);
+    pair.wire.run_for(1'000'000);
+
+    EXPECT_EQ(copies, 2u);
+    EXPECT_EQ(behind, 16u);
+}
+
 // Bytes that are written in a fifth of a second over a link that loses one packet in a hundred.
 std::size_t written_in_time(double reorder, std::uint64_t seed) {
     Pair pair({}, {.port_count = 2, .reorder_ns = 200'000, .probe_ns = 500'000}, seed);

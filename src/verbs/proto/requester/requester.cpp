@@ -262,7 +262,16 @@ bool Requester::fits_window(const Plan& plan) const {
     const auto ahead = static_cast<std::uint32_t>(distance(unacked_, cursor_));
     const std::size_t bytes =
         plan.kind == PacketKind::read_request ? connection_.mtu() : plan.payload_bytes;
-    return ahead == 0 || ahead + plan.packets <= window_.packets(bytes);
+    const std::uint32_t fits = window_.packets(bytes);
+    if (ahead == 0 || ahead + plan.packets <= fits) {
+        return true;
+    }
+    // What was in flight when the peer missed a packet arrives while that is sent again, so new
+    // packets take its place, half as many as after that (RFC 6937 sends one for two that arrive).
+    return selective_ && !before(cursor_, selective_->cursor) &&
+           static_cast<std::uint32_t>(distance(selective_->cursor, cursor_)) + plan.packets <=
+               fits / 2 &&
+           ahead + plan.packets <= window_.packets_max(bytes);
 }
 
 bool Requester::may_begin(const SendEntry& entry, const Plan& plan) const {
