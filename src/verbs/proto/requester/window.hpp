@@ -2,7 +2,10 @@
 //
 // The congestion window: how many bytes a requester sends ahead of acknowledgements. It is as large
 // as the device allows until something is lost; then it halves, once for everything in flight, and
-// grows by about one packet for each window that is acknowledged, as TCP does (RFC 5681).
+// grows by about one segment of TCP for each window that is acknowledged, as TCP does (RFC 5681).
+// TCP's segments fill a link, while a path MTU is a power of two: it may be as little as half of
+// what fits, and on average is as much less as growth_percent says. (An MTU of 1500 has room for
+// 1448 bytes of TCP, and gives a path MTU of 1024.)
 //
 // A packet that is late looks lost. If the peer says that all packets that counted as lost arrived
 // twice, the window gets back what it lost for them, as TCP does with duplicate selective
@@ -37,7 +40,8 @@ class Window {
 
     void on_progress(std::uint32_t packets, std::uint32_t mtu) {
         if (bytes_ < bytes_max_) {
-            const std::uint64_t more = std::uint64_t{packets} * mtu * mtu / bytes_;
+            const std::uint64_t more =
+                std::uint64_t{packets} * mtu * mtu * growth_percent / 100 / bytes_;
             bytes_ = static_cast<std::uint32_t>(
                 std::min<std::uint64_t>(bytes_ + std::max<std::uint64_t>(more, 1), bytes_max_));
         }
@@ -67,6 +71,7 @@ class Window {
 
   private:
     static constexpr std::uint32_t fewest = 4;
+    static constexpr std::uint32_t growth_percent = 141;
 
     // What the window lost, and for which packets.
     struct Cut {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "verbs/proto/requester/rtt_estimator.hpp"
 #include "verbs/proto/requester/window.hpp"
 
@@ -27,6 +29,21 @@ TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
         window.on_progress(1, 1024);
     }
     EXPECT_EQ(window.packets(1024), 64u);
+}
+
+TEST(Window, GrowsByASegmentOfTcpInARoundTrip) {
+    for (const auto& [mtu, segment] : {std::pair{1024U, 1448U}, std::pair{4096U, 5792U}}) {
+        Window window;
+        window.open(1024 * mtu);
+        window.on_loss(Psn(10), Psn(1034), mtu);
+        ASSERT_EQ(window.packets(mtu), 512u);
+
+        for (int round_trips = 0; round_trips < 100; ++round_trips) {
+            window.on_progress(window.packets(mtu), mtu);
+        }
+
+        EXPECT_NEAR(window.packets(mtu), 512 + 100.0 * segment / mtu, 2);
+    }
 }
 
 TEST(Window, GetsBackWhatItLostForPacketsThatWereOnlyLate) {
