@@ -423,6 +423,7 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
 void Requester::sent(const Plan& plan, Nanoseconds now) {
     if (plan.probe) {
         probe_wanted_ = false;
+        probed_at_ = probes_ <= 1 ? now : probed_at_;
         rtt_.discard_sample();
         ++connection_.counters.packets_resent;
         return;
@@ -553,7 +554,8 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         return;
     }
     heard_at_ = now;
-    const bool answered_probe = probes_ > 0 && !is_gap(packet);
+    const bool answered_probe =
+        probes_ > 0 && !is_gap(packet) && rtt_.may_be_answered(probed_at_, now);
     switch (packet.row.kind) {
         case PacketKind::read_response:
             on_read_data(packet, now);
@@ -564,7 +566,8 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         default:
             on_acknowledge(packet, now);
     }
-    // This is the first response after a long pause: what it does not cover was lost.
+    // This is the first response after a long pause, and not one that was only late: what it does
+    // not cover was lost.
     if (answered_probe && probes_ == 0 && connection_.sends() && rnr_until_ == never &&
         before(unacked_, cursor_) && reads_.empty()) {
         go_back();

@@ -163,12 +163,13 @@ class Requester {
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
     std::optional<Psn> went_back_to_;  // so that one gap makes the requester go back once
-    Nanoseconds heard_at_ = 0;  // when the peer last answered, or had nothing to answer
+    Nanoseconds heard_at_ = 0;         // when the peer last answered, or had nothing to answer
     Nanoseconds timeout_at_ = never;
     Nanoseconds retry_window_end_ = never;
     Nanoseconds rnr_until_ = never;
     Nanoseconds probe_at_ = never;
-    unsigned probes_ = 0;  // since the last response
+    unsigned probes_ = 0;        // since the last response
+    Nanoseconds probed_at_ = 0;  // the first of them
     bool probe_wanted_ = false;
     Status local_error_ =
         Status::success;  // of the entry at the cursor; completed when that is the first

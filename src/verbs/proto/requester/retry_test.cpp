@@ -305,6 +305,26 @@ TEST(Probe, FindsALostTailLongBeforeTheTimeout) {
     EXPECT_TRUE(same(pair, 30'000));
 }
 
+// The acknowledgements of two messages come just after the probe has left, one after the other.
+TEST(Probe, SendsNothingElseAgainIfTheAnswersWereOnlyLate) {
+    DeviceConfig config = two_ports;
+    config.probe_ns = 100'000;
+    config.window_bytes = 64 * 1024;
+    Pair pair({.timeout = 14}, config);
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_until(idle);
+
+    pair.wire.path(1).delay_ns = 52'000;
+    pair.a.post(Operation::write, 2, pair.a.slice(0, 32 * 1024), pair.b, 0);
+    pair.wire.run_for(2'000);
+    pair.a.post(Operation::write, 3, pair.a.slice(0, 32 * 1024), pair.b, 0);
+    pair.wire.run_until(idle);
+
+    EXPECT_EQ(pair.a.queue_pair->counters().probes, 1u);
+    EXPECT_EQ(pair.a.queue_pair->counters().packets_resent, 1u);
+    EXPECT_EQ(pair.a.sends().size(), 3u);
+}
+
 TEST(Probe, LeavesTheTimeoutAsItIs) {
     DeviceConfig config = two_ports;
     config.probe_ns = 100'000;

@@ -36,6 +36,8 @@ class RttEstimator {
     Nanoseconds probe_timeout_ns(Nanoseconds least) const {
         return std::max(least, mean_ + 4 * deviation_);
     }
+    // Whether what was sent at `sent` can have been answered by now.
+    bool may_be_answered(Nanoseconds sent, Nanoseconds now) const { return now - sent >= least_; }
 
   private:
     struct Timed {
@@ -44,6 +46,7 @@ class RttEstimator {
     };
 
     void add(Nanoseconds sample) {
+        least_ = mean_ == 0 ? sample : std::min(least_, sample);
         if (mean_ == 0) {
             mean_ = sample;
             deviation_ = sample / 2;
@@ -54,6 +57,7 @@ class RttEstimator {
     }
 
     std::optional<Timed> timed_;
+    Nanoseconds least_ = 0;
     Nanoseconds mean_ = 0;
     Nanoseconds deviation_ = 0;
 };
