@@ -61,12 +61,12 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
     Polls& polls = owner.progress->polls();
     polls.begin();
     const std::lock_guard guard(owner.adapter->lock());
-    // Progress first: a program that always finds something must not starve the wire.
+    const bool is_polling = owner.progress->program_polls(now);
+    const std::size_t found = object.engine->size();
     bool has_read = false;
-    if (object.engine->size() < into.size()) {
-        has_read = owner.progress->program_polls(now)
-                       ? owner.adapter->progress_towards(*object.engine, now)
-                       : owner.adapter->progress(now);
+    if (found < into.size() && (!is_polling || object.wire_turns.looks(found))) {
+        has_read = is_polling ? owner.adapter->progress_towards(*object.engine, now)
+                              : owner.adapter->progress(now);
     }
     polls.end(has_read ? monotonic_ns() : now);  // a round that moved much took long
     const std::size_t got = object.engine->poll(into);
