@@ -441,6 +441,15 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     if (target.shape().element != element_of<real>())
         throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " + element_traits<real>::name +
                                          "; the store holds another element");
+    if (target.shape().data_count != 1)
+        throw error(LW_ERR_ARGUMENT, std::string(name) + " updates one matrix; the store has " +
+                                         std::to_string(target.shape().data_count) +
+                                         " data matrices: use a row function in C");
+    if (target.shape().coefficient_count < rows::coefficients)
+        throw error(LW_ERR_ARGUMENT, std::string(name) + " reads " +
+                                         std::to_string(rows::coefficients) +
+                                         " coefficient matrices; the store has " +
+                                         std::to_string(target.shape().coefficient_count));
     typename rows::cell cell{update};
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     kernel.radius = static_cast<std::uint32_t>(rows::radius);

@@ -482,6 +482,20 @@ TEST(UpdateTest, RefusesAStoreOfAnotherElement) {
     EXPECT_THROW(run(made, Previous{}, {.iterations = 1}), error);
 }
 
+TEST(UpdateTest, RefusesAStoreWithFewerCoefficientsOrMoreFieldsThanItTakes) {
+    const Folder folder(Medium::memory);
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = shape.columns = 24;
+    shape.coefficient_count = 1;
+    auto fewer = store::create(folder / "fewer", shape);
+    shape.coefficient_count = 2;
+    shape.data_count = 2;
+    auto fields = store::create(folder / "fields", shape);
+
+    EXPECT_THROW(run(fewer, Thick{}, {.iterations = 1}), error);
+    EXPECT_THROW(run(fields, Thick{}, {.iterations = 1}), error);
+}
+
 TEST(UpdateTest, ARunIsGoneOnWithByTheKernelOfThatNameOnly) {
     const Folder folder(Medium::memory);
     auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
