@@ -235,7 +235,7 @@ TEST_F(ModelApi, CountsCopiesAndReductionsAtTheCallersRate) {
 
 TEST_F(ModelApi, RefusesACallThatCannotBePredicted) {
     auto call = scatter("nonsense");
-    EXPECT_THAT(refusal_of(call, LW_ERR_NOT_FOUND), HasSubstr("use binomial, linear"));
+    EXPECT_THAT(refusal_of(call, LW_ERR_NOT_FOUND), HasSubstr("use binomial, knomial:3"));
     call = scatter("linear");
     call.collective = "spread";
     EXPECT_THAT(refusal_of(call, LW_ERR_NOT_FOUND), HasSubstr("no collective \"spread\""));
