@@ -126,6 +126,15 @@ constexpr Algorithm vector_form(Algorithm algorithm, Collective collective, Rest
     return algorithm;
 }
 
+/* A k-nomial tree for one k. */
+constexpr Algorithm with_radix(Algorithm knomial, int radix, const char *name,
+                               model::Schedule (*build)(const CallShape&)) {
+    knomial.radix = radix;
+    knomial.name = name;
+    knomial.build = build;
+    return knomial;
+}
+
 /* The same algorithm for exscan; `cost` where it has another one. */
 constexpr Algorithm exclusive_form(Algorithm algorithm, model::Schedule (*build)(const CallShape&),
                                    const char *cost = nullptr) {

@@ -7,8 +7,7 @@
 // lmo_binomial: the large subtrees are at the ranks that forward data to the root fastest
 //   according to the LMO model (rank_order.hpp). Cost: that of the same scatter, in reverse.
 // knomial:k: in each round a rank receives from k - 1 others, so that there are fewer rounds than
-// in
-//   the binomial tree, which is k = 2. Cost: a logk(n) + b (n - 1) M.
+//   in the binomial tree, which is k = 2. Cost: a logk(n) + b (n - 1) M.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
@@ -92,18 +91,14 @@ model::Schedule build_knomial(const CallShape& shape) {
                             knomial_tree(shape.relative(), shape.ranks, radix));
 }
 
-constexpr Algorithm knomial(int radix, const char *name,
-                            model::Schedule (*build)(const CallShape&)) {
-    return {
-        .collective = Collective::gather,
-        .name = name,
-        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
-        .cost = "a logk(n) + b(n-1)M",
-        .needs = {},
-        .build = build,
-        .radix = radix,
-    };
-}
+constexpr Algorithm knomial{
+    .collective = Collective::gather,
+    .name = "knomial",
+    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+    .cost = "a logk(n) + b(n-1)M",
+    .needs = {},
+    .build = nullptr,
+};
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
     const auto order = lmo_order(shape, Direction::to_root);
@@ -123,9 +118,9 @@ extern constexpr Algorithm gather_binomial{
 extern constexpr Algorithm gatherv_binomial =
     vector_form(gather_binomial, Collective::gatherv, {.all_counts = true});
 
-extern constexpr Algorithm gather_knomial_3 = knomial(3, "knomial:3", build_knomial<3>);
-extern constexpr Algorithm gather_knomial_4 = knomial(4, "knomial:4", build_knomial<4>);
-extern constexpr Algorithm gather_knomial_8 = knomial(8, "knomial:8", build_knomial<8>);
+extern constexpr Algorithm gather_knomial_3 = with_radix(knomial, 3, "knomial:3", build_knomial<3>);
+extern constexpr Algorithm gather_knomial_4 = with_radix(knomial, 4, "knomial:4", build_knomial<4>);
+extern constexpr Algorithm gather_knomial_8 = with_radix(knomial, 8, "knomial:8", build_knomial<8>);
 
 extern constexpr Algorithm gather_lmo_binomial{
     .collective = Collective::gather,

@@ -33,23 +33,19 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
-constexpr Algorithm of_radix(int radix, const char *name,
-                             model::Schedule (*build)(const CallShape&)) {
-    return {
-        .collective = Collective::reduce,
-        .name = name,
-        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
-        .cost = "ceil(logk(n))(a+(k-1)(bM+gM))",
-        .needs = {.commutative = true},
-        .build = build,
-        .radix = radix,
-    };
-}
+constexpr Algorithm knomial{
+    .collective = Collective::reduce,
+    .name = "knomial",
+    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+    .cost = "ceil(logk(n))(a+(k-1)(bM+gM))",
+    .needs = {.commutative = true},
+    .build = nullptr,
+};
 
 }  // namespace
 
-extern constexpr Algorithm reduce_knomial_3 = of_radix(3, "knomial:3", build<3>);
-extern constexpr Algorithm reduce_knomial_4 = of_radix(4, "knomial:4", build<4>);
-extern constexpr Algorithm reduce_knomial_8 = of_radix(8, "knomial:8", build<8>);
+extern constexpr Algorithm reduce_knomial_3 = with_radix(knomial, 3, "knomial:3", build<3>);
+extern constexpr Algorithm reduce_knomial_4 = with_radix(knomial, 4, "knomial:4", build<4>);
+extern constexpr Algorithm reduce_knomial_8 = with_radix(knomial, 8, "knomial:8", build<8>);
 
 }  // namespace lanewise::collectives

@@ -103,18 +103,14 @@ model::Schedule build_knomial(const CallShape& shape) {
     return steps.finish();
 }
 
-constexpr Algorithm knomial(int radix, const char *name,
-                            model::Schedule (*build)(const CallShape&)) {
-    return {
-        .collective = Collective::scatter,
-        .name = name,
-        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
-        .cost = "a logk(n) + b(n-1)M",
-        .needs = {},
-        .build = build,
-        .radix = radix,
-    };
-}
+constexpr Algorithm knomial{
+    .collective = Collective::scatter,
+    .name = "knomial",
+    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+    .cost = "a logk(n) + b(n-1)M",
+    .needs = {},
+    .build = nullptr,
+};
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
     model::Builder steps;
@@ -136,9 +132,12 @@ extern constexpr Algorithm scatter_binomial{
 extern constexpr Algorithm scatterv_binomial =
     vector_form(scatter_binomial, Collective::scatterv, {.all_counts = true});
 
-extern constexpr Algorithm scatter_knomial_3 = knomial(3, "knomial:3", build_knomial<3>);
-extern constexpr Algorithm scatter_knomial_4 = knomial(4, "knomial:4", build_knomial<4>);
-extern constexpr Algorithm scatter_knomial_8 = knomial(8, "knomial:8", build_knomial<8>);
+extern constexpr Algorithm scatter_knomial_3 =
+    with_radix(knomial, 3, "knomial:3", build_knomial<3>);
+extern constexpr Algorithm scatter_knomial_4 =
+    with_radix(knomial, 4, "knomial:4", build_knomial<4>);
+extern constexpr Algorithm scatter_knomial_8 =
+    with_radix(knomial, 8, "knomial:8", build_knomial<8>);
 
 extern constexpr Algorithm scatter_lmo_binomial{
     .collective = Collective::scatter,
