@@ -98,10 +98,7 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
         names.push_back(std::string("data").append(std::to_string(m)));
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
         names.push_back(std::string("coefficient").append(std::to_string(m)));
-    for (std::uint32_t v = 0; v < shape.row_coefficient_count; ++v)
-        names.push_back(std::string("row").append(std::to_string(v)));
-    for (std::uint32_t v = 0; v < shape.column_coefficient_count; ++v)
-        names.push_back(std::string("column").append(std::to_string(v)));
+    add_vector_names(shape, names);
     return names;
 }
 

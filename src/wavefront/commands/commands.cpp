@@ -25,6 +25,7 @@
 #include "wavefront/plan/moving.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
+#include "wavefront/store/vectors.hpp"
 
 namespace lanewise::wavefront::commands {
 namespace {
@@ -50,10 +51,7 @@ std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
         names.push_back(shape.data_count == 1 ? "data" : "data" + std::to_string(m));
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
         names.push_back("coefficient" + std::to_string(m));
-    for (std::uint32_t v = 0; v < shape.row_coefficient_count; ++v)
-        names.push_back("row" + std::to_string(v));
-    for (std::uint32_t v = 0; v < shape.column_coefficient_count; ++v)
-        names.push_back("column" + std::to_string(v));
+    add_vector_names(shape, names);
     return names;
 }
 

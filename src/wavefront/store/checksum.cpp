@@ -23,4 +23,8 @@ std::string checksum_text(std::uint64_t sum) {
     return text.data();
 }
 
+bool is_checksum(const std::string& text) {
+    return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 }  // namespace lanewise::wavefront

@@ -12,5 +12,6 @@ namespace lanewise::wavefront {
 
 std::uint64_t checksum(const void *bytes, std::size_t size);
 std::string checksum_text(std::uint64_t sum);
+bool is_checksum(const std::string& text);
 
 }  // namespace lanewise::wavefront

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/json_object.hpp"
+#include "wavefront/store/checksum.hpp"
 
 namespace lanewise::wavefront {
 
@@ -66,7 +69,11 @@ std::vector<VectorEntry> read_vectors(JsonObject& top, const char *key) {
     std::vector<VectorEntry> vectors;
     if (!top.has(key)) return vectors;
     top.each(key, [&](JsonObject& item) {
-        vectors.push_back({item.string("name"), item.string("sum")});
+        const auto sum = item.string("sum");
+        // It is a part of the name of a file.
+        if (!sum.empty() && !is_checksum(sum))
+            item.refuse("sum", "is \"" + sum + "\", not 16 hexadecimal digits");
+        vectors.push_back({item.string("name"), sum});
     });
     return vectors;
 }
@@ -156,6 +163,7 @@ Manifest read_whole(JsonObject& top) {
     accept(top, check_shape(manifest.shape));
     manifest.vectors = by_row;
     manifest.vectors.insert(manifest.vectors.end(), by_column.begin(), by_column.end());
+    accept(top, check_names(manifest.shape, names_of(manifest)));
     if (!top.is_null("run")) manifest.run = top.object("run", read_run);
     if (top.has("kernel") && !top.is_null("kernel"))
         manifest.kernel = top.object("kernel", read_kernel);
@@ -165,6 +173,32 @@ Manifest read_whole(JsonObject& top) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of(const Manifest& manifest) {
+    std::vector<std::string> names;
+    for (const auto& matrix : manifest.matrices) names.push_back(matrix.name);
+    for (const auto& vector : manifest.vectors) names.push_back(vector.name);
+    return names;
+}
+
+Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names) {
+    if (names.size() != shape.number_count())
+        return Failure{
+            LW_ERR_ARGUMENT,
+            std::to_string(names.size()) + " names for " + std::to_string(shape.matrix_count()) +
+                " matrices" +
+                (shape.vector_count() ? " and " + std::to_string(shape.vector_count()) + " vectors"
+                                      : "")};
+    for (const auto& name : names) {
+        const bool sound = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+            return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+        });
+        if (!sound || std::count(names.begin(), names.end(), name) > 1)
+            return Failure{LW_ERR_ARGUMENT, "matrix name \"" + name +
+                                                "\" is not of letters and digits, or stands twice"};
+    }
+    return Done{};
+}
 
 Json to_json(const Manifest& manifest) {
     const auto& shape = manifest.shape;

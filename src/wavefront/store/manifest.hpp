@@ -94,6 +94,11 @@ inline constexpr const char *manifest_name = "manifest.json";
 /* The state that a part of a store in tiles goes back to where others are a pass behind. */
 inline constexpr const char *former_manifest_name = "manifest.former.json";
 
+/* Of the matrices, then of the vectors. */
+std::vector<std::string> names_of(const Manifest& manifest);
+/* Names are parts of names of files: of letters, digits, _ and -, and each stands once. */
+Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names);
+
 Json to_json(const Manifest& manifest);
 /* Refuses a newer version, a missing key and an unknown one by name. */
 Result<Manifest> manifest_from(const Json& json, const std::string& path);

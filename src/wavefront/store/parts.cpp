@@ -11,12 +11,6 @@
 namespace lanewise::wavefront {
 namespace {
 
-std::vector<std::string> names_of(const Manifest& manifest) {
-    std::vector<std::string> names;
-    for (const auto& matrix : manifest.matrices) names.push_back(matrix.name);
-    return names;
-}
-
 // Rows that `part` holds of its upper neighbour.
 std::uint64_t rows_above(const PartEntry& part) {
     return part.rank > 0 ? part.halo_rows : 0;

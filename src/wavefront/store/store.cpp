@@ -84,25 +84,6 @@ std::uint64_t strips_on(std::uint64_t count, std::size_t disk, std::size_t disks
     return count / disks + (disk < count % disks ? 1 : 0);
 }
 
-Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names) {
-    if (names.size() != shape.number_count())
-        return Failure{
-            LW_ERR_ARGUMENT,
-            std::to_string(names.size()) + " names for " + std::to_string(shape.matrix_count()) +
-                " matrices" +
-                (shape.vector_count() ? " and " + std::to_string(shape.vector_count()) + " vectors"
-                                      : "")};
-    for (const auto& name : names) {
-        const bool sound = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-            return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-        });
-        if (!sound || std::count(names.begin(), names.end(), name) > 1)
-            return Failure{LW_ERR_ARGUMENT, "matrix name \"" + name +
-                                                "\" is not of letters and digits, or stands twice"};
-    }
-    return Done{};
-}
-
 // Also makes those above it that are missing; the names of all outlive a power cut.
 Outcome make_folder(const fs::path& folder) {
     const auto above = folder.parent_path();

@@ -320,6 +320,26 @@ TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
     EXPECT_THAT(manifest.failure().sentence, HasSubstr("unknown key 'colour'"));
 }
 
+// Both become parts of names of files, which are written and removed.
+TEST(StoreTest, AManifestThatNamesFilesElsewhereIsRefused) {
+    const Folder folder(Medium::memory);
+    auto shape = shape_of(8, 8, &layouts::row_major, 8);
+    shape.row_coefficient_count = 1;
+    ASSERT_TRUE(Store::create(folder / "s", shape, {"u", "c", "r"}, {}));
+    const auto sound = to_json(*read_manifest(folder / "s"));
+    auto matrix = sound;
+    matrix["matrices"][1]["name"] = "../../c";
+    auto twice = sound;
+    twice["row_coefficients"][0]["name"] = "u";
+    auto sum = sound;
+    sum["row_coefficients"][0]["sum"] = "/../../precious";
+
+    EXPECT_TRUE(manifest_from(sound, "manifest.json"));
+    EXPECT_THAT(manifest_from(matrix, "m").failure().sentence, HasSubstr("\"../../c\" is not of"));
+    EXPECT_THAT(manifest_from(twice, "m").failure().sentence, HasSubstr("\"u\" is not of"));
+    EXPECT_THAT(manifest_from(sum, "m").failure().sentence, HasSubstr("not 16 hexadecimal"));
+}
+
 TEST(StoreTest, FilesAreOpenedBesideThePageCacheAndClosedInOtherPrograms) {
     const Folder folder(Medium::disk);
     auto store =

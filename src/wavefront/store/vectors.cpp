@@ -37,6 +37,13 @@ Result<std::vector<Vector>> read_vectors(const Store& store) {
     return vectors;
 }
 
+void add_vector_names(const MatrixShape& shape, std::vector<std::string>& names) {
+    for (std::uint32_t v = 0; v < shape.row_coefficient_count; ++v)
+        names.push_back("row" + std::to_string(v));
+    for (std::uint32_t v = 0; v < shape.column_coefficient_count; ++v)
+        names.push_back("column" + std::to_string(v));
+}
+
 Outcome write_vector(Store& store, std::uint32_t vector, const Vector& values) {
     const auto sum = checksum_text(checksum(values.data(), values.size()));
     const auto written = replace_file(store.vector_path(vector, sum), values.data(), values.size());

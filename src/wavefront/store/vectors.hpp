@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "wavefront/store/store.hpp"
@@ -21,6 +22,9 @@ using Vector = std::vector<std::byte>;
 Result<Vector> read_vector(const Store& store, std::uint32_t vector);
 /* All of them. */
 Result<std::vector<Vector>> read_vectors(const Store& store);
+
+/* Adds row0, ..., column0, ..., as vectors are called that nobody named. */
+void add_vector_names(const MatrixShape& shape, std::vector<std::string>& names);
 
 /* Replaces a vector by `values`, which are as many as it has. */
 Outcome write_vector(Store& store, std::uint32_t vector, const Vector& values);
