@@ -12,14 +12,14 @@ import pytest
 from lanewise import wavefront
 from lanewise.errors import RequestError
 from lanewise.launch.native import find_library
-from lanewise.wavefront.library import NAME
+from lanewise.wavefront import library
 
 pytest.importorskip("numba", reason="install numba for kernels in Python")
 
 from examples.affine_alignment import NEVER, Alignment, Scoring, align
 
 try:
-    find_library(NAME, os.environ)
+    find_library(library.NAME, os.environ)
 except RequestError as error:
     pytest.skip(str(error), allow_module_level=True)
 
