@@ -92,6 +92,17 @@ def test_a_missing_program_names_the_target_that_builds_it(
         Workspace(tmp_path).ask("lanewise-coverage")
 
 
+def test_a_fresh_file_has_nothing_of_an_earlier_tuning(tmp_path: Path) -> None:
+    for ending in ("", ".evidence", ".finalists"):
+        (tmp_path / f"free.json{ending}").write_text("of an earlier run")
+    (tmp_path / "other.json").write_text("of another tuning")
+
+    fresh = Workspace(tmp_path).fresh("free.json")
+
+    assert fresh == tmp_path / "free.json"
+    assert [path.name for path in tmp_path.iterdir()] == ["other.json"]
+
+
 def test_a_run_that_misses_a_target_says_so() -> None:
     missed = replace(OUTCOME, figures={"speedup": 3.4})
 

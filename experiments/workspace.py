@@ -32,6 +32,8 @@ from lanewise.results.read import Samples, load
 LOCAL = "openmpi"
 SIMULATED = "smpi"
 ARGUMENTS_SHOWN = 12
+# What a tuning leaves beside its file, so that it can go on.
+TUNING_ENDINGS = (".evidence", ".finalists")
 
 
 def machine_conditions() -> dict[str, object]:
@@ -66,6 +68,13 @@ class Workspace:
         sys.stderr.write(f"  {text}\n")
         sys.stderr.flush()
 
+    def fresh(self, name: str) -> Path:
+        """Return the whole path of a file in the folder, without what an earlier run left there."""
+        path = self.folder.resolve() / name
+        for ending in ("", *TUNING_ENDINGS):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        return path
+
     def measure(
         self,
         name: str,
@@ -81,8 +90,7 @@ class Workspace:
         a launcher the first that works here is used.  Raises RunError.
         """
         self.say(f"{name}: {' '.join(arguments)}, {ranks} ranks")
-        path = self.folder / f"{name}.jsonl"
-        path.unlink(missing_ok=True)
+        path = self.fresh(f"{name}.jsonl")
         with failing_as_run():
             choice = _chosen(launcher)
             program = choice.build.program("lanewise-measure")

@@ -95,8 +95,7 @@ def launch(
 ) -> Ran:
     """Run on two hosts; a run that does not end within `limit_s` has failed."""
     folder = workspace.folder.resolve()
-    report = folder / "protect.jsonl"
-    report.unlink(missing_ok=True)
+    report = workspace.fresh("protect.jsonl")
     if what.prepare is not None:
         what.prepare(folder)
     protect = (

@@ -142,8 +142,7 @@ def compare(
 
 def lane_rates(workspace: Workspace, sites: SimulatedSites, name: str) -> Path:
     """Measure b(P) between the simulated sites; return the platform.json that holds it."""
-    path = workspace.folder / f"{name}.json"
-    path.unlink(missing_ok=True)
+    path = workspace.fresh(f"{name}.json")
     workspace.ask(
         "lanewise-lane-rates",
         sites.ranks,

@@ -65,8 +65,7 @@ class Sites:
 
     def lane_rates(self, name: str) -> Path:
         """Measure b(P) between the sites; return the platform.json that holds it."""
-        path = self.workspace.folder / f"{name}.json"
-        path.unlink(missing_ok=True)
+        path = self.workspace.fresh(f"{name}.json")
         self.ask("lanewise-lane-rates", ["-o", str(path)], {})
         return path
 

@@ -125,7 +125,7 @@ def at_sites(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
             return running.run_in(raised, running.Wanted([*_LANEWISE, *words]))
 
         for collective, size in _FOR_SITES:
-            file = _fresh(workspace.folder / f"two-site-{collective}.json")
+            file = workspace.fresh(f"two-site-{collective}.json")
             workspace.say(f"two sites: tuning {collective} of {size}")
             _must(run, [
                 "tune", collective, "-n", str(SITES_RANKS), "--sizes", size,
@@ -134,7 +134,7 @@ def at_sites(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
                 "--quiet", "-o", str(file),
             ])  # fmt: skip
             files.append(file)
-        tuning = _fresh(workspace.folder / "two-site.json")
+        tuning = workspace.fresh("two-site.json")
         _must(run, ["tune", "--merge", *map(str, files), "-o", str(tuning)])
         place = Place("two-site", run, tuning, SITES_RANKS)
         return {
@@ -151,7 +151,7 @@ def on_host(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
         line = [*_LANEWISE, *words]
         return subprocess.run(line, env=environment, cwd=workspace.folder, check=False).returncode
 
-    tuning = _fresh(workspace.folder / "one-host.json")
+    tuning = workspace.fresh("one-host.json")
     workspace.say(f"one host: tuning {', '.join(_FOR_HOST)}")
     _must(run, [
         "tune", *_FOR_HOST, "-n", str(HOST_RANKS), "--launcher", LOCAL,
@@ -177,21 +177,13 @@ class Place:
         workspace.say(f"{self.name}: {program.name}, {rounds} rounds")
         if program.prepare is not None:
             program.prepare(workspace.folder)
-        times = _fresh(workspace.folder / f"{self.name}-{program.name}.json")
+        times = workspace.fresh(f"{self.name}-{program.name}.json")
         _must(self.run, [
             "run", "--tuning", str(self.tuning), "--mpi", LOCAL, "--interleaved", str(rounds),
             "-o", str(times), "--", chosen().executable, "-n", str(self.ranks),
             *program.words,
         ])  # fmt: skip
         return interleaved.load(times)
-
-
-def _fresh(path: Path) -> Path:
-    """Return a path at which there is no file of an earlier run."""
-    whole = path.resolve()
-    for ending in ("", ".evidence", ".finalists"):
-        whole.with_name(whole.name + ending).unlink(missing_ok=True)
-    return whole
 
 
 def _must(run: Run, words: Sequence[str]) -> None:

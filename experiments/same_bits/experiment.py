@@ -101,8 +101,7 @@ def cost_figure(level: str, size: str, ranks: int) -> str:
 
 def tuned(workspace: Workspace, name: str, ranks: int, *options: str) -> Path:
     """Tune allreduce at the sizes that are timed, and return the tuning file."""
-    path = workspace.folder.resolve() / f"{name}-{ranks}.json"
-    path.unlink(missing_ok=True)
+    path = workspace.fresh(f"{name}-{ranks}.json")
     workspace.say(f"tuning, {name}, {ranks} ranks")
     words = ["allreduce", "-n", str(ranks), "--budget", BUDGET, "-o", str(path), *options]
     sizes = ",".join(map(str, SIZES.values()))

@@ -162,8 +162,7 @@ def launched(
     workspace: Workspace, choice: Choice, way: Way, library: Path
 ) -> tuple[list[NDArray[np.float64]], list[dict[str, Any]]]:
     """Launch once; return the times by size, and the layout of each rank."""
-    path = workspace.folder.resolve() / "layout.jsonl"
-    path.unlink(missing_ok=True)
+    path = workspace.fresh("layout.jsonl")
     variables = {"LD_PRELOAD": str(library), "LANEWISE_LAYOUT": str(path), **way.variables}
     program = (str(choice.build.program(PROGRAM)), str(ROUNDS), *map(str, SIZES))
     job = Job(

@@ -82,9 +82,7 @@ def run(workspace: Workspace) -> Outcome:
 
 def tuned(workspace: Workspace, number: int) -> Tuning:
     """Tune once and return what came of it."""
-    path = workspace.folder / f"tuning-{number}.json"
-    for old in (path, path.with_name(f"{path.name}.evidence")):
-        old.unlink(missing_ok=True)
+    path = workspace.fresh(f"tuning-{number}.json")
     words = ["tune", *COLLECTIVES, "-n", str(RANKS), "--sizes", SIZES, "--launcher", LOCAL,
              "--budget", f"{BUDGET_S}s", "--seed", str(number), "-o", str(path)]  # fmt: skip
     workspace.say(f"tuning {number} of {TUNINGS}")
@@ -162,9 +160,8 @@ def fresh(
     ]  # fmt: skip
     if not points:
         return {}
-    finalists, evidence = (workspace.folder / name for name in ("fresh.json", "fresh.jsonl"))
+    finalists, evidence = (workspace.fresh(name) for name in ("fresh.json", "fresh.jsonl"))
     finalists.write_text(json.dumps({"points": points}), encoding="utf-8")
-    evidence.unlink(missing_ok=True)
     for launch in range(1, FRESH_LAUNCHES + 1):
         words = [*COLLECTIVES, f"--sizes={SIZES}", f"--finalists={finalists}",
                  f"--launch={launch}", f"--budget={FRESH_BUDGET_S}s", "-o", str(evidence),
