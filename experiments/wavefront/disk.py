@@ -3,8 +3,9 @@
 
 How many requests under way are best differs from disk to disk and from hour to hour, so fio tries
 several numbers in turn, with buffers known to the kernel beforehand and without, and from one job
-and two.  The requests have the size of a strip, or a mebibyte.  What is compared is the way that
-was best over all measurements, and not the best of each, which would be the luck of a moment.
+and two.  The requests have the size of a strip, or a mebibyte.  These trials are short.  In the way
+that was best over all of them, and not in the best of each, which would be the luck of a moment,
+fio then moves bytes for as long as the sweep that is compared with it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import contextlib
 import json
 import shutil
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,17 +84,27 @@ def fio_file(folder: Path) -> Iterator[Path]:
 
 def rates(path: Path, strip_bytes: int, each_ms: int) -> Rates:
     """Return the bytes per second of every way, each tried for `each_ms`."""
+    return _moved(path, strip_bytes, each_ms, WAYS)
+
+
+def rate(path: Path, strip_bytes: int, way_name: str, for_ms: int) -> float:
+    """Return the bytes per second of one way over `for_ms`."""
+    (way,) = (way for way in WAYS if way.name == way_name)
+    return _moved(path, strip_bytes, for_ms, [way])[way_name]
+
+
+def _moved(path: Path, strip_bytes: int, each_ms: int, ways: Sequence[Way]) -> Rates:
     line = [
         "fio", "--output-format=json", "--name=global", f"--filename={path}", "--rw=rw",
         "--rwmixread=86", "--direct=1", "--ioengine=io_uring", "--time_based",
         f"--runtime={each_ms}ms",
     ]  # fmt: skip
-    for way in WAYS:
+    for way in ways:
         line += way.options(strip_bytes)
     jobs = json.loads(sweeps.call(line))["jobs"]
     return {
         way.name: float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
-        for way, job in zip(WAYS, jobs, strict=True)
+        for way, job in zip(ways, jobs, strict=True)
     }
 
 

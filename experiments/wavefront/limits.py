@@ -5,10 +5,10 @@ Beyond out-of-core wavefront (2008), section 6.  With one wave per pass a sweep 
 than the disk, which fio measures besides; with enough waves it can be no faster than the same
 kernel on the same threads in memory.  The sweeps have a quarter of the matrices' bytes as memory,
 page cache included, and their clock is that of a user: it starts with the program and ends with it.
-The rate of a shared disk fluctuates by a factor of two within minutes, so each run stands between
-two measurements of its yardstick and is compared with their mean; the median of the rounds counts,
-with its interval.  Nothing is faster than its limit: a share that is clearly above 1 says that the
-yardstick is bad, and the experiment fails.
+The rate of a shared disk fluctuates by a factor of two within seconds, so fio takes as long as the
+sweep, both come first in turn, and each run is compared with the mean of its yardstick before and
+after it; the median of the rounds counts, with its interval.  Nothing is faster than its limit: a
+share that is clearly above 1 says that the yardstick is bad, and the experiment fails.
 """
 
 from __future__ import annotations
@@ -72,9 +72,15 @@ WHOLE, QUICK = Scale(), Scale(side=4096, waves_max=64, rounds=2, fio_ms=100)
 
 @dataclass
 class Measured:
-    """What the rounds gave: one more of each yardstick than of the runs between them."""
+    """What the rounds gave: one more of each yardstick than of the runs.
 
-    disk: list[disk.Rates]
+    `trials` are those of all ways of fio.  `disk` has the rates of the best of them, in bytes per
+    second, of which `between` says for each run on one wave which came before it and which after.
+    """
+
+    trials: list[disk.Rates]
+    disk: list[float]
+    between: list[tuple[int, int]]
     one: list[dict[str, Any]]
     memory: list[dict[str, Any]]
     many: list[dict[str, Any]]
@@ -87,28 +93,42 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         disk.fio_file(workspace.folder) as file,
         capped(Cap(memory_bytes=scale.cap_bytes), workspace.folder) as applied,
     ):
-        found = Measured([], [], [], [])
+        found = Measured([], [], [], [], [], [])
+        strip_bytes = sweeps.strip_bytes(store)
 
-        def disk_now() -> disk.Rates:
-            return disk.rates(file, sweeps.strip_bytes(store), scale.fio_ms)
+        def disk_for(seconds: float) -> None:
+            found.trials.append(disk.rates(file, strip_bytes, scale.fio_ms))
+            way = disk.best_way(found.trials)
+            found.disk.append(disk.rate(file, strip_bytes, way, round(1000 * seconds)))
 
         def sweep(iterations: int, waves: int) -> dict[str, Any]:
             options = ("--waves", str(waves), "--memory", str(scale.budget_bytes))
             return sweeps.iterate(store, iterations, *options, join=applied.joiner())
 
+        def one_wave() -> None:
+            before = len(found.disk) - 1
+            found.one.append(sweep(ITERATIONS_OF_ONE, 1))
+            found.between.append((before, before + 1))
+
         workspace.say("how many waves hide this disk")
-        found.disk.append(disk_now())
+        found.trials.append(disk.rates(file, strip_bytes, scale.fio_ms))
         first_memory = sweeps.rates_in_memory(scale.side, WAVES_FIRST)["simd_chained_cells_per_s"]
-        wanted = waves_for(max(found.disk[0].values()), first_memory)
+        wanted = waves_for(max(found.trials[0].values()), first_memory)
         waves = min(wanted, scale.waves_max)
+        takes_s = sweep(ITERATIONS_OF_ONE, 1)["user_s"]
+        disk_for(takes_s)
         found.memory.append(sweeps.rates_in_memory(scale.side, waves))
-        found.disk = [disk_now()]
         for number in range(scale.rounds):
             workspace.say(f"round {number + 1} of {scale.rounds}: one wave, {waves} waves")
-            found.one.append(sweep(ITERATIONS_OF_ONE, 1))
-            found.disk.append(disk_now())
+            first, second = one_wave, partial(disk_for, takes_s)
+            if number % 2 == 1:
+                first, second = second, first
+            first()
             found.many.append(sweep(PASSES * waves, waves))
+            second()
             found.memory.append(sweeps.rates_in_memory(scale.side, waves))
+        if found.between[-1][1] == len(found.disk):
+            disk_for(takes_s)
         memory_bytes = scale.cap_bytes if applied.memory else "not capped"
     bits = _same_bits(workspace) and all(rates["bits_equal"] for rates in found.memory)
     figures = {**figures_of(found, scale), "bits_equal": float(bits)}
@@ -118,7 +138,7 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         conditions={"rows": scale.side, "columns": scale.side, "waves": waves,
                     "threads": found.many[0]["threads"], "memory_bytes": memory_bytes,
                     "budget_bytes": scale.budget_bytes, "matrices_bytes": scale.matrices_bytes,
-                    "fio": disk.best_way(found.disk), "simd": found.many[0]["simd"],
+                    "fio": disk.best_way(found.trials), "simd": found.many[0]["simd"],
                     "io": found.many[0]["io"]},
         files=workspace.save(
             draw_bars([("Share of the limit", _bars(figures, waves))], percent_text, target=0.85),
@@ -140,7 +160,6 @@ def figures_of(found: Measured, scale: Scale = WHOLE) -> dict[str, float]:
     by_round = figures_by_round(found, scale)
     first = found.many[0]
     expected = sweeps.BYTES_PER_CELL * scale.cells * first["iterations"] / first["waves"]
-    way = disk.best_way(found.disk)
     return {
         **_medians(by_round),
         "k1_fraction_worst": min(by_round["k1_fraction_of_disk"]),
@@ -148,7 +167,7 @@ def figures_of(found: Measured, scale: Scale = WHOLE) -> dict[str, float]:
         "io_bytes_ratio": _moved(first) / expected,
         "peak_over_cap": max(end["peak_memory_bytes"] for end in found.one + found.many)
         / scale.cap_bytes,
-        "disk_bytes_per_s": statistics.median(rates[way] for rates in found.disk),
+        "disk_bytes_per_s": statistics.median(found.disk),
         "k1_bytes_per_s": statistics.median(_moved(end) / end["user_s"] for end in found.one),
         "memory_cells_per_s": statistics.median(_in_memory(found)),
         "kstar_cells_per_s": statistics.median(_reached(found, scale)),
@@ -166,11 +185,15 @@ def _medians(by_round: dict[str, list[float]]) -> dict[str, float]:
 
 def figures_by_round(found: Measured, scale: Scale = WHOLE) -> dict[str, list[float]]:
     """Return the shares of each round, and the speedups of each run in memory."""
-    way = disk.best_way(found.disk)
     moved = [_moved(end) / end["user_s"] for end in found.one]
+    in_memory = _in_memory(found)
     return {
-        "k1_fraction_of_disk": shares(moved, [rates[way] for rates in found.disk]),
-        "kstar_fraction_of_memory": shares(_reached(found, scale), _in_memory(found)),
+        "k1_fraction_of_disk": shares(
+            moved, [(found.disk[before], found.disk[after]) for before, after in found.between]
+        ),
+        "kstar_fraction_of_memory": shares(
+            _reached(found, scale), list(itertools.pairwise(in_memory))
+        ),
         "simd_speedup": [rates["simd_speedup"] for rates in found.memory],
         "simd_speedup_one_thread": [
             rates["simd_cells_per_s"] / rates["naive_cells_per_s"] for rates in found.memory
@@ -191,10 +214,9 @@ def _in_memory(found: Measured) -> list[float]:
     return [float(rates["simd_chained_cells_per_s"]) for rates in found.memory]
 
 
-def shares(rates: list[float], yardsticks: list[float]) -> list[float]:
-    """Return each rate over the mean of the yardsticks before and after it."""
-    around = itertools.pairwise(yardsticks)
-    return [2 * rate / sum(pair) for rate, pair in zip(rates, around, strict=True)]
+def shares(rates: list[float], yardsticks: list[tuple[float, float]]) -> list[float]:
+    """Return each rate over the mean of the yardstick before it and after it."""
+    return [2 * rate / sum(pair) for rate, pair in zip(rates, yardsticks, strict=True)]
 
 
 def _same_bits(workspace: Workspace) -> bool:
@@ -246,7 +268,7 @@ def share_bar(name: str, figures: dict[str, float], key: str) -> Bar:
 
 
 _OF = "median over rounds of a run over the mean of its yardstick before and after it"
-_BETWEEN_FIO = "iterations between two runs of fio in the best of its ways"
+_BETWEEN_FIO = "iterations between two runs of fio, as long, in the best of its ways"
 _BETWEEN_MEMORY = "passes between two runs in memory"
 _ROUNDS = Estimator("median of the rounds", ROUNDS, 1, "run")
 _RATE = "it depends on the disk and the processor; what is judged is the share of the limit"

@@ -35,7 +35,9 @@ def measured(share: float) -> Measured:
     rates = {"simd_chained_cells_per_s": 1e9, "simd_speedup": 9.0, "simd_cells_per_s": 4e8,
              "naive_cells_per_s": 1e8}  # fmt: skip
     return Measured(
-        disk=[{"8 under way": 60e6, "64 under way": 100e6}] * (ROUNDS + 1),
+        trials=[{"8 under way": 60e6, "64 under way": 100e6}] * (ROUNDS + 1),
+        disk=[100e6] * (ROUNDS + 1),
+        between=[(number, number + 1) for number in range(ROUNDS)],
         one=[end] * ROUNDS,
         memory=[rates] * (ROUNDS + 1),
         many=[many] * ROUNDS,
@@ -53,30 +55,38 @@ def test_a_share_above_its_limit_says_that_the_yardstick_is_bad() -> None:
 def test_either_yardstick_may_be_bad(yardstick: str) -> None:
     found = measured(0.9)
     if yardstick == "disk":
-        found.disk = [{way: rate / 2 for way, rate in rates.items()} for rates in found.disk]
+        found.disk = [rate / 2 for rate in found.disk]
     else:
         found.memory = [{**rates, "simd_chained_cells_per_s": 5e8} for rates in found.memory]
 
     assert figures_of(found)["share_of_a_limit_max"] == pytest.approx(1.8)
 
 
-def test_the_disk_is_as_fast_as_in_the_way_that_is_best_over_all_rounds() -> None:
-    found = measured(0.9)
+def test_fio_works_in_the_way_that_is_best_over_all_trials() -> None:
+    trials = measured(0.9).trials
     # Once by luck the other way was faster by far.
-    found.disk = [*found.disk[:-1], {"8 under way": 900e6, "64 under way": 100e6}]
+    trials = [*trials[:-1], {"8 under way": 900e6, "64 under way": 100e6}]
 
-    assert disk.best_way(found.disk) == "64 under way"
-    assert figures_by_round(found)["k1_fraction_of_disk"] == pytest.approx([0.9] * ROUNDS)
+    assert disk.best_way(trials) == "64 under way"
 
 
 def test_a_run_is_compared_with_its_yardsticks_before_and_after_it() -> None:
     found = measured(0.9)
-    found.disk[2:] = [{"64 under way": 50e6}] * (ROUNDS - 1)
-    found.disk[:2] = [{"64 under way": 100e6}] * 2
+    found.disk = [100e6, 100e6, *[50e6] * (ROUNDS - 1)]
 
     by_round = figures_by_round(found)["k1_fraction_of_disk"]
 
     assert by_round[:3] == pytest.approx([0.9, 1.2, 1.8])
+
+
+def test_two_runs_may_stand_between_the_same_yardsticks() -> None:
+    found = measured(0.9)
+    found.disk = [100e6, 100e6, *[50e6] * (ROUNDS - 1)]
+    found.between[:3] = [(0, 1), (1, 2), (1, 2)]
+
+    by_round = figures_by_round(found)["k1_fraction_of_disk"]
+
+    assert by_round[:3] == pytest.approx([0.9, 1.2, 1.2])
 
 
 def test_the_interval_of_a_share_is_between_rounds() -> None:

@@ -10,6 +10,7 @@ compared with their mean; the median of the rounds counts, with its interval.
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import statistics
@@ -155,7 +156,8 @@ def figures_of(found: Measured, scale: Scale) -> dict[str, float]:
 
 def fractions(found: Measured, scale: Scale) -> list[float]:
     """Return the share of each round."""
-    return shares(_rates(found.disk, scale), _rates(found.memory, scale))
+    in_memory = itertools.pairwise(_rates(found.memory, scale))
+    return shares(_rates(found.disk, scale), list(in_memory))
 
 
 def _rates(ends: list[dict[str, Any]], scale: Scale) -> list[float]:
