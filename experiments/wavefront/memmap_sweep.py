@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Livermore loop 23 over numpy.memmap with Numba: a yardstick for wavefront-peers.
 
-    python experiments/wavefront/memmap_sweep.py FOLDER SIDE ITERATIONS
+    python experiments/wavefront/memmap_sweep.py FOLDER SIDE ITERATIONS WAVES
 
-FOLDER holds data.raw and the five coefficients; data.raw is updated in place.
+FOLDER holds data.raw and the five coefficients; data.raw is updated in place.  With WAVES above 1,
+as many iterations go over the files together, each two rows behind the one before it and all in
+parallel, on as many threads as Numba is told to take.
 """
 
 from __future__ import annotations
@@ -15,6 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+prange: Any
+try:
+    from numba import prange
+except ImportError:  # the experiment then leaves these loops out
+    prange = range
 
 COEFFICIENTS = ("zb", "zv", "zu", "zr", "zz")
 
@@ -35,33 +43,68 @@ def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa:
             d[i, j] += 0.175 * q
 
 
+def chained(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any, waves: int) -> None:  # noqa: PLR0913, PLR0917
+    """Update `d` in place `waves` times, row by row, each time two rows behind the one before.
+
+    Two rows behind, no row that one of them writes is read by another in the same step.
+    """
+    rows, columns = d.shape
+    for step in range(1, rows - 1 + 2 * (waves - 1)):
+        for wave in prange(waves):
+            i = step - 2 * wave
+            if 1 <= i < rows - 1:
+                for j in range(1, columns - 1):
+                    q = (
+                        d[i - 1, j] * zb[i, j]
+                        + d[i, j - 1] * zv[i, j]
+                        + d[i, j + 1] * zu[i, j]
+                        + d[i + 1, j] * zr[i, j]
+                        + zz[i, j]
+                        - d[i, j]
+                    )
+                    d[i, j] += 0.175 * q
+
+
 def compiled() -> Any:
     """Return `sweep` compiled by Numba, compilation done."""
     import numba  # noqa: PLC0415
 
     function = numba.njit(sweep)
-    small = [np.zeros((3, 3)) for _ in range(6)]
-    function(*small)
+    function(*_small())
     return function
 
 
-def main(folder: Path, side: int, iterations: int) -> None:
+def compiled_chained() -> Any:
+    """Return `chained` compiled by Numba for several threads, compilation done."""
+    import numba  # noqa: PLC0415
+
+    function = numba.njit(chained, parallel=True)
+    function(*_small(), 1)
+    return function
+
+
+def _small() -> list[np.ndarray[Any, Any]]:
+    return [np.zeros((3, 3)) for _ in range(6)]
+
+
+def main(folder: Path, side: int, iterations: int, waves: int) -> None:
     """Sweep and print the seconds it took, compilation left out."""
 
     def mapped(name: str, mode: Any) -> np.ndarray[Any, Any]:
         # As a plain array: Numba knows no memmap, the pages are the same.
         return np.asarray(np.memmap(folder / f"{name}.raw", "float64", mode, shape=(side, side)))
 
-    function = compiled()
+    function = compiled() if waves == 1 else compiled_chained()
+    also = () if waves == 1 else (waves,)
     data = np.memmap(folder / "data.raw", "float64", "r+", shape=(side, side))
     # Numba compiles anew for read-only arrays, so the coefficients are copy-on-write.
     matrices = [np.asarray(data), *(mapped(name, "c") for name in COEFFICIENTS)]
     began_s = time.monotonic()
-    for _ in range(iterations):
-        function(*matrices)
+    for _ in range(iterations // waves):
+        function(*matrices, *also)
     data.flush()
     sys.stdout.write(json.dumps({"elapsed_s": time.monotonic() - began_s}) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
