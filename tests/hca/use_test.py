@@ -106,6 +106,8 @@ PROMISES = {
     "zero-based": "addresses in a zero-based region count from its beginning",
     "device-memory": "device memory is copied, registered and freed as a card's",
     "parent-domain": "keys of a parent domain are those of its protection domain",
+    "windows": "a memory window of type 1 opens what it was bound to last",
+    "invalidated": "a memory window of type 2 is open until it is invalidated",
     "timed": "completions tell when they were made",
 }
 

@@ -44,6 +44,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ibv_alloc_dm": ("ENOMEM", "EINVAL"),
     "ibv_reg_mr": ("ENOMEM", "EINVAL"),
     "ibv_reg_dm_mr": ("ENOMEM", "EINVAL"),
+    "ibv_alloc_mw": ("ENOMEM", "EINVAL"),
+    "ibv_bind_mw": ("ENOMEM", "EINVAL"),
     "ibv_create_comp_channel": ("EMFILE", "ENOMEM"),
     "ibv_create_cq": ("ENOMEM", "EINVAL"),
     "ibv_create_srq": ("ENOMEM", "EINVAL"),
@@ -54,7 +56,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ibv_post_recv": ("ENOMEM", "EINVAL", "EFAULT"),
     "ibv_post_srq_recv": ("ENOMEM", "EINVAL", "EFAULT"),
 }
-COMPLETIONS = ("any", "send", "write", "read", "compare_swap", "fetch_add", "receive")
+COMPLETIONS = (
+    "any", "send", "write", "read", "compare_swap", "fetch_add", "bind_window",
+    "local_invalidate", "receive",
+)  # fmt: skip
 # enum ibv_wc_status, without success.
 STATUSES = (
     "IBV_WC_LOC_LEN_ERR", "IBV_WC_LOC_QP_OP_ERR", "IBV_WC_LOC_EEC_OP_ERR", "IBV_WC_LOC_PROT_ERR",

@@ -105,17 +105,27 @@ void wr_atomic_fetch_add(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t addres
     add_remote(qp, Operation::fetch_add, rkey, address).compare_add = value;
 }
 
+void wr_send_inv(ibv_qp_ex *qp, std::uint32_t key) {
+    add(qp, Operation::send_invalidate).request.invalidated_key = key;
+}
+
+void wr_local_inv(ibv_qp_ex *qp, std::uint32_t key) {
+    add(qp, Operation::local_invalidate).request.invalidated_key = key;
+}
+
+void wr_bind_mw(ibv_qp_ex *qp, ibv_mw *mw, std::uint32_t key, const ibv_mw_bind_info *info) {
+    const auto binding = binding_of(qp->qp_base, mw, key, *info);
+    if (!binding || mw->type != IBV_MW_TYPE_2) {
+        batch_of(qp).error = EINVAL;
+        return;
+    }
+    RequestBatch::Item& item = add(qp, Operation::bind_window);
+    item.window = mw;
+    item.binding = *binding;
+}
+
 void refuse_batch(ibv_qp_ex *qp) {
     batch_of(qp).error = EOPNOTSUPP;
-}
-void wr_bind_mw(ibv_qp_ex *qp, ibv_mw *, std::uint32_t, const ibv_mw_bind_info *) {
-    refuse_batch(qp);
-}
-void wr_local_inv(ibv_qp_ex *qp, std::uint32_t) {
-    refuse_batch(qp);
-}
-void wr_send_inv(ibv_qp_ex *qp, std::uint32_t) {
-    refuse_batch(qp);
 }
 void wr_send_tso(ibv_qp_ex *qp, void *, std::uint16_t, std::uint16_t) {
     refuse_batch(qp);
@@ -177,6 +187,7 @@ SendRequest request_of(const RequestBatch& batch, const RequestBatch::Item& item
     request.slices = std::span(batch.slices).subspan(item.first_slice, item.slice_count);
     if (request.flags & SendFlag::inline_data) request.inline_bytes = {&inline_bytes, 1};
     if (type == IBV_QPT_UD) request.address = &item.address;
+    if (item.window) request.binding = &item.binding;
     return request;
 }
 
@@ -190,9 +201,10 @@ int post(QueuePairObject& object) {
             const std::span<const std::byte> bytes =
                 std::span(batch.bytes).subspan(item.first_byte, item.byte_count);
             const SendRequest request = request_of(batch, item, bytes, type);
-            const int error = posts ? object.engine->post_send(request)
-                                    : object.engine->check_send(request, at);
+            const int error =
+                posts ? object.engine->post_send(request) : object.engine->check_send(request, at);
             if (error) return error;
+            if (posts && item.window) item.window->rkey = item.binding.key;
         }
     }
     return 0;

@@ -38,6 +38,10 @@ constexpr std::string_view name_of(CompletedWork work) {
             return "compare_swap";
         case CompletedWork::fetch_add:
             return "fetch_add";
+        case CompletedWork::bind_window:
+            return "bind_window";
+        case CompletedWork::local_invalidate:
+            return "local_invalidate";
         default:
             return "receive";
     }
@@ -112,6 +116,10 @@ ibv_wc shown_completion(const Completion& from) {
     to.src_qp = from.source_qpn;
     if (from.has_grh) to.wc_flags |= IBV_WC_GRH;
     if (from.has_immediate) to.wc_flags |= IBV_WC_WITH_IMM;
+    if (from.invalidated_key != 0) {
+        to.wc_flags |= IBV_WC_WITH_INV;
+        to.invalidated_rkey = from.invalidated_key;
+    }
     to.pkey_index = from.pkey_index;
     to.slid = from.source_lid;
     to.sl = from.service_level;

@@ -127,8 +127,8 @@ const UseMark& use_mark() {
         return;
     }
     constexpr std::array ranks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
-    const bool is_rank = std::any_of(ranks.begin(), ranks.end(),
-                                     [](const char *name) { return std::getenv(name); });
+    const bool is_rank =
+        std::any_of(ranks.begin(), ranks.end(), [](const char *name) { return std::getenv(name); });
     if (is_rank && !use_mark().is_set(use_connected)) {
         warn(std::string("no queue pair was made on ") + device_name +
              ", so the messages took another way; choose the transports of the MPI, such as "
@@ -180,6 +180,7 @@ void fill(Context& context, ibv_device *device) {
     shown.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
     pthread_mutex_init(&shown.context.mutex, nullptr);
     set_data_operations(shown.context.ops);
+    set_window_operations(shown.context.ops);
     set_extended_operations(shown);
 }
 

@@ -45,8 +45,9 @@ std::uint32_t read_vendor_err(ibv_cq_ex *) {
 std::uint32_t read_byte_len(ibv_cq_ex *cq) {
     return current(cq).length_bytes;
 }
+// Or the key that was invalidated, which <infiniband/verbs.h> reads by the same call.
 __be32 read_imm_data(ibv_cq_ex *cq) {
-    return current(cq).immediate;
+    return shown_completion(current(cq)).imm_data;
 }
 std::uint32_t read_qp_num(ibv_cq_ex *cq) {
     return current(cq).qpn;

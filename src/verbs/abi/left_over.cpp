@@ -17,6 +17,7 @@ namespace {
     injector->left("ibv_td", HandlePool<ThreadDomainObject>::count());
     injector->left("ibv_dm", HandlePool<DeviceMemoryObject>::count());
     injector->left("ibv_mr", HandlePool<RegionObject>::count());
+    injector->left("ibv_mw", HandlePool<WindowObject>::count());
     injector->left("ibv_ah", HandlePool<AddressObject>::count());
     injector->left("ibv_comp_channel", HandlePool<ChannelObject>::count());
     injector->left("ibv_cq", HandlePool<CompletionObject>::count());

@@ -32,7 +32,8 @@ namespace lanewise::verbs::abi {
 namespace {
 
 constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
 // What asks for nothing that matters here: huge pages, and the optional flags.
 constexpr unsigned ignored_access =
     static_cast<unsigned>(IBV_ACCESS_HUGETLB) | static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
@@ -41,7 +42,7 @@ constexpr unsigned zero_based = IBV_ACCESS_ZERO_BASED;
 
 // 0, or what is wrong with the flags (ibv_reg_mr(3)).
 int check_access(unsigned access) {
-    if (access & ~(known_access | ignored_access | on_demand | zero_based)) return EOPNOTSUPP;
+    if (access & ~(known_access | ignored_access | on_demand)) return EOPNOTSUPP;
     const bool remote_writes = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     return remote_writes && !(access & IBV_ACCESS_LOCAL_WRITE) ? EINVAL : 0;
 }
@@ -220,7 +221,8 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
     const unsigned granted = changes_access ? static_cast<unsigned>(access)
                                             : region.access | (object.on_demand ? on_demand : 0);
     if (check_access(granted)) return IBV_REREG_MR_ERR_INPUT;
-    region.access = granted & known_access;
+    // Addresses count from where they did, unless the memory is another.
+    region.access = (granted & known_access) | (region.access & zero_based);
     if (flags & IBV_REREG_MR_CHANGE_PD) {
         if (!is_live(pd)) return IBV_REREG_MR_ERR_INPUT;
         next.pd = pd;
@@ -252,7 +254,9 @@ int ibv_dereg_mr(ibv_mr *mr) {
     Context& context = own(mr->context);
     if (!refused_in_child(context)) {
         const std::lock_guard guard(context.adapter->lock());
-        if (!context.adapter->engine().memory().remove(mr->lkey)) return EINVAL;
+        auto& memory = context.adapter->engine().memory();
+        if (memory.has_windows(mr->lkey)) return EBUSY;
+        if (!memory.remove(mr->lkey)) return EINVAL;
         --own(mr->pd).users;
         if (own(mr).device_memory) --own(mr).device_memory->users;
     }

@@ -65,6 +65,11 @@ struct RegionObject {
     DeviceMemoryObject *device_memory = nullptr;  // that it is a part of
 };
 
+struct WindowObject {
+    ibv_mw shown{};
+    std::uint32_t key = 0;  // the first; what is shown is the program's to change
+};
+
 struct AddressObject {
     ibv_ah shown{};
     AddressVector address;
@@ -96,6 +101,8 @@ struct RequestBatch {
         std::size_t first_byte = 0;
         std::size_t byte_count = 0;
         AddressVector address;
+        ibv_mw *window = nullptr;  // that it binds
+        WindowBinding binding;
     };
     std::vector<Item> items;
     std::vector<Slice> slices;
@@ -150,6 +157,9 @@ inline DeviceMemoryObject& own(ibv_dm *dm) {
 }
 inline RegionObject& own(ibv_mr *mr) {
     return own_as<RegionObject>(mr);
+}
+inline WindowObject& own(ibv_mw *mw) {
+    return own_as<WindowObject>(mw);
 }
 inline AddressObject& own(ibv_ah *ah) {
     return own_as<AddressObject>(ah);
@@ -231,6 +241,7 @@ void set_queries(verbs_context& context);
 void set_domain_operations(verbs_context& context);
 void set_memory_operations(verbs_context& context);
 void set_device_memory_operations(verbs_context& context);
+void set_window_operations(ibv_context_ops& operations);
 void set_work_operations(ibv_qp_ex& queue_pair);
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 
@@ -240,6 +251,11 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr& attributes,
                                       std::uint8_t port);
 ibv_ah_attr shown_address(const AddressVector& address);
+
+// None where it makes no sense to bind the window so by this queue pair. The engine looks at what
+// the binding would open (memory_windows.cpp).
+std::optional<WindowBinding> binding_of(const ibv_qp& qp, ibv_mw *mw, std::uint32_t key,
+                                        const ibv_mw_bind_info& info);
 
 // Null with errno set if it cannot be made (completion.cpp).
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,

@@ -36,7 +36,8 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     attributes->page_size_cap = pages_of_4_kib_and_more;
     attributes->device_cap_flags = IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_CHANGE_PHY_PORT |
                                    IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                                   IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE;
+                                   IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+                                   IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
     attributes->vendor_id = vendor_id;
     attributes->vendor_part_id = 1;
     attributes->max_qp = static_cast<int>(port::numbers_per_slot);
@@ -46,6 +47,7 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     attributes->max_cq = objects_max;
     attributes->max_cqe = completions_max;
     attributes->max_mr = objects_max;
+    attributes->max_mw = objects_max;
     attributes->max_pd = objects_max;
     attributes->max_qp_rd_atom = config.read_atomic_max;
     attributes->max_qp_init_rd_atom = config.read_atomic_max;

@@ -16,7 +16,8 @@ constexpr unsigned unsupported_attributes = IBV_QP_CAP | IBV_QP_RATE_LIMIT;
 constexpr std::uint64_t known_operations =
     IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
     IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |
+    IBV_QP_EX_WITH_SEND_WITH_INV;
 
 std::optional<Transport> transport_of(ibv_qp_type type) {
     switch (type) {

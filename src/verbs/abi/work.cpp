@@ -31,7 +31,12 @@ SendRequest request_of(const ibv_send_wr& from, bool datagram) {
     to.flags = from.send_flags;
     to.immediate = from.imm_data;
     to.slices = slices_of(from.sg_list, from.num_sge);
-    if (datagram) {
+    if (from.opcode == IBV_WR_LOCAL_INV || from.opcode == IBV_WR_SEND_WITH_INV) {
+        to.invalidated_key = from.invalidate_rkey;
+    }
+    if (from.opcode == IBV_WR_LOCAL_INV) {
+        to.slices = {};
+    } else if (datagram) {
         to.address = from.wr.ud.ah ? &own(from.wr.ud.ah).address : nullptr;
         to.remote_qpn = from.wr.ud.remote_qpn;
         to.remote_qkey = from.wr.ud.remote_qkey;
@@ -48,9 +53,23 @@ SendRequest request_of(const ibv_send_wr& from, bool datagram) {
     return to;
 }
 
+int post_binding(QueuePairObject& object, const ibv_send_wr& work) {
+    ibv_mw *mw = work.bind_mw.mw;
+    const std::uint32_t key = work.bind_mw.rkey;
+    const auto binding = binding_of(object.shown.qp_base, mw, key, work.bind_mw.bind_info);
+    if (!binding || mw->type != IBV_MW_TYPE_2) return EINVAL;
+    const int error = object.engine->post_send({.id = work.wr_id,
+                                                .operation = Operation::bind_window,
+                                                .flags = work.send_flags,
+                                                .binding = &*binding});
+    if (error == 0) mw->rkey = key;
+    return error;
+}
+
 int post_one(QueuePairObject& object, const ibv_send_wr& work) {
     if (const int error = planned_error("ibv_post_send")) return error;
-    if (work.opcode > IBV_WR_ATOMIC_FETCH_AND_ADD) return EOPNOTSUPP;
+    if (work.opcode > IBV_WR_SEND_WITH_INV) return EOPNOTSUPP;
+    if (work.opcode == IBV_WR_BIND_MW) return post_binding(object, work);
     const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
     if (datagram && !is_live(work.wr.ud.ah)) return EINVAL;
     return object.engine->post_send(request_of(work, datagram));
@@ -135,16 +154,6 @@ int req_notify_cq(ibv_cq *cq, int solicited_only) {
     return 0;
 }
 
-ibv_mw *alloc_mw(ibv_pd *, ibv_mw_type) {
-    return refuse(EOPNOTSUPP);
-}
-int bind_mw(ibv_qp *, ibv_mw *, ibv_mw_bind *) {
-    return EOPNOTSUPP;
-}
-int dealloc_mw(ibv_mw *) {
-    return EOPNOTSUPP;
-}
-
 }  // namespace
 
 void set_data_operations(ibv_context_ops& operations) {
@@ -153,9 +162,6 @@ void set_data_operations(ibv_context_ops& operations) {
     operations.post_send = post_send;
     operations.post_recv = post_recv;
     operations.post_srq_recv = post_srq_recv;
-    operations.alloc_mw = alloc_mw;
-    operations.bind_mw = bind_mw;
-    operations.dealloc_mw = dealloc_mw;
 }
 
 }  // namespace lanewise::verbs::abi

@@ -173,7 +173,7 @@ static void what_is_not_there(void) {
     struct ibv_qp_init_attr raw = pair_of(queue);
     raw.qp_type = IBV_QPT_RAW_PACKET;
     NOTHING(EOPNOTSUPP, ibv_create_qp(domain, &raw));
-    NOTHING(EOPNOTSUPP, ibv_alloc_mw(domain, IBV_MW_TYPE_1));
+    NOTHING(EINVAL, ibv_alloc_mw(domain, 3));
     struct ibv_xrcd_init_attr unused = {.comp_mask = 0};
     NOTHING(EOPNOTSUPP, ibv_open_xrcd(context, &unused));
     struct ibv_alloc_dm_attr memory = {.length = 64, .comp_mask = 1};
@@ -183,7 +183,27 @@ static void what_is_not_there(void) {
     union ibv_gid group = {.raw = {0xff, 0x0e}};
     NUMBER(EINVAL, ibv_attach_mcast(pair, &group, 0));
     NOTHING(EOPNOTSUPP, ibv_import_device(0));
-    NOTHING(EOPNOTSUPP, ibv_reg_mr(domain, buffer, 8, IBV_ACCESS_MW_BIND));
+    NOTHING(EOPNOTSUPP, ibv_reg_mr(domain, buffer, 8, 1 << 8));
+}
+
+static void windows(void) {
+    struct ibv_mw *first = ibv_alloc_mw(domain, IBV_MW_TYPE_1);
+    struct ibv_mw *second = ibv_alloc_mw(domain, IBV_MW_TYPE_2);
+    need(first && second, "ibv_alloc_mw");
+    struct ibv_mw_bind wanted = {.bind_info = {region, (uintptr_t)buffer, 8, 0}};
+    NUMBER(EINVAL, ibv_bind_mw(pair, second, &wanted));
+    wanted.bind_info.mw_access_flags = IBV_ACCESS_ON_DEMAND;
+    NUMBER(EINVAL, ibv_bind_mw(pair, first, &wanted));
+    struct ibv_send_wr *bad,
+        bind = {.opcode = IBV_WR_BIND_MW, .bind_mw = {first, first->rkey, {region, 0, 0, 0}}};
+    NUMBER(EINVAL, ibv_post_send(pair, &bind, &bad));
+    bind.bind_mw.mw = second;
+    NUMBER(EINVAL, ibv_post_send(pair, &bind, &bad));
+    NUMBER(EBUSY, ibv_dealloc_pd(domain));
+    NUMBER(0, ibv_dealloc_mw(first));
+    NUMBER(0, ibv_dealloc_mw(second));
+    NUMBER(EINVAL, ibv_dealloc_mw(second));
+    NUMBER(EINVAL, ibv_bind_mw(pair, first, &wanted));
 }
 
 /* One completion more than a queue says that it holds, of a queue pair with as many receives. */
@@ -223,6 +243,7 @@ static void a_child(void) {
     void *cookie;
     NOTHING(EPERM, ibv_alloc_pd(context));
     NOTHING(EPERM, ibv_reg_mr(domain, buffer, 8, IBV_ACCESS_LOCAL_WRITE));
+    NOTHING(EPERM, ibv_alloc_mw(domain, IBV_MW_TYPE_1));
     NOTHING(EPERM, ibv_create_cq(context, 8, NULL, NULL, 0));
     NOTHING(EPERM, ibv_create_comp_channel(context));
     NOTHING(EPERM, ibv_create_qp(domain, &init));
@@ -307,6 +328,7 @@ int main(void) {
     wrong_states_and_masks();
     objects_in_use();
     what_is_not_there();
+    windows();
     completions_that_overrun();
     children(devices[0]);
     destroyed_handles();

@@ -323,6 +323,78 @@ static int parent_domain(void) {
     return wrong;
 }
 
+static enum ibv_wc_status posted(struct ibv_qp *qp, struct ibv_send_wr *work) {
+    struct ibv_send_wr *bad;
+    need(!ibv_post_send(qp, work, &bad), "ibv_post_send");
+    return next().status;
+}
+
+// A window of type 1 opens what it was bound to last, by a new key each time.
+static int windows(void) {
+    struct ibv_mr *region =
+        ibv_reg_mr(pd, memory, page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+    struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+    need(region && mw, "ibv_alloc_mw");
+    const unsigned first = mw->rkey;
+    struct ibv_mw_bind bind = {
+        .bind_info = {region, (uintptr_t)memory + 64, 64, IBV_ACCESS_REMOTE_WRITE}};
+    int wrong = ibv_bind_mw(b, mw, &bind) != 0 || next().opcode != IBV_WC_BIND_MW;
+    wrong += mw->rkey != ibv_inc_rkey(first);
+    char *own = memory + 2 * page;
+    wrong += on(IBV_WR_RDMA_WRITE, own, mr->lkey, memory + 64, mw->rkey, 64) != IBV_WC_SUCCESS;
+    wrong += ibv_dereg_mr(region) != EBUSY || ibv_dealloc_pd(pd) != EBUSY;
+    wrong += ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) == 0;
+    bind.bind_info.length = 128;
+    bind.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+    wrong += ibv_bind_mw(b, mw, &bind) != 0 || next().status != IBV_WC_SUCCESS;
+    wrong += on(IBV_WR_RDMA_WRITE, own, mr->lkey, NULL, mw->rkey, 128) != IBV_WC_SUCCESS;
+    struct ibv_mw_bind nothing = {.wr_id = 1};
+    wrong += ibv_bind_mw(b, mw, &nothing) != 0 || next().wr_id != 1;
+    wrong += ibv_dereg_mr(region) != 0;
+    wrong += on(IBV_WR_RDMA_WRITE, own, mr->lkey, NULL, mw->rkey, 1) != IBV_WC_REM_ACCESS_ERR;
+    wrong += ibv_dealloc_mw(mw) != 0 || ibv_dealloc_mw(mw) != EINVAL;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// A window of type 2 is bound by a work request, until either side invalidates it.
+static int invalidated(void) {
+    struct ibv_mr *region =
+        ibv_reg_mr(pd, memory, page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+    struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+    need(region && mw, "ibv_alloc_mw");
+    const struct ibv_mw_bind_info info = {region, (uintptr_t)memory, 64, IBV_ACCESS_REMOTE_WRITE};
+    unsigned key = ibv_inc_rkey(mw->rkey);
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(b);
+    ibv_wr_start(building);
+    ibv_wr_bind_mw(building, mw, key, &info);
+    int wrong = ibv_wr_complete(building) != 0 || next().opcode != IBV_WC_BIND_MW;
+    wrong += mw->rkey != key;
+    char *own = memory + 2 * page;
+    wrong += on(IBV_WR_RDMA_WRITE, own, mr->lkey, memory, key, 64) != IBV_WC_SUCCESS;
+    struct ibv_recv_wr *unposted, receive = {.wr_id = 7};
+    need(!ibv_post_recv(b, &receive, &unposted), "ibv_post_recv");
+    struct ibv_send_wr closing = {.opcode = IBV_WR_SEND_WITH_INV, .invalidate_rkey = key};
+    struct ibv_send_wr *bad;
+    need(!ibv_post_send(a, &closing, &bad), "ibv_post_send");
+    for (int i = 0; i < 2; ++i) {
+        const struct ibv_wc done = next();
+        wrong += done.status != IBV_WC_SUCCESS;
+        if (done.wr_id != 7) continue;
+        wrong += !(done.wc_flags & IBV_WC_WITH_INV) || done.invalidated_rkey != key;
+    }
+    key = ibv_inc_rkey(key);
+    struct ibv_send_wr opening = {.opcode = IBV_WR_BIND_MW, .bind_mw = {mw, key, info}};
+    wrong += posted(b, &opening) != IBV_WC_SUCCESS;
+    struct ibv_send_wr local = {.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = key};
+    wrong += posted(b, &local) != IBV_WC_SUCCESS;
+    wrong += ibv_dereg_mr(region) != 0;
+    wrong += posted(b, &local) != IBV_WC_MW_BIND_ERR;
+    wrong += ibv_dealloc_mw(mw) != 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 static unsigned long nanoseconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -398,6 +470,8 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "zero-based")) return zero_based();
     if (!strcmp(words[1], "device-memory")) return device_memory();
     if (!strcmp(words[1], "parent-domain")) return parent_domain();
+    if (!strcmp(words[1], "windows")) return windows();
+    if (!strcmp(words[1], "invalidated")) return invalidated();
     if (!strcmp(words[1], "timed")) return timed();
     return 2;
 }

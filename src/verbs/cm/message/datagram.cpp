@@ -11,7 +11,7 @@ namespace lanewise::verbs::cm {
 
 Bytes datagram_of(const Message& message, const Endpoints& ends, std::uint32_t psn) {
     Packet packet;
-    packet.base.opcode = opcode_of(Transport::ud, PacketKind::send, Part::only, false);
+    packet.base.opcode = opcode_of(Transport::ud, PacketKind::send, Part::only, Extra::nothing);
     packet.row = opcode_row(packet.base.opcode);
     packet.transport = Transport::ud;
     packet.base.destination_qpn = services_qpn;

@@ -41,6 +41,8 @@ struct Connection {
 
     bool reliable() const { return init.transport == Transport::rc; }
     bool connected() const { return init.transport != Transport::ud; }
+    // As whom requests of the peer, and those that change a window, reach memory.
+    Accessor accessor() const { return {init.domain, init.number}; }
     std::uint32_t mtu() const { return mtu_bytes(attributes.path_mtu); }
     State state() const { return attributes.state; }
     bool receives() const {
@@ -62,15 +64,15 @@ struct Connection {
         }
     }
 
-    const OpcodeRow& row(PacketKind kind, Part part, bool immediate) const {
-        return opcode_row(opcode_of(init.transport, kind, part, immediate));
+    const OpcodeRow& row(PacketKind kind, Part part, Extra extra) const {
+        return opcode_row(opcode_of(init.transport, kind, part, extra));
     }
 
     // A packet to the peer with the fields filled in that all packets of this queue pair share.
-    Packet packet(PacketKind kind, Part part, bool immediate) const {
+    Packet packet(PacketKind kind, Part part, Extra extra) const {
         Packet made;
         made.transport = init.transport;
-        made.base.opcode = opcode_of(init.transport, kind, part, immediate);
+        made.base.opcode = opcode_of(init.transport, kind, part, extra);
         made.row = opcode_row(made.base.opcode);
         made.base.migration_request = connected() && attributes.migration == Migration::migrated;
         made.base.pkey = device.config.pkey;

@@ -110,6 +110,7 @@ int Device::destroy(QueuePair *queue_pair) {
         --init.shared_receive_queue->users;
     }
     std::erase_if(members_, [&](const auto& member) { return member.second == init.number; });
+    context_.memory.invalidate_of(init.number);
     queue_pairs_.erase(init.number);
     return 0;
 }

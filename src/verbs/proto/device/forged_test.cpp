@@ -39,12 +39,11 @@ struct Forged {
 void forge(Pair& pair, const Forged& wanted) {
     Packet made;
     made.transport = wanted.transport;
-    made.base.opcode = opcode_of(wanted.transport, PacketKind::write, Part::only, false);
+    made.base.opcode = opcode_of(wanted.transport, PacketKind::write, Part::only, Extra::nothing);
     made.row = opcode_row(made.base.opcode);
     made.base.migration_request = wanted.has_migrated;
     made.base.destination_qpn = first_qpn + 1;
-    made.base.psn =
-        Psn(pair.a.options.send_psn[0]) + static_cast<std::uint32_t>(wanted.ahead);
+    made.base.psn = Psn(pair.a.options.send_psn[0]) + static_cast<std::uint32_t>(wanted.ahead);
     made.rdma = {pair.b.address(marked_at), pair.b.key, 8};
     std::vector<std::byte> bytes(datagram_bytes(made.row, 8), mark);
     encode_headers(made, bytes);

@@ -197,8 +197,8 @@ bool QueuePair::is_plausible(const Packet& packet) {
         return responder_.finds_near(psn);
     }
     const std::int32_t ahead = distance(responder_.expected(), psn);
-    const bool may_move_path = packet.base.migration_request &&
-                               connection_.attributes.migration != Migration::migrated;
+    const bool may_move_path =
+        packet.base.migration_request && connection_.attributes.migration != Migration::migrated;
     return ahead < window_packets_max && (ahead > -window_packets_max || !may_move_path);
 }
 
@@ -289,8 +289,7 @@ void QueuePair::take_datagram(const Packet& packet, const Arrival& from) {
         ++connection_.counters.foreign_packets;
         return;
     }
-    if (connection_.device.other_way &&
-        packet.datagram.qkey == connection_.attributes.qkey &&
+    if (connection_.device.other_way && packet.datagram.qkey == connection_.attributes.qkey &&
         copy_filter_.is_copy(arrival->source, packet.datagram.source_qpn, packet.base.psn,
                              from.port)) {
         ++connection_.counters.duplicates;
@@ -340,8 +339,7 @@ void QueuePair::on_port_down(std::uint8_t port) {
 
 // What was asked while the port had no carrier is lost, and the next question may be far off.
 void QueuePair::on_port_up(std::uint8_t port) {
-    if (awaits_confirmation(connection_) &&
-        connection_.attributes.alternate.address.port == port) {
+    if (awaits_confirmation(connection_) && connection_.attributes.alternate.address.port == port) {
         ask_peer();
         settle();
     }
@@ -441,6 +439,9 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
     AddressVector to;
     bool open = true;
     while (open && (!run || run->segments < segments_max)) {
+        if (requester_.do_local_work()) {
+            settle();
+        }
         const auto answer = responder_.peek();
         const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
         const auto next = request ? request : answer;

@@ -23,6 +23,7 @@ enum class Status : std::uint8_t {  // enum ibv_wc_status
     local_operation_error = 2,
     local_protection_error = 4,
     flushed = 5,
+    window_bind_error = 6,
     bad_response = 7,
     remote_invalid_request = 9,
     remote_access_error = 10,
@@ -39,6 +40,8 @@ enum class CompletedWork : std::uint8_t {  // enum ibv_wc_opcode
     rdma_read = 2,
     compare_swap = 3,
     fetch_add = 4,
+    bind_window = 5,
+    local_invalidate = 6,
     receive = 128,
     receive_rdma_with_immediate = 129,
 };
@@ -55,7 +58,8 @@ struct Completion {  // struct ibv_wc
     std::uint16_t pkey_index = 0;
     std::uint16_t source_lid = 0;
     std::uint32_t length_bytes = 0;
-    std::uint32_t immediate = 0;  // in network byte order
+    std::uint32_t immediate = 0;        // in network byte order
+    std::uint32_t invalidated_key = 0;  // of the window that the peer invalidated; 0: none
     std::uint32_t qpn = 0;
     std::uint32_t source_qpn = 0;
     Nanoseconds at = 0;  // when it was added to its queue

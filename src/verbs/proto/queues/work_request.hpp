@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "verbs/proto/memory/memory_table.hpp"
 #include "verbs/proto/wire/address.hpp"
 
 namespace lanewise::verbs {
@@ -27,7 +28,19 @@ enum class Operation : std::uint8_t {  // enum ibv_wr_opcode
     read = 4,
     compare_swap = 5,
     fetch_add = 6,
+    local_invalidate = 7,
+    bind_window = 8,
+    send_invalidate = 9,
 };
+
+constexpr bool is_atomic(Operation operation) {
+    return operation == Operation::compare_swap || operation == Operation::fetch_add;
+}
+
+// Whether it sends nothing, and changes a memory window of this device.
+constexpr bool is_local(Operation operation) {
+    return operation == Operation::local_invalidate || operation == Operation::bind_window;
+}
 
 enum SendFlag : std::uint32_t {  // enum ibv_send_flags
     fence = 1,
@@ -50,6 +63,9 @@ struct SendRequest {
     std::uint32_t rkey = 0;
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
+
+    std::uint32_t invalidated_key = 0;       // of a window of type 2, here or at the peer
+    const WindowBinding *binding = nullptr;  // of bind_window; copied
 
     const AddressVector *address = nullptr;  // datagrams only; copied
     std::uint32_t remote_qpn = 0;

@@ -21,17 +21,17 @@ bool supports(const Connection& connection, Operation operation) {
             return true;
         case Operation::write:
         case Operation::write_immediate:
+        case Operation::local_invalidate:
+        case Operation::bind_window:
             return connection.connected();
+        case Operation::send_invalidate:  // unreliable connections have no opcode for it
+            return connection.reliable();
         case Operation::read:
         case Operation::compare_swap:
         case Operation::fetch_add:
             return connection.reliable() && connection.attributes.read_atomic_max > 0;
     }
     return false;
-}
-
-bool is_atomic(Operation operation) {
-    return operation >= Operation::compare_swap;
 }
 
 std::uint64_t length_of(const SendRequest& request) {
@@ -61,6 +61,12 @@ int check_request(const Connection& connection, const SendRequest& request) {
         return EINVAL;
     }
     if (is_atomic(request.operation) && length != sizeof(std::uint64_t)) {
+        return EINVAL;
+    }
+    if (is_local(request.operation) && (is_inline || length > 0)) {
+        return EINVAL;
+    }
+    if (request.operation == Operation::bind_window && request.binding == nullptr) {
         return EINVAL;
     }
     const bool addressed = connection.connected() || request.address != nullptr;
@@ -98,8 +104,24 @@ PacketKind kind_of(Operation operation) {
     }
 }
 
-bool carries_immediate(Operation operation) {
-    return operation == Operation::send_immediate || operation == Operation::write_immediate;
+Extra extra_of(Operation operation) {
+    switch (operation) {
+        case Operation::send_immediate:
+        case Operation::write_immediate:
+            return Extra::immediate;
+        case Operation::send_invalidate:
+            return Extra::invalidation;
+        default:
+            return Extra::nothing;
+    }
+}
+
+std::uint32_t packets_of(const SendEntry& entry, std::uint64_t mtu) {
+    if (entry.is_local() || entry.is_atomic()) {
+        return entry.is_atomic() ? 1 : 0;
+    }
+    return static_cast<std::uint32_t>(
+        std::max<std::uint64_t>(1, (entry.length_bytes + mtu - 1) / mtu));
 }
 
 // InfiniBand counts messages, like packets, in 24 bits.
@@ -118,6 +140,10 @@ CompletedWork completed_work(Operation operation) {
             return CompletedWork::compare_swap;
         case Operation::fetch_add:
             return CompletedWork::fetch_add;
+        case Operation::bind_window:
+            return CompletedWork::bind_window;
+        case Operation::local_invalidate:
+            return CompletedWork::local_invalidate;
         default:
             return CompletedWork::send;
     }
@@ -176,14 +202,16 @@ int Requester::post(const SendRequest& request) {
     if (request.address != nullptr) {
         entry.address = *request.address;
     }
+    if (request.binding != nullptr) {
+        entry.binding = *request.binding;
+    }
+    entry.invalidated_key = request.invalidated_key;
+    entry.is_done = false;
     entry.slices.assign(request.slices.begin(), request.slices.end());
     if ((request.flags & inline_data) != 0) {
         copy_inline(entry, request);
     }
-    const std::uint64_t mtu = connection_.mtu();
-    entry.packets = entry.is_atomic() ? 1
-                                      : static_cast<std::uint32_t>(std::max<std::uint64_t>(
-                                            1, (entry.length_bytes + mtu - 1) / mtu));
+    entry.packets = packets_of(entry, connection_.mtu());
     entry.first = next_;
     next_ = next_ + entry.packets;
     sequence_ += messages_of(entry);
@@ -230,6 +258,9 @@ std::uint32_t Requester::read_packets() const {
 }
 
 std::uint32_t Requester::messages_of(const SendEntry& entry) const {
+    if (entry.is_local()) {
+        return 0;
+    }
     return entry.is_read() ? (entry.packets + read_packets() - 1) / read_packets() : 1;
 }
 
@@ -254,7 +285,7 @@ Requester::Plan Requester::plan_at(std::size_t at, Psn psn) const {
     const bool begins = plan.index == 0;
     const bool ends = plan.index + 1 == entry.packets;
     plan.part = begins ? (ends ? Part::only : Part::first) : (ends ? Part::last : Part::middle);
-    plan.immediate = ends && carries_immediate(entry.operation);
+    plan.extra = ends ? extra_of(entry.operation) : Extra::nothing;
     return plan;
 }
 
@@ -305,7 +336,8 @@ std::optional<Requester::Plan> Requester::plan() const {
         probe.probe = true;
         return probe;
     }
-    if (cursor_entry_ == entries_.size() || local_error_ != Status::success) {
+    if (cursor_entry_ == entries_.size() || local_error_ != Status::success ||
+        entries_[cursor_entry_].is_local()) {
         return std::nullopt;
     }
     const Plan plan = plan_at(cursor_entry_, cursor_);
@@ -321,17 +353,18 @@ std::optional<NextPacket> Requester::peek() {
         return std::nullopt;
     }
     const SendEntry& entry = entries_[next->entry];
-    const OpcodeRow& row = connection_.row(next->kind, next->part, next->immediate);
+    const OpcodeRow& row = connection_.row(next->kind, next->part, next->extra);
     const AddressVector *to =
         connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
     return NextPacket{datagram_bytes(row, next->payload_bytes), to};
 }
 
 Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
-    Packet packet = connection_.packet(plan.kind, plan.part, plan.immediate);
+    Packet packet = connection_.packet(plan.kind, plan.part, plan.extra);
     packet.base.psn = entry.first + plan.index;
     packet.base.pad_bytes = static_cast<std::uint8_t>(-plan.payload_bytes & 3u);
     packet.immediate = entry.immediate;
+    packet.invalidated_key = entry.invalidated_key;
     const bool ends = plan.part == Part::only || plan.part == Part::last;
     packet.base.solicited = ends && (entry.flags & solicited) != 0;
     const std::uint64_t offset = std::uint64_t{plan.index} * connection_.mtu();
@@ -452,6 +485,46 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
     }
 }
 
+// Work that sends nothing: windows are bound and invalidated where the cursor comes to it, so that
+// a request behind it finds them changed, and once, also where the cursor comes again.
+
+bool Requester::may_begin_local(const SendEntry& entry) const {
+    const bool waits_for_reads =
+        connection_.reliable() && (entry.flags & fence) != 0 && !reads_.empty();
+    return entry.is_done || (connection_.state() == State::ready_to_send && !waits_for_reads);
+}
+
+bool Requester::change_window(const SendEntry& entry) {
+    MemoryTable& memory = connection_.device.memory;
+    const Accessor self = connection_.accessor();
+    return entry.operation == Operation::bind_window
+               ? memory.bind(entry.binding, self)
+               : memory.invalidate(entry.invalidated_key, self);
+}
+
+bool Requester::do_local_work() {
+    bool has_done = false;
+    while (connection_.sends() && local_error_ == Status::success &&
+           cursor_entry_ < entries_.size() && entries_[cursor_entry_].is_local() &&
+           may_begin_local(entries_[cursor_entry_])) {
+        SendEntry& entry = entries_[cursor_entry_];
+        has_done = true;
+        if (!entry.is_done && !change_window(entry)) {
+            local_error_ = Status::window_bind_error;
+            if (cursor_entry_ == 0) {
+                fail_front(local_error_);
+            }
+            break;
+        }
+        entry.is_done = true;
+        ++cursor_entry_;
+        if (cursor_entry_ == 1) {  // all before it is acknowledged
+            complete_front(Status::success);
+        }
+    }
+    return has_done;
+}
+
 // Responses: acknowledgements, refusals, data of reads and atomics (IBA 1, 9.7.5 and 9.9.2). A
 // response with number n acknowledges everything before n as well, except that a read or atomic is
 // done only when its data have arrived: a response to a later packet shows that they were lost.
@@ -488,7 +561,8 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     while (!reads_.empty() && before(reads_.front(), unacked_)) {
         reads_.pop();
     }
-    while (!entries_.empty() && before(entries_.front().last(), unacked_)) {
+    while (!entries_.empty() && before(entries_.front().last(), unacked_) &&
+           (entries_.front().is_done || !entries_.front().is_local())) {
         complete_front(Status::success);
     }
     if (before(cursor_, unacked_)) {  // acknowledged before it was sent again

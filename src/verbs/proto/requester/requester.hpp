@@ -43,17 +43,21 @@ struct SendEntry {
     std::vector<Slice> slices;
     std::vector<std::byte> inline_bytes;
     std::uint64_t length_bytes = 0;
+    WindowBinding binding;
+    std::uint32_t invalidated_key = 0;
     Psn first;
-    std::uint32_t packets = 1;
+    std::uint32_t packets = 1;   // none where it is local
     std::uint32_t sequence = 0;  // counts messages as the peer does, for credits
+    bool is_done = false;        // where it is local
 
     Psn last() const { return first + (packets - 1); }
     bool is_read() const { return operation == Operation::read; }
-    bool is_atomic() const { return operation >= Operation::compare_swap; }
+    bool is_atomic() const { return verbs::is_atomic(operation); }
+    bool is_local() const { return verbs::is_local(operation); }
     bool awaits_data() const { return is_read() || is_atomic(); }
     bool takes_receive() const {
         return operation == Operation::send || operation == Operation::send_immediate ||
-               operation == Operation::write_immediate;
+               operation == Operation::send_invalidate || operation == Operation::write_immediate;
     }
 };
 
@@ -73,6 +77,9 @@ class Requester {
     // memory of the request is not accessible.
     std::optional<NextPacket> peek();
     bool write_next(Batch& batch, Nanoseconds now);
+    // Executes the requests that send nothing and come next, each after all before it have been
+    // sent; it completes in its turn. True if there were any.
+    bool do_local_work();
 
     // Whether the peer can have sent this response now, or not long ago.
     bool is_plausible(const Packet& response) const;
@@ -98,7 +105,7 @@ class Requester {
         std::uint32_t payload_bytes = 0;
         PacketKind kind = PacketKind::send;
         Part part = Part::only;
-        bool immediate = false;
+        Extra extra = Extra::nothing;
         bool probe = false;
     };
 
@@ -109,6 +116,8 @@ class Requester {
     bool fits_window(const Plan& plan) const;
     Packet packet_of(const SendEntry& entry, const Plan& plan) const;
     Status fill(const SendEntry& entry, const Plan& plan, Batch& batch) const;
+    bool may_begin_local(const SendEntry& entry) const;
+    bool change_window(const SendEntry& entry);
     void sent(const Plan& plan, Nanoseconds now);
     std::uint32_t read_packets() const;
     std::uint32_t messages_of(const SendEntry& entry) const;

@@ -131,6 +131,7 @@ void Responder::complete_receive(const Packet& packet, std::uint32_t length_byte
                           .solicited = packet.base.solicited,
                           .length_bytes = length_bytes,
                           .immediate = packet.immediate,
+                          .invalidated_key = packet.invalidated_key,
                           .qpn = connection_.init.number,
                           .source_qpn = connection_.attributes.destination_qpn};
     connection_.complete(connection_.init.receive_queue, completion);
@@ -177,18 +178,33 @@ Responder::Verdict Responder::take_send(const Packet& packet) {
     if (!obtain_receive()) {
         return Verdict::not_ready;
     }
+    MemoryTable& memory = connection_.device.memory;
+    const Accessor self = connection_.accessor();
+    if (packet.row.invalidates() && !memory.may_invalidate(packet.invalidated_key, self)) {
+        return Verdict::access;
+    }
     const std::uint64_t offset = packet.row.begins() ? 0 : assembly_.offset;
-    const Copied copied = scatter(connection_.device.memory, connection_.init.domain,
-                                  receive_.slices, offset, packet.payload);
+    const Copied copied =
+        scatter(memory, connection_.init.domain, receive_.slices, offset, packet.payload);
     if (copied != Copied::all) {
         return copied == Copied::too_long ? Verdict::too_long : Verdict::local;
     }
     assembly_.kind = packet.row.ends() ? PacketKind::unknown : PacketKind::send;
     assembly_.offset = offset + packet.payload.size();
+    if (packet.row.invalidates()) {
+        memory.invalidate(packet.invalidated_key, self);
+    }
     if (packet.row.ends()) {
         complete_receive(packet, static_cast<std::uint32_t>(assembly_.offset));
     }
     return Verdict::done;
+}
+
+// What a key of the peer opens, of a region or of a window.
+std::byte *Responder::memory_of_peer(std::uint32_t rkey, std::uint64_t address,
+                                     std::uint64_t length_bytes, std::uint32_t access) const {
+    return connection_.device.memory.find_remote(rkey, connection_.accessor(), address,
+                                                 length_bytes, access);
 }
 
 Responder::Verdict Responder::take_write(const Packet& packet) {
@@ -199,13 +215,11 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
         (packet.row.ends() ? end != rdma.length_bytes : end >= rdma.length_bytes)) {
         return Verdict::invalid;
     }
-    const MemoryTable& memory = connection_.device.memory;
     // The first packet checks the whole range, so that an invalid request writes nothing at all.
     const std::uint64_t wanted = packet.row.begins() ? rdma.length_bytes : packet.payload.size();
     std::byte *to = nullptr;
     if (rdma.length_bytes > 0) {
-        to = memory.find(rdma.rkey, connection_.init.domain, rdma.address + offset, wanted,
-                         remote_write);
+        to = memory_of_peer(rdma.rkey, rdma.address + offset, wanted, remote_write);
         if (to == nullptr) {
             return Verdict::access;
         }
@@ -523,8 +537,7 @@ Responder::Verdict Responder::take_read(const Packet& packet) {
         return Verdict::invalid;
     }
     if (rdma.length_bytes > 0 &&
-        connection_.device.memory.find(rdma.rkey, connection_.init.domain, rdma.address,
-                                       rdma.length_bytes, remote_read) == nullptr) {
+        memory_of_peer(rdma.rkey, rdma.address, rdma.length_bytes, remote_read) == nullptr) {
         return Verdict::access;
     }
     const std::uint32_t packets = read_packets(rdma.length_bytes);
@@ -543,8 +556,8 @@ Responder::Verdict Responder::take_read(const Packet& packet) {
 
 Responder::Verdict Responder::take_atomic(const Packet& packet) {
     const AtomicHeader& atomic = packet.atomic;
-    std::byte *at = connection_.device.memory.find(
-        atomic.rkey, connection_.init.domain, atomic.address, sizeof(std::uint64_t), remote_atomic);
+    std::byte *at =
+        memory_of_peer(atomic.rkey, atomic.address, sizeof(std::uint64_t), remote_atomic);
     if (at == nullptr) {
         return Verdict::access;
     }
@@ -620,8 +633,7 @@ void Responder::repeat_read(const Packet& packet, const RecentRequest& done) {
     const bool fits = rdma.length_bytes <= left - index * connection_.mtu();
     const bool allowed =
         rdma.length_bytes == 0 ||
-        connection_.device.memory.find(rdma.rkey, connection_.init.domain, rdma.address,
-                                       rdma.length_bytes, remote_read) != nullptr;
+        memory_of_peer(rdma.rkey, rdma.address, rdma.length_bytes, remote_read) != nullptr;
     if (!fits || !allowed) {
         ++connection_.counters.dropped;
         return;
@@ -678,7 +690,7 @@ std::optional<NextPacket> Responder::peek() const {
         return std::nullopt;
     }
     const Response& response = responses_.front();
-    const OpcodeRow& row = connection_.row(response.kind, part_of(response), false);
+    const OpcodeRow& row = connection_.row(response.kind, part_of(response), Extra::nothing);
     const Attributes& attributes = connection_.attributes;
     const bool elsewhere =
         response.probe == Probe::question || response.probe == Probe::answer_on_alternate;
@@ -688,7 +700,7 @@ std::optional<NextPacket> Responder::peek() const {
 
 bool Responder::write_next(Batch& batch) {
     Response& response = responses_.front();
-    Packet packet = connection_.packet(response.kind, part_of(response), false);
+    Packet packet = connection_.packet(response.kind, part_of(response), Extra::nothing);
     const std::size_t bytes = payload_bytes(response);
     packet.base.psn = response.psn + response.index;
     packet.base.pad_bytes = static_cast<std::uint8_t>(-bytes & 3u);
@@ -721,8 +733,7 @@ bool Responder::write_next(Batch& batch) {
 bool Responder::write_data(const Response& response, std::size_t bytes, Batch& batch) const {
     const std::uint64_t address =
         response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
-    const std::byte *from = connection_.device.memory.find(
-        response.rdma.rkey, connection_.init.domain, address, bytes, remote_read);
+    const std::byte *from = memory_of_peer(response.rdma.rkey, address, bytes, remote_read);
     if (from == nullptr || !copy_guarded(batch.room().data(), from, bytes)) {
         return false;
     }

@@ -107,6 +107,8 @@ class Responder {
     bool has_right_length(const Packet& packet) const;
     Verdict take_send(const Packet& packet);
     Verdict take_write(const Packet& packet);
+    std::byte *memory_of_peer(std::uint32_t rkey, std::uint64_t address, std::uint64_t length_bytes,
+                              std::uint32_t access) const;
     bool obtain_receive();
     void complete_receive(const Packet& packet, std::uint32_t length_bytes);
     void fail_receive(Status status);

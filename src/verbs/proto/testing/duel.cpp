@@ -119,28 +119,53 @@ class Duel {
     void post(Peer& peer, const Peer& other, std::uint8_t what, std::uint8_t value) {
         if (ended_) return;
         const std::size_t bytes = std::size_t{what} * value % duel_message_bytes;
-        const auto operation = static_cast<Operation>(value / 2 % 7);
-        const bool is_atomic = operation >= Operation::compare_swap;
-        const Slice slice = peer.slice(value, is_atomic ? 8 : bytes);
+        const auto operation = static_cast<Operation>(value / 2 % 10);
+        const Slice slice = peer.slice(value, is_atomic(operation) ? 8 : bytes);
+        const bool binds = operation == Operation::bind_window;
+        const std::uint32_t closed =
+            open(operation == Operation::send_invalidate ? other : peer, value);
+        const WindowBinding binding = of_all(peer, binds ? rebound_[peer.index] : closed);
         const AddressVector address = peer.vector(1);
         const std::uint64_t id = posted_.size();
-        const int refused = peer.queue_pair->post_send({.id = id,
-                                                        .operation = operation,
-                                                        .slices = {&slice, 1},
-                                                        .remote_address = other.address(8),
-                                                        .rkey = other.key,
-                                                        .address = &address,
-                                                        .remote_qpn = first_qpn + 1,
-                                                        .remote_qkey = 0x1234});
+        const int refused =
+            peer.queue_pair->post_send({.id = id,
+                                        .operation = operation,
+                                        .slices = {&slice, is_local(operation) ? 0u : 1u},
+                                        .remote_address = other.address(8),
+                                        .rkey = value % 5 == 0 ? rebound_[other.index] : other.key,
+                                        .invalidated_key = closed,
+                                        .binding = &binding,
+                                        .address = &address,
+                                        .remote_qpn = first_qpn + 1,
+                                        .remote_qkey = 0x1234});
         if (refused != 0) return;
         posted_.push_back(true);
         ++open_;
+    }
+
+    static WindowBinding of_all(const Peer& peer, std::uint32_t key) {
+        return {key, peer.key, peer.address(0), duel_memory_bytes, remote_write | remote_read};
+    }
+
+    // The window that a request is to close; most often it is open.
+    std::uint32_t open(const Peer& peer, std::uint8_t value) {
+        const std::uint32_t key = closed_[peer.index];
+        const Accessor self{1, first_qpn + static_cast<std::uint32_t>(peer.index)};
+        if (value % 16 < 15) peer.device->memory().bind(of_all(peer, key), self);
+        return key;
+    }
+
+    static std::array<std::uint32_t, 2> make_windows(const Pair& pair, WindowType type) {
+        return {pair.a.device->memory().add_window(1, type),
+                pair.b.device->memory().add_window(1, type)};
     }
 
     // A queue pair or its memory goes.
     void end(Peer& peer, unsigned how, std::uint8_t value) {
         if (ended_) return;
         if (how % 2 == 0) {
+            peer.device->memory().remove_window(rebound_[peer.index]);
+            if (how % 4 == 0) peer.device->memory().remove_window(closed_[peer.index]);
             peer.device->memory().remove(peer.key);
             return;
         }
@@ -167,6 +192,8 @@ class Duel {
     }
 
     Pair pair_;
+    std::array<std::uint32_t, 2> rebound_ = make_windows(pair_, WindowType::type_1);
+    std::array<std::uint32_t, 2> closed_ = make_windows(pair_, WindowType::type_2);
     std::vector<bool> posted_;  // by id, those that have not completed
     std::size_t open_ = 0;
     std::uint32_t spoil_ = 0;

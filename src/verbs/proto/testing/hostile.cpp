@@ -50,13 +50,28 @@ Target::Target()
                .address = 0x10000,
                .length_bytes = region_bytes,
                .access = all_access};
-    key_ = device_.memory().add(region_);
+    register_memory();
     completions_ = device_.create_completion_queue(4096, nullptr);
     queue_pairs_.resize(transports.size());
     for (std::size_t i = 0; i < transports.size(); ++i) {
         make_queue_pair(i);
     }
     connect_all();
+}
+
+void Target::register_memory() {
+    key_ = device_.memory().add(region_);
+    windows_ = {device_.memory().add_window(1, WindowType::type_1),
+                device_.memory().add_window(1, WindowType::type_2)};
+}
+
+// While a window is bound to the region it stays.
+void Target::remove_memory() {
+    MemoryTable& memory = device_.memory();
+    wrong_ = wrong_ || (memory.has_windows(key_) && memory.remove(key_));
+    for (const std::uint32_t window : windows_) memory.remove_window(window);
+    memory.remove(key_);
+    key_ = 0;
 }
 
 void Target::make_queue_pair(std::size_t index) {
@@ -74,10 +89,10 @@ void Target::make_queue_pair(std::size_t index) {
 // every script meets live ones.
 void Target::connect_all() {
     if (region_.access != all_access || region_.length_bytes != region_bytes || key_ == 0) {
-        device_.memory().remove(key_);
+        remove_memory();
         region_.access = all_access;
         region_.length_bytes = region_bytes;
-        key_ = device_.memory().add(region_);
+        register_memory();
     }
     for (QueuePair *queue_pair : queue_pairs_) {
         if (queue_pair->state() == State::ready_to_send) {
@@ -111,8 +126,12 @@ void Target::packet(Script& script) {
     made.base.psn = Psn(first_psn + static_cast<std::uint32_t>(script.byte()) - 8);
     made.datagram = {0x1234, 5};
     const std::uint64_t address = 0x10000 - 64 + std::uint64_t{script.number(2)};
-    made.rdma = {address, key_ + (flags >> 4 == 1 ? 1 : 0), script.number(2)};
-    made.atomic = {address, key_, 1, 2};
+    const std::array keys{key_,        key_ + 1,        windows_[0],
+                          windows_[1], windows_[0] ^ 1, windows_[1] ^ 1};
+    const std::uint32_t key = flags >> 4 < keys.size() ? keys[flags >> 4] : key_;
+    made.rdma = {address, key, script.number(2)};
+    made.atomic = {address, key, 1, 2};
+    made.invalidated_key = (flags & 16) == 0 ? windows_[1] : key;
     made.ack = {script.byte(), script.number(2)};
     const std::size_t payload = made.row.has_payload ? script.number(2) % 600 : 0;
     made.base.pad_bytes = static_cast<std::uint8_t>(-payload & 3u);
@@ -150,12 +169,20 @@ void Target::work(Script& script) {
         return;
     }
     const AddressVector address = Peer{}.vector(1);
-    queue_pair->post_send({.operation = static_cast<Operation>(script.byte() % 8),
-                           .flags = script.byte(),
-                           .slices = {&slice, 1},
-                           .remote_address = 0x10000,
-                           .rkey = key_,
-                           .address = &address});
+    const auto operation = static_cast<Operation>(script.byte() % 11);
+    const std::uint8_t flags = script.byte();
+    std::uint32_t& window = windows_[flags >> 7];
+    const WindowBinding binding{window ^ (flags >> 6 & 1u), key_, slice.address, slice.length_bytes,
+                                all_access | (flags & zero_based)};
+    const int refused = queue_pair->post_send({.operation = operation,
+                                               .flags = flags,
+                                               .slices = {&slice, is_local(operation) ? 0u : 1u},
+                                               .remote_address = 0x10000,
+                                               .rkey = key_,
+                                               .invalidated_key = window,
+                                               .binding = &binding,
+                                               .address = &address});
+    if (refused == 0 && operation == Operation::bind_window) window = binding.key;
 }
 
 void Target::world(Script& script) {
@@ -189,14 +216,13 @@ void Target::life(Script& script) {
     const std::size_t index = script.byte() % queue_pairs_.size();
     switch (script.byte() % 6) {
         case 0:
-            device_.memory().remove(key_);
-            key_ = 0;
+            remove_memory();
             break;
         case 1:
-            device_.memory().remove(key_);
+            remove_memory();
             region_.access = script.byte() & all_access;
             region_.length_bytes = script.number(2) % (region_bytes + 1);
-            key_ = device_.memory().add(region_);
+            register_memory();
             break;
         case 2:
             device_.destroy(queue_pairs_[index]);
@@ -219,8 +245,7 @@ void Target::drain() {
     static constexpr std::array<std::byte, 12> run{guard, guard, guard, guard, guard, guard,
                                                    guard, guard, guard, guard, guard, guard};
     while (const auto sent = device_.poll_transmit(now_, buffer_, 16)) {
-        leaked_ =
-            leaked_ || memmem(buffer_.data(), sent->bytes, run.data(), run.size()) != nullptr;
+        leaked_ = leaked_ || memmem(buffer_.data(), sent->bytes, run.data(), run.size()) != nullptr;
     }
     Completion completions[64];
     while (completions_->poll(completions) > 0) {

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -37,6 +38,9 @@ class Target {
     void world(Script& script);
     // What a program does to its objects meanwhile.
     void life(Script& script);
+    // Registers the memory anew as `region_` says, and makes windows of both types.
+    void register_memory();
+    void remove_memory();
     void make_queue_pair(std::size_t index);
     static void reset(QueuePair& queue_pair);
     static void modify(QueuePair& queue_pair, Script& script);
@@ -46,6 +50,7 @@ class Target {
     std::vector<std::byte> memory_;
     MemoryRegion region_;
     std::uint32_t key_ = 0;
+    std::array<std::uint32_t, 2> windows_{};  // their keys, as they were last bound
     CompletionQueue *completions_ = nullptr;
     std::vector<QueuePair *> queue_pairs_;
     std::vector<std::byte> buffer_;

@@ -28,7 +28,7 @@ struct Options {
 };
 
 inline constexpr std::uint32_t all_access =
-    local_write | remote_write | remote_read | remote_atomic;
+    local_write | remote_write | remote_read | remote_atomic | window_bind;
 inline constexpr std::uint32_t first_qpn = 0x11;
 
 struct Peer {

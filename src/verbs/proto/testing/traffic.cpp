@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace lanewise::verbs::testing {
@@ -18,12 +19,35 @@ constexpr std::size_t written_at = traffic_memory_bytes * 3 / 8;
 constexpr std::size_t landing_at = traffic_memory_bytes * 5 / 8;
 constexpr std::size_t word_at = traffic_memory_bytes - 8;
 
+// What each transport can do with memory; what is often done stands more than once.
+constexpr std::array reliable_work{
+    Operation::write,       Operation::write_immediate, Operation::send,
+    Operation::send,        Operation::send_immediate,  Operation::read,
+    Operation::fetch_add,   Operation::fetch_add,       Operation::local_invalidate,
+    Operation::bind_window, Operation::send_invalidate};
+constexpr std::array unreliable_work{Operation::write,       Operation::write_immediate,
+                                     Operation::send,        Operation::send_immediate,
+                                     Operation::bind_window, Operation::local_invalidate};
+
 bool takes_receive(Operation operation) {
-    return operation != Operation::write && operation <= Operation::send_immediate;
+    return operation == Operation::send_invalidate ||
+           (operation != Operation::write && operation <= Operation::send_immediate);
 }
 
 bool moves_own_data(Operation operation) {
-    return operation <= Operation::send_immediate;
+    return operation <= Operation::send_immediate || operation == Operation::send_invalidate;
+}
+
+Accessor accessor_of(const Peer& peer) {
+    return {1, peer.queue_pair->number()};
+}
+
+WindowBinding whole(const Peer& peer, std::uint32_t key) {
+    return {key, peer.key, peer.address(0), traffic_memory_bytes, remote_write | remote_read};
+}
+
+bool is_open(const Peer& peer, std::uint32_t key) {
+    return peer.device->memory().may_invalidate(key, accessor_of(peer));
 }
 
 }  // namespace
@@ -56,9 +80,22 @@ Operation Traffic::choose(const Side& side, const Load& load) {
     if (!load.with_memory) {
         return random_() % 2 == 0 ? Operation::send : Operation::send_immediate;
     }
-    const std::uint64_t kinds = side.self->options.transport == Transport::rc ? 7 : 4;
-    const auto operation = static_cast<Operation>(random_() % kinds);
-    return operation == Operation::compare_swap ? Operation::fetch_add : operation;
+    return side.self->options.transport == Transport::rc
+               ? reliable_work[random_() % reliable_work.size()]
+               : unreliable_work[random_() % unreliable_work.size()];
+}
+
+// A window of its own for each request that changes one, open where it is to be closed.
+void Traffic::plan_window(const Side& side, Job& job) {
+    if (!is_local(job.operation) && job.operation != Operation::send_invalidate) {
+        return;
+    }
+    const Peer& owner = is_local(job.operation) ? *side.self : *side.other;
+    MemoryTable& memory = owner.device->memory();
+    job.window = memory.add_window(1, WindowType::type_2);
+    if (job.operation != Operation::bind_window) {
+        memory.bind(whole(owner, job.window), accessor_of(owner));
+    }
 }
 
 void Traffic::plan(Side& side, const Load& load) {
@@ -78,6 +115,8 @@ void Traffic::plan(Side& side, const Load& load) {
             job.expected = word;
             word += job.add;
             job.remote = word_at;
+        } else if (is_local(job.operation)) {
+            job.bytes = 0;
         } else if (job.operation == Operation::read) {
             job.remote = random_() % (library_bytes - job.bytes);
         } else {
@@ -86,6 +125,7 @@ void Traffic::plan(Side& side, const Load& load) {
         if (moves_own_data(job.operation) && job.bytes <= 200 && random_() % 2 == 0) {
             job.flags |= inline_data;
         }
+        plan_window(side, job);
         job.local = local;
         local += job.bytes + 5;
         remote += moves_own_data(job.operation) ? job.bytes + 3 : 0;
@@ -108,17 +148,20 @@ void Traffic::post_one(Side& side) {
     const std::size_t cut = job.bytes > 1 ? random_() % job.bytes : 0;
     const Slice slices[2] = {side.self->slice(job.local, cut),
                              side.self->slice(job.local + cut, job.bytes - cut)};
-    const bool whole = job.operation == Operation::fetch_add || random_() % 2 == 0;
+    const bool in_one = job.operation == Operation::fetch_add || random_() % 2 == 0;
+    const WindowBinding binding = whole(*side.self, job.window);
     const Slice one = side.self->slice(job.local, job.bytes);
     const int refused = side.self->queue_pair->post_send(
         {.id = side.posted,
          .operation = job.operation,
          .flags = job.flags,
          .immediate = static_cast<std::uint32_t>(side.posted * 3),
-         .slices = whole ? std::span(&one, 1) : std::span<const Slice>(slices),
+         .slices = in_one ? std::span(&one, 1) : std::span<const Slice>(slices),
          .remote_address = side.other->address(job.remote),
          .rkey = side.other->key,
-         .compare_add = job.add});
+         .compare_add = job.add,
+         .invalidated_key = job.window,
+         .binding = &binding});
     side.posted += refused == 0 ? 1 : 0;
 }
 
@@ -211,6 +254,17 @@ void Traffic::check_sends(const Side& side, std::vector<std::string>& wrong) con
     }
 }
 
+void Traffic::check_windows(const Side& side, std::vector<std::string>& wrong) const {
+    for (std::size_t i = 0; i < side.jobs.size(); ++i) {
+        const Job& job = side.jobs[i];
+        const Peer& owner = is_local(job.operation) ? *side.self : *side.other;
+        const bool binds = job.operation == Operation::bind_window;
+        if (job.window != 0 && is_open(owner, job.window) != binds) {
+            wrong.push_back(fmt::format("request {} did not change its window", i));
+        }
+    }
+}
+
 void Traffic::check_receives(const Side& side, const Side& other,
                              std::vector<std::string>& wrong) const {
     for (std::size_t i = 0; i < side.received.size() && i < side.incoming.size(); ++i) {
@@ -220,6 +274,7 @@ void Traffic::check_receives(const Side& side, const Side& other,
                                job.operation == Operation::write_immediate;
         const bool is_write = job.operation == Operation::write_immediate;
         if (got.id != i || got.length_bytes != job.bytes || got.has_immediate != immediate ||
+            got.invalidated_key != job.window ||
             (immediate && got.immediate != side.incoming[i] * 3) ||
             (got.work == CompletedWork::receive_rdma_with_immediate) != is_write ||
             got.solicited != ((job.flags & solicited) != 0)) {
@@ -241,6 +296,8 @@ std::vector<std::string> Traffic::mistakes() {
     std::vector<std::string> wrong;
     check_sends(sides_[0], wrong);
     check_sends(sides_[1], wrong);
+    check_windows(sides_[0], wrong);
+    check_windows(sides_[1], wrong);
     check_receives(sides_[0], sides_[1], wrong);
     check_receives(sides_[1], sides_[0], wrong);
     for (const Side& side : sides_) {

@@ -48,6 +48,7 @@ class Traffic {
         std::size_t bytes = 0;
         std::uint64_t add = 0;
         std::uint64_t expected = 0;  // what an atomic returns
+        std::uint32_t window = 0;    // the key of that which it changes
     };
     struct Side {
         Peer *self = nullptr;
@@ -61,12 +62,14 @@ class Traffic {
     };
     void plan(Side& side, const Load& load);
     Operation choose(const Side& side, const Load& load);
+    void plan_window(const Side& side, Job& job);
     void post(Side& side);
     void post_one(Side& side);
     void post_receives(Side& side, std::uint64_t most);
     void collect(Side& side);
     bool done(const Side& side) const;
     void check_sends(const Side& side, std::vector<std::string>& wrong) const;
+    void check_windows(const Side& side, std::vector<std::string>& wrong) const;
     void check_receives(const Side& side, const Side& other, std::vector<std::string>& wrong) const;
     std::size_t landing(const Side& side, std::size_t receive) const;
 

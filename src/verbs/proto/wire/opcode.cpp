@@ -44,6 +44,8 @@ constexpr Table build() {
     table[18] = {PacketKind::atomic_acknowledge, Part::only, has_aeth | has_atomic_ack_eth, false};
     table[19] = {PacketKind::compare_swap, Part::only, has_atomic_eth, false};
     table[20] = {PacketKind::fetch_add, Part::only, has_atomic_eth, false};
+    table[22] = {PacketKind::send, Part::last, has_ieth, true};
+    table[23] = {PacketKind::send, Part::only, has_ieth, true};
     table[number(Transport::ud, 4)] = {PacketKind::send, Part::only, has_deth, true};
     table[number(Transport::ud, 5)] = {PacketKind::send, Part::only,
                                        has_deth | Extension::has_immediate, true};
@@ -52,22 +54,22 @@ constexpr Table build() {
 
 constexpr Table table = build();
 
-constexpr std::size_t place(Transport transport, PacketKind kind, Part part, bool immediate) {
-    return static_cast<std::size_t>(transport) << 7 | static_cast<std::size_t>(kind) << 3 |
-           static_cast<std::size_t>(part) << 1 | (immediate ? 1u : 0u);
+constexpr std::size_t place(Transport transport, PacketKind kind, Part part, Extra extra) {
+    return static_cast<std::size_t>(transport) << 8 | static_cast<std::size_t>(kind) << 4 |
+           static_cast<std::size_t>(part) << 2 | static_cast<std::size_t>(extra);
 }
 
 constexpr std::uint8_t no_opcode = 0xff;
 
 // The table read backwards.
-constexpr std::array<std::uint8_t, 512> invert() {
-    std::array<std::uint8_t, 512> opcodes{};
+constexpr std::array<std::uint8_t, 2048> invert() {
+    std::array<std::uint8_t, 2048> opcodes{};
     opcodes.fill(no_opcode);
     for (std::size_t opcode = 0; opcode < table.size(); ++opcode) {
         const OpcodeRow& row = table[opcode];
         if (row.kind != PacketKind::unknown) {
             const auto transport = transport_of(static_cast<std::uint8_t>(opcode));
-            opcodes[place(transport, row.kind, row.part, row.has_immediate())] =
+            opcodes[place(transport, row.kind, row.part, row.extra())] =
                 static_cast<std::uint8_t>(opcode);
         }
     }
@@ -82,12 +84,12 @@ const OpcodeRow& opcode_row(std::uint8_t opcode) {
     return table[opcode];
 }
 
-std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, bool immediate) {
-    return opcodes[place(transport, kind, part, immediate)];
+std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, Extra extra) {
+    return opcodes[place(transport, kind, part, extra)];
 }
 
 std::size_t extension_bytes(const OpcodeRow& row) {
-    constexpr std::array<std::size_t, 6> bytes{8, 16, 28, 4, 8, 4};
+    constexpr std::array<std::size_t, 7> bytes{8, 16, 28, 4, 8, 4, 4};
     std::size_t sum = 0;
     for (std::size_t bit = 0; bit < bytes.size(); ++bit) {
         sum += (row.extensions >> bit & 1) != 0 ? bytes[bit] : 0;

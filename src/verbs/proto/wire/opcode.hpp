@@ -28,6 +28,10 @@ enum class PacketKind : std::uint8_t {
 
 enum class Part : std::uint8_t { only, first, middle, last };
 
+// What the last packet of a message brings besides data: an immediate datum, or the key of a memory
+// window that the peer is to invalidate.
+enum class Extra : std::uint8_t { nothing, immediate, invalidation };
+
 // Which extended headers follow the base header, in this order.
 enum Extension : std::uint8_t {
     has_deth = 1,
@@ -36,6 +40,7 @@ enum Extension : std::uint8_t {
     has_aeth = 8,
     has_atomic_ack_eth = 16,
     has_immediate = 32,
+    has_ieth = 64,
 };
 
 struct OpcodeRow {
@@ -51,6 +56,11 @@ struct OpcodeRow {
     constexpr bool begins() const { return part == Part::only || part == Part::first; }
     constexpr bool ends() const { return part == Part::only || part == Part::last; }
     constexpr bool has_immediate() const { return (extensions & Extension::has_immediate) != 0; }
+    constexpr bool invalidates() const { return (extensions & has_ieth) != 0; }
+    constexpr Extra extra() const {
+        return has_immediate() ? Extra::immediate
+                               : (invalidates() ? Extra::invalidation : Extra::nothing);
+    }
 };
 
 inline constexpr std::size_t bth_bytes = 12;
@@ -61,7 +71,7 @@ inline constexpr std::size_t headers_bytes_max = 64;
 const OpcodeRow& opcode_row(std::uint8_t opcode);
 
 // The opcode for a packet, which must be one of those in the table.
-std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, bool immediate);
+std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, Extra extra);
 
 // The bytes of the extended headers of a row.
 std::size_t extension_bytes(const OpcodeRow& row);

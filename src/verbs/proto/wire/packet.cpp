@@ -65,6 +65,10 @@ const std::byte *read_extensions(Packet& packet, const std::byte *at) {
         std::memcpy(&packet.immediate, at, 4);
         at += 4;
     }
+    if (packet.row.invalidates()) {
+        packet.invalidated_key = load_network<std::uint32_t>(at);
+        at += 4;
+    }
     return at;
 }
 
@@ -145,6 +149,10 @@ std::size_t encode_headers(const Packet& packet, std::span<std::byte> into) {
     }
     if (packet.row.has_immediate()) {
         std::memcpy(at, &packet.immediate, 4);
+        at += 4;
+    }
+    if (packet.row.invalidates()) {
+        store_network(at, packet.invalidated_key);
         at += 4;
     }
     return static_cast<std::size_t>(at - into.data());

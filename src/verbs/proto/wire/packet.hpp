@@ -27,8 +27,9 @@ struct Packet {
     RdmaHeader rdma;
     AtomicHeader atomic;
     AckHeader ack;
-    std::uint64_t atomic_result = 0;  // AtomicAckETH
-    std::uint32_t immediate = 0;      // in network byte order
+    std::uint64_t atomic_result = 0;    // AtomicAckETH
+    std::uint32_t immediate = 0;        // in network byte order
+    std::uint32_t invalidated_key = 0;  // IETH
     std::span<const std::byte> payload;
 };
 

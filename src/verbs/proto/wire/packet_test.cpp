@@ -158,7 +158,7 @@ TEST(Opcode, IsFoundFromWhatItMeans) {
     for (const std::uint8_t opcode : known_opcodes()) {
         const OpcodeRow& row = opcode_row(opcode);
 
-        EXPECT_EQ(opcode_of(transport_of(opcode), row.kind, row.part, row.has_immediate()), opcode);
+        EXPECT_EQ(opcode_of(transport_of(opcode), row.kind, row.part, row.extra()), opcode);
     }
 }
 
