@@ -2,7 +2,8 @@
 """The tests of pyverbs, which rdma-core's developers run on their cards, on the software device.
 
 Those that are skipped need another vendor's device, or something that the device does not have;
-each says which, and the reasons are counted.
+each says which, and the reasons are counted. Three map huge pages, which are reserved for them
+where that is allowed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import LISTENER, Hosts
+from experiments.hca.huge_pages import reserved
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -24,6 +26,7 @@ from lanewise.testbed import bed, shipped
 TESTS = Path("/usr/share/doc/rdma-core/tests")
 PACKAGES = "python3-pyverbs rdma-core"
 PASSED_MIN = 135
+_HUGE_PAGES = 8  # more than three tests map at once
 _SYSTEM_PYTHON = "/usr/bin/python3"
 # What a test prints itself stands between its name and its ending.
 _ENDING = re.compile(r"(?:^|\.\.\. )(ok|FAIL|ERROR|skipped (?:'.*'|\".*\"))$", re.MULTILINE)
@@ -53,7 +56,10 @@ def run(workspace: Workspace) -> Outcome:
     """Run the tests on a host of a testbed, and count how they end."""
     if not TESTS.is_dir():
         raise RunError(f"no tests of pyverbs here; install them with: apt-get install {PACKAGES}")
-    with failing_as_run(), bed.created(shipped.find("two-port")) as raised:
+    with (
+        failing_as_run(), reserved(_HUGE_PAGES) as huge_pages,
+        bed.created(shipped.find("two-port")) as raised,
+    ):  # fmt: skip
         workspace.say("the tests of pyverbs")
         endings, said = endings_on(Hosts(raised))
     reasons = {
@@ -74,7 +80,7 @@ def run(workspace: Workspace) -> Outcome:
             Row("failed", "-", str(failed)),
             *(Row(f"skipped: {why}", "-", str(count)) for why, count in reasons.items()),
         ],
-        conditions={"skipped": reasons},
+        conditions={"skipped": reasons, "huge_pages": huge_pages},
         files=workspace.save(
             draw_bars([("Tests of pyverbs", bars)], lambda value: f"{value:.0f}"), "hca-pyverbs"
         ),
