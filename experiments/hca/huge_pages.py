@@ -12,19 +12,18 @@ COUNT_FILE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 
 @contextmanager
 def reserved(pages: int, count_file: Path = COUNT_FILE) -> Iterator[int]:
-    """Give how many huge pages of 2 MiB the host has, at least `pages` where it lets us.
+    """Give how many huge pages of 2 MiB the host has, with `pages` more where it lets us.
 
     The kernel may find less memory in one piece than it was asked for. Without root, or without
-    such pages, the host stays as it is.
+    such pages, the host stays as it is. Others may reserve pages, and give them back, meanwhile.
     """
     before = _count(count_file)
-    if before < pages:
-        _set_count(count_file, pages)
+    _set_count(count_file, before + pages)
+    granted = max(_count(count_file) - before, 0)
     try:
-        yield _count(count_file)
+        yield before + granted
     finally:
-        if before < pages:
-            _set_count(count_file, before)
+        _set_count(count_file, max(_count(count_file) - granted, 0))
 
 
 def _count(count_file: Path) -> int:

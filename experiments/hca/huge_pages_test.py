@@ -16,7 +16,7 @@ from experiments.hca.huge_pages import COUNT_FILE, reserved
 def test_huge_pages_are_given_back_that_were_reserved() -> None:
     before = int(COUNT_FILE.read_text())
 
-    with reserved(before + 1) as pages:
+    with reserved(2) as pages:
         assert pages == int(COUNT_FILE.read_text())
         if pages == before:
             pytest.skip("no 2 MiB of memory in one piece")
@@ -24,15 +24,15 @@ def test_huge_pages_are_given_back_that_were_reserved() -> None:
     assert int(COUNT_FILE.read_text()) == before
 
 
-def test_a_host_that_has_enough_huge_pages_stays_as_it_is(tmp_path: Path) -> None:
+def test_huge_pages_that_others_reserve_meanwhile_stay(tmp_path: Path) -> None:
     count_file = tmp_path / "nr_hugepages"
-    count_file.write_text("9\n")
+    count_file.write_text("1\n")
 
     with reserved(8, count_file) as pages:
         assert pages == 9
         count_file.write_text("12\n")
 
-    assert count_file.read_text() == "12\n"
+    assert count_file.read_text() == "4\n"
 
 
 def test_a_host_without_huge_pages_has_none(tmp_path: Path) -> None:
