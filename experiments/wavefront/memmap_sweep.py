@@ -4,8 +4,8 @@
     python experiments/wavefront/memmap_sweep.py FOLDER SIDE ITERATIONS WAVES
 
 FOLDER holds data.raw and the five coefficients; data.raw is updated in place.  With WAVES above 1,
-as many iterations go over the files together, each two rows behind the one before it and all in
-parallel, on as many threads as Numba is told to take.
+as many iterations go over the files together, each two blocks of rows behind the one before it and
+all in parallel, on as many threads as Numba is told to take.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ try:
 except ImportError:  # the experiment then leaves these loops out
     prange = range
 
+BLOCK_ROWS = 8
 COEFFICIENTS = ("zb", "zv", "zu", "zr", "zz")
 
 
@@ -43,26 +44,31 @@ def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa:
             d[i, j] += 0.175 * q
 
 
-def chained(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any, waves: int) -> None:  # noqa: PLR0913, PLR0917
-    """Update `d` in place `waves` times, row by row, each time two rows behind the one before.
+def chained(  # noqa: PLR0913, PLR0917
+    waves: int, d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any
+) -> None:
+    """Update `d` in place `waves` times, each time two blocks of rows behind the one before.
 
-    Two rows behind, no row that one of them writes is read by another in the same step.
+    Two blocks behind, no row that one of them writes is read by another in the same step.
     """
     rows, columns = d.shape
-    for step in range(1, rows - 1 + 2 * (waves - 1)):
+    blocks = (rows - 2 + BLOCK_ROWS - 1) // BLOCK_ROWS
+    for step in range(blocks + 2 * (waves - 1)):
         for wave in prange(waves):
-            i = step - 2 * wave
-            if 1 <= i < rows - 1:
-                for j in range(1, columns - 1):
-                    q = (
-                        d[i - 1, j] * zb[i, j]
-                        + d[i, j - 1] * zv[i, j]
-                        + d[i, j + 1] * zu[i, j]
-                        + d[i + 1, j] * zr[i, j]
-                        + zz[i, j]
-                        - d[i, j]
-                    )
-                    d[i, j] += 0.175 * q
+            block = step - 2 * wave
+            if 0 <= block < blocks:
+                first = 1 + block * BLOCK_ROWS
+                for i in range(first, min(first + BLOCK_ROWS, rows - 1)):
+                    for j in range(1, columns - 1):
+                        q = (
+                            d[i - 1, j] * zb[i, j]
+                            + d[i, j - 1] * zv[i, j]
+                            + d[i, j + 1] * zu[i, j]
+                            + d[i + 1, j] * zr[i, j]
+                            + zz[i, j]
+                            - d[i, j]
+                        )
+                        d[i, j] += 0.175 * q
 
 
 def compiled() -> Any:
@@ -79,7 +85,7 @@ def compiled_chained() -> Any:
     import numba  # noqa: PLC0415
 
     function = numba.njit(chained, parallel=True)
-    function(*_small(), 1)
+    function(1, *_small())
     return function
 
 
@@ -101,7 +107,7 @@ def main(folder: Path, side: int, iterations: int, waves: int) -> None:
     matrices = [np.asarray(data), *(mapped(name, "c") for name in COEFFICIENTS)]
     began_s = time.monotonic()
     for _ in range(iterations // waves):
-        function(*matrices, *also)
+        function(*also, *matrices)
     data.flush()
     sys.stdout.write(json.dumps({"elapsed_s": time.monotonic() - began_s}) + "\n")
 

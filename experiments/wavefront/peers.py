@@ -4,7 +4,7 @@
 Out-of-core wavefront (2008), section 6.  numpy.memmap with a loop compiled by Numba, and a loop in
 C++ over mapped files, leave the disk to the page cache, which reads every matrix again in every
 iteration once they exceed memory.  The strongest peer is what a person would write who knows of
-waves: numpy.memmap with all iterations in one pass, two rows apart, in parallel.  All have a
+waves: numpy.memmap with all iterations in one pass, some rows apart, in parallel.  All have a
 quarter of the matrices' bytes as memory, page cache included, start with a cold cache, and may use
 all cores; they take turns, and each turn begins with another one of them.  Our clock starts with
 the program and ends with it, that of the peers when Numba has compiled.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which peer counts, the memory that all have, and that waves two rows apart leave the bits."""
+"""Which peer counts, the memory that all have, and that waves some rows apart leave the bits."""
 
 from pathlib import Path
 
@@ -34,11 +34,10 @@ def test_the_matrices_are_four_times_the_memory_that_a_sweep_may_have() -> None:
 @pytest.mark.parametrize("waves", [1, 2, 3, 7])
 def test_waves_that_go_together_leave_the_bits_of_one_after_the_other(waves: int) -> None:
     generator = np.random.default_rng(waves)
-    matrices = [0.2 * generator.random((12, 9)) for _ in range(6)]
+    matrices = [0.2 * generator.random((47, 9)) for _ in range(6)]
     expected = [matrix.copy() for matrix in matrices]
 
-    data, *coefficients = matrices
-    chained(data, *coefficients, waves=waves)
+    chained(waves, *matrices)
 
     for _ in range(waves):
         sweep(*expected)
