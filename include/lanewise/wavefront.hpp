@@ -19,6 +19,21 @@
 // first matrix's cell. Cells above and to the left are new already, unless the struct says
 // `static constexpr bool reads_previous = true` (Jacobi).
 //
+// An update that returns a std::array, std::pair or std::tuple updates as many matrices as that
+// has values, the first of the store, and is called with their accessors first:
+//
+//     struct wave {
+//         static constexpr int radius = 1;
+//         static constexpr bool reads_previous = true;
+//         double courant;
+//         std::array<double, 2> operator()(const auto& now, const auto& before) const {
+//             const double bend = now(-1, 0) + now(0, -1) + now(0, 1) + now(1, 0) - 4 * now(0, 0);
+//             return {2 * now(0, 0) - before(0, 0) + courant * courant * bend, now(0, 0)};
+//         }
+//     };
+//
+// All of its values of a cell are written once it has returned.
+//
 // A store holds doubles, or what an update says by `using real = float`, `std::int32_t`,
 // `std::int64_t` or `lanewise::wavefront::half`. An update of halves gets floats, and what it
 // returns is rounded to the nearest half.
@@ -38,6 +53,7 @@
 #include <lanewise/wavefront/skewed.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +62,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -192,6 +209,32 @@ constexpr std::size_t matrices_of() {
         return matrices_of<Update, Accessor, count + 1>();
 }
 
+/* What the update returns. */
+template <typename Update, typename Accessor, std::size_t... I>
+auto values_of(const Update& update, const Accessor& accessor, std::index_sequence<I...>) {
+    if constexpr (knows_place<Update>())
+        return update(((void)I, accessor)..., place{});
+    else
+        return update(((void)I, accessor)...);
+}
+template <typename Update, typename Accessor>
+using values_t = decltype(values_of(std::declval<const Update&>(), std::declval<const Accessor&>(),
+                                    std::make_index_sequence<matrices_of<Update, Accessor>()>{}));
+
+template <typename Values>
+concept several = requires {
+    std::tuple_size<Values>::value;
+};
+
+/* How many matrices an update changes that returns such values. */
+template <typename Values>
+constexpr std::size_t fields_of() {
+    if constexpr (several<Values>)
+        return std::tuple_size_v<Values>;
+    else
+        return 1;
+}
+
 template <typename Update>
 constexpr bool reads_previous() {
     if constexpr (requires { Update::reads_previous; }) return Update::reads_previous;
@@ -220,33 +263,43 @@ template <typename Real, typename Update>
 struct sweep {
     static constexpr int radius = Update::radius;
     static constexpr std::size_t matrices = matrices_of<Update, around<Real>>();
-    static constexpr unsigned coefficients = static_cast<unsigned>(matrices - 1);
+    using values = values_t<Update, around<Real>>;
+    static constexpr std::size_t fields = fields_of<values>();
+    static_assert(fields >= 1 && fields <= matrices,
+                  "an update is called with an accessor for each matrix that it has a value of");
+    static constexpr unsigned coefficients = static_cast<unsigned>(matrices - fields);
+    static constexpr std::size_t height = 2 * std::size_t{radius} + 1; /* rows around a cell */
 
-    template <std::size_t... I>
-    static void row(const Update& update, Real *out, const Real *const *data,
-                    [[maybe_unused]] const Real *const *others, [[maybe_unused]] place at,
-                    std::int64_t first, std::int64_t end, std::int64_t right,
-                    std::index_sequence<I...>) {
+    template <std::size_t... F, std::size_t... I>
+    static void row(const Update& update, const std::array<Real *, fields>& out,
+                    const Real *const *data, [[maybe_unused]] const Real *const *others,
+                    [[maybe_unused]] place at, std::int64_t first, std::int64_t end,
+                    std::int64_t right, std::index_sequence<F...>, std::index_sequence<I...>) {
         const auto cell = [&](std::int64_t j) {
             if constexpr (knows_place<Update>())
-                return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...,
-                              place{at.iteration, at.row, j});
+                return update(around<Real>{data + F * height, j, radius}...,
+                              around<Real>{others + I, j, 0}..., place{at.iteration, at.row, j});
             else
-                return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...);
+                return update(around<Real>{data + F * height, j, radius}...,
+                              around<Real>{others + I, j, 0}...);
         };
-        const auto value = [&](std::int64_t j) -> Real {
-            return static_cast<arithmetic_t<Real>>(cell(j));
+        const auto set = [&](std::int64_t j) {
+            const auto found = cell(j);
+            if constexpr (several<values>)
+                ((out[F][j] = static_cast<arithmetic_t<Real>>(std::get<F>(found))), ...);
+            else
+                out[0][j] = static_cast<arithmetic_t<Real>>(found);
         };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
 #ifndef __clang__
 #pragma GCC ivdep
 #endif
-            for (std::int64_t j = first; j < end; ++j) out[j] = value(j);
+            for (std::int64_t j = first; j < end; ++j) set(j);
         } else if (right < 0) {
-            for (std::int64_t j = end; j-- > first;) out[j] = value(j);
+            for (std::int64_t j = end; j-- > first;) set(j);
         } else {
-            for (std::int64_t j = first; j < end; ++j) out[j] = value(j);
+            for (std::int64_t j = first; j < end; ++j) set(j);
         }
     }
 
@@ -255,10 +308,12 @@ struct sweep {
                            std::int64_t row_number, std::int64_t first, std::int64_t end,
                            std::int64_t iteration, std::int64_t /*down*/, std::int64_t right,
                            void *context) {
-        row(*static_cast<const Update *>(context), static_cast<Real *>(updated[0]),
-            reinterpret_cast<const Real *const *>(data),
+        std::array<Real *, fields> out{};
+        for (std::size_t field = 0; field < fields; ++field)
+            out[field] = static_cast<Real *>(updated[field]);
+        row(*static_cast<const Update *>(context), out, reinterpret_cast<const Real *const *>(data),
             reinterpret_cast<const Real *const *>(others), {iteration, row_number, 0}, first, end,
-            right, std::make_index_sequence<coefficients>{});
+            right, std::make_index_sequence<fields>{}, std::make_index_sequence<coefficients>{});
     }
 
     /* The update as a cell of <lanewise/wavefront/skewed.hpp>. */
@@ -441,10 +496,11 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     if (target.shape().element != element_of<real>())
         throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " + element_traits<real>::name +
                                          "; the store holds another element");
-    if (target.shape().data_count != 1)
-        throw error(LW_ERR_ARGUMENT, std::string(name) + " updates one matrix; the store has " +
-                                         std::to_string(target.shape().data_count) +
-                                         " data matrices: use a row function in C");
+    if (target.shape().data_count != rows::fields)
+        throw error(LW_ERR_ARGUMENT,
+                    std::string(name) + " updates " + std::to_string(rows::fields) +
+                        (rows::fields == 1 ? " data matrix" : " data matrices") +
+                        "; the store has " + std::to_string(target.shape().data_count));
     if (target.shape().coefficient_count < rows::coefficients)
         throw error(LW_ERR_ARGUMENT, std::string(name) + " reads " +
                                          std::to_string(rows::coefficients) +
@@ -459,6 +515,8 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
         static_assert(!knows_place<Update>(), "eight rows at once have no single place");
+        static_assert(!several<typename rows::values>,
+                      "eight rows at once update one matrix; leave `vectors` out");
         static_assert(std::is_same_v<real, float> || std::is_same_v<real, double>,
                       "eight rows at once are of floats or doubles; leave `vectors` out");
         static_assert(rows::radius <= 7 && !reads_previous<Update>(),
