@@ -178,6 +178,30 @@ def test_what_whole_numbers_are_not_for_is_refused_in_one_line(
     assert not (tmp_path / "s").exists()
 
 
+TILES_OF_TWO_ROWS = ("--layout", "row-major", "--tile-columns", 16, "--strip-rows", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("sor", "--element", "c64"), "sor works on f16, f32 and f64, not c64"),
+        (("sor", "--data", 2), "sor needs 1 data and 1 coefficient matrices"),
+        (("sor", "--row-coefficients", 1), "sor needs 1 data and 1 coefficient matrices"),
+        (("sor-3d",), "sor-3d goes over three dimensions"),
+        (("sor-fourth-order", *TILES_OF_TWO_ROWS), "--strip-rows 3 or more"),
+    ],
+)
+def test_a_store_that_its_kernel_cannot_sweep_is_not_created(
+    lanewise: Lanewise, tmp_path: Path, words: tuple[object, ...], sentence: str
+) -> None:
+    done = lanewise("wavefront", "create", "s", "--shape", "32,32", "--kernel", *words)
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_coefficient_by_row_goes_in_and_comes_out(lanewise: Lanewise, tmp_path: Path) -> None:
     values = np.arange(50, dtype="<i4")
     np.save(tmp_path / "letters.npy", values)

@@ -96,11 +96,16 @@ std::vector<std::string> empty_or_absent(const WavefrontArguments& arguments) {
     return folders;
 }
 
+/* A kernel that is named for a store has to be able to sweep it. */
+Outcome check_named_kernel(const WavefrontArguments& arguments) {
+    if (arguments.kernel.empty() && arguments.parameters.empty()) return Done{};
+    const auto kernel = kernel_for(arguments, arguments.shape, std::nullopt);
+    return kernel ? check_kernel(*kernel, arguments.shape) : Outcome(kernel.failure());
+}
+
 Outcome create(const WavefrontArguments& arguments) {
-    if (!arguments.parameters.empty()) {
-        const auto kernel = kernel_for(arguments, arguments.shape, std::nullopt);
-        if (!kernel) return kernel.failure();
-    }
+    const auto suits = check_named_kernel(arguments);
+    if (!suits) return suits;
     const auto new_folders = empty_or_absent(arguments);
     const auto made = make_store(arguments);
     std::error_code ignored;
