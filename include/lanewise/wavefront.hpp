@@ -474,13 +474,11 @@ class store {
 
 namespace detail {
 
-using call = lw_status (*)(lw_wavefront *, const lw_wavefront_kernel *,
-                           const lw_wavefront_run_options *, lw_wavefront_outcome *);
-
-/* The update must outlive the call: `cell` holds it for rows and for steps alike. */
-template <typename Update>
+/* The update must outlive the call: `cell` holds it for rows and for steps alike. `function` is
+ * called as lw_wavefront_run_kernel. */
+template <typename Update, typename Function>
 lw_wavefront_outcome run_kernel(store& target, const Update& update, const options& wanted,
-                                const char *name, call function) {
+                                const char *name, const Function& function) {
     using real = typename real_of<Update>::type;
     using rows = sweep<real, Update>;
     if (target.shape().line_columns != 0)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lanewise.errors import RequestError
@@ -283,6 +284,67 @@ def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
     assert joined.returncode == 0, joined.stderr
     assert iterations(tmp_path / "joined") == iterations(tmp_path / "expected") < 400
     assert sums(tmp_path / "joined") == sums(tmp_path / "expected")
+
+
+def gray_scott(u: np.ndarray, v: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Do what examples/gray_scott_ranks.cpp does, in the order of its operations."""
+    feed, kill = 0.035, 0.065
+
+    def spread(c: np.ndarray) -> np.ndarray:
+        return c[:-2, 1:-1] + c[1:-1, :-2] + c[1:-1, 2:] + c[2:, 1:-1] - 4 * c[1:-1, 1:-1]
+
+    for _ in range(steps):
+        a, b = u[1:-1, 1:-1], v[1:-1, 1:-1]
+        reaction = a * b * b
+        next_u = a + 0.16 * spread(u) - reaction + feed * (1 - a)
+        next_v = b + 0.08 * spread(v) + reaction - (feed + kill) * b
+        u[1:-1, 1:-1], v[1:-1, 1:-1] = next_u, next_v
+    return u, v
+
+
+def test_an_update_of_two_matrices_on_ranks_that_are_killed_goes_on_to_the_same_bits(
+    tmp_path: Path,
+) -> None:
+    ranks, steps, chance = 3, 120, random.Random(11)
+    fields = [np.random.default_rng(seed).random((600, 500)) for seed in (1, 2)]
+    made = wavefront("create", tmp_path / "whole", "--shape", "600,500", "--data", 2,
+                     "--strip-rows", 16, "--empty")  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    for matrix, values in enumerate(fields):
+        np.save(tmp_path / "field.npy", values)
+        wavefront("import", tmp_path / "whole", f"data{matrix}", tmp_path / "field.npy")
+    parts = parts_of(tmp_path, ranks)
+    assert wavefront("split", tmp_path / "whole", *parts).returncode == 0
+    program_line = on_ranks(tmp_path, ranks)[:-2]
+    program_line += [str(build_of("openmpi", os.environ).program("gray_scott_ranks"))]
+    line = [*program_line, str(tmp_path / "part."), str(steps)]
+
+    killed = kills(lambda: line, parts, chance)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert killed > 0
+    joined = wavefront("join", tmp_path / "joined", *parts)
+    assert joined.returncode == 0, joined.stderr
+    for matrix, expected in enumerate(gray_scott(*fields, steps)):
+        wavefront("export", tmp_path / "joined", f"data{matrix}", tmp_path / "found.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--radius", 9], "--radius 9 is not within 1 to 8"),
+        (["--radius", 2, "--kernel", "sor"], "leave --kernel out"),
+    ],
+)
+def test_a_stencil_radius_that_cannot_be_is_refused_by_split(
+    whole: Path, words: list[object], sentence: str
+) -> None:
+    done = wavefront("split", whole, *parts_of(whole.parent, 2), *words)
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
 
 
 def test_a_part_by_itself_and_a_wrong_number_of_ranks_are_refused(whole: Path) -> None:

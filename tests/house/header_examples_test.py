@@ -20,6 +20,7 @@ AROUND = {
     "paths.h": "struct ibv_context *context, struct ibv_qp *qp",
     "sum.h": "const double *values, const double *mine, size_t count",
     "wavefront.h": "void",
+    "wavefront_ranks.h": "MPI_Comm comm, const char *my_folder, lw_wavefront_row_fn my_row",
 }
 BEFORE = {
     "measure.h": (

@@ -4,69 +4,22 @@
 
 #include <lanewise/wavefront.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <exception>
-#include <limits>
 
-#include "wavefront/run/run.hpp"
+#include "wavefront/api/handle.hpp"
 #include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/vectors.hpp"
-
-struct lw_wavefront {
-    lanewise::wavefront::Store store;
-    lw_wavefront_report_fn report;
-    void *report_context;
-    std::atomic<bool> stop{false};
-};
 
 namespace {
 
 using namespace lanewise::wavefront;
+using namespace lanewise::wavefront::api;
 using lanewise::Failure;
 using lanewise::Outcome;
 using lanewise::Result;
 
 const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
-
-lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {
-    if (report) report(context, failure.status, failure.sentence.c_str());
-    return failure.status;
-}
-
-lw_status report_failure(const lw_wavefront *store, const Failure& failure) {
-    return report_failure(store->report, store->report_context, failure);
-}
-
-// Runs `act`, which returns an Outcome, and turns what it throws into a status.
-template <typename Act>
-lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {
-    try {
-        const Outcome outcome = act();
-        return outcome ? LW_OK : report_failure(report, context, outcome.failure());
-    } catch (const std::bad_alloc&) {
-        return report_failure(report, context,
-                              {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
-    } catch (const std::exception& error) {
-        return report_failure(report, context, {LW_ERR_OPERATION, error.what()});
-    }
-}
-
-template <typename Act>
-lw_status guarded(const lw_wavefront *store, const Act& act) {
-    return guarded(store->report, store->report_context, act);
-}
-
-// What a program gives that was compiled before the last members were there, the rest being the
-// defaults; `first_bytes` is the size of the first version.
-template <typename Given>
-bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
-    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
-        return false;
-    std::memcpy(&taken, given, given->struct_size);
-    return true;
-}
 
 Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
     lw_wavefront_shape taken = LW_WAVEFRONT_SHAPE;
@@ -102,89 +55,6 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
     return names;
 }
 
-Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted) {
-    lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
-    if (!take_over(wanted, offsetof(lw_wavefront_run_options, directions), taken))
-        return Failure{LW_ERR_ARGUMENT,
-                       "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
-    const auto *const given = &taken;
-    RunOptions options;
-    if (given->directions) {
-        const auto directions = parse_directions(given->directions);
-        if (!directions) return directions.failure();
-        options.directions = *directions;
-    }
-    if (given->borders) {
-        const auto borders = parse_borders(given->borders);
-        if (!borders) return borders.failure();
-        options.borders = *borders;
-    }
-    if (given->until) {
-        const auto until = parse_until(given->until);
-        if (!until) return until.failure();
-        options.until = *until;
-    }
-    options.pause_every = given->pause_every;
-    if (given->paused)
-        options.paused = [paused = given->paused,
-                          context = given->paused_context](const Pause& pause) -> Outcome {
-            const double nothing = std::numeric_limits<double>::quiet_NaN();
-            if (paused(context, pause.iterations, pause.measured.value_or(nothing)) == 0)
-                return lanewise::Done{};
-            return callback_failure;
-        };
-    options.iterations = given->iterations;
-    options.memory_bytes = given->memory_bytes;
-    options.threads = given->threads;
-    options.waves = given->waves;
-    options.tolerance = given->tolerance == -1.0 ? no_tolerance : given->tolerance;
-    options.stop = &store.stop;
-    options.finite = given->check_finite ? Finite::checked : Finite::assumed;
-    if (given->progress)
-        options.progress = [show = given->progress,
-                            context = given->progress_context](const RunProgress& progress) {
-            const lw_wavefront_progress shown{progress.iterations_done,  progress.iterations_wanted,
-                                              progress.pass.waves,       progress.pass.strips_done,
-                                              progress.pass.strip_count, progress.elapsed_s};
-            show(context, &shown);
-        };
-    return options;
-}
-
-Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
-    if (!report) return report.failure();
-    if (outcome)
-        *outcome = {report->iterations,        report->converged ? 1 : 0,
-                    report->last_change,       report->waves,
-                    report->read_bytes,        report->written_bytes,
-                    report->peak_memory_bytes, report->elapsed_s};
-    return lanewise::Done{};
-}
-
-Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store) {
-    const auto& shape = store.shape();
-    lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
-    if (!take_over(&wanted, offsetof(lw_wavefront_kernel, update_directed), given))
-        return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
-    // Its steps know other row blocks.
-    if (given.struct_size != sizeof given) given.advance = nullptr;
-    auto vectors = read_vectors(store);
-    if (!vectors) return vectors.failure();
-    return make_user_kernel(
-        {.name = given.name ? given.name : "kernel",
-         .update = given.update,
-         .update_directed = given.update_directed,
-         .context = given.context,
-         .advance = given.advance,
-         .advance_and_measure = given.advance_and_measure,
-         .skew = given.skew,
-         .radius = given.radius,
-         .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
-         .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted,
-         .vectors = std::make_shared<const std::vector<Vector>>(std::move(*vectors))},
-        shape);
-}
-
 Outcome check_matrix(const Store& store, std::uint32_t matrix) {
     if (matrix < store.shape().number_count()) return lanewise::Done{};
     return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) +
@@ -201,7 +71,7 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
         store->stop = false;
         const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
-        const auto made = kernel_from(*kernel, store->store);
+        const auto made = kernel_from(*kernel, store->store, 0);
         if (!made) return made.failure();
         return give(advance(store->store, *made, *wanted), outcome);
     });

@@ -14,6 +14,7 @@ namespace lanewise::wavefront::commands {
 namespace {
 
 constexpr std::uint64_t side_max = std::uint64_t{1} << 40;
+constexpr std::uint64_t radius_max = 8;
 
 struct Texts {
     std::string element = "f64";
@@ -231,6 +232,10 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     split.texts("parts", "PART", arguments.parts, "New folders, one per rank").required();
     split.text("--kernel", "NAME", texts.kernel,
                "Kernel that will run on the parts (default: the one that the store was made for)");
+    split
+        .number("--radius", "N", arguments.radius,
+                "Stencil radius of a kernel of your own that will run on the parts")
+        .without_default();
     auto& join = command("join", "Put parts together again", Command::join);
     join.text("target", "TARGET", arguments.target, "Folder of the new store").required();
     join.texts("parts", "PART", arguments.parts, "Folders of the parts, in order").required();
@@ -360,6 +365,11 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
         return Failure{LW_ERR_ARGUMENT, "a matrix of " + std::to_string(rows) + " x " +
                                             std::to_string(columns) +
                                             " has no elements; give --rows and --cols from 1 up"};
+    if (arguments.radius > radius_max)
+        return bad_argument("--radius " + std::to_string(arguments.radius) +
+                            " is not within 1 to " + std::to_string(radius_max));
+    if (arguments.radius > 0 && !arguments.kernel.empty())
+        return bad_argument("--radius is for kernels of your own; leave --kernel out");
     if (needs_shape) {
         const auto shaped = read_shape(texts, arguments);
         if (!shaped) return shaped.failure();

@@ -40,7 +40,8 @@ struct WavefrontArguments {
     std::string file;
     std::string target; /* of convert and join */
     std::vector<std::string> parts;
-    std::string snapshots; /* folder; empty: none are written */
+    std::uint64_t radius = 0; /* of the kernel that parts are for; 0: as the named kernel has */
+    std::string snapshots;    /* folder; empty: none are written */
     std::string kernel;
     std::vector<double> parameters;
     wavefront::RunOptions options;

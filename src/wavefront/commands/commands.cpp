@@ -412,10 +412,11 @@ Outcome convert(const WavefrontArguments& arguments) {
     return Done{};
 }
 
-// Most kernels look one row up and down; one that looks further is named.
+// Most kernels look one row up and down; one that looks further is named, or its stencil radius.
 Outcome split(const WavefrontArguments& arguments) {
     const auto whole = Store::open(arguments.store, Access::reading);
     if (!whole) return whole.failure();
+    if (arguments.radius > 0) return split_store(*whole, arguments.radius, arguments.parts);
     const auto& of_store = whole->manifest().kernel;
     const std::string otherwise = of_store ? of_store->name : "livermore23";
     const auto info = kernel_info(arguments.kernel.empty() ? otherwise : arguments.kernel);

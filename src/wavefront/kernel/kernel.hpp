@@ -135,6 +135,7 @@ struct UserKernel {
     std::uint32_t radius = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
+    std::int64_t first_row = 0; /* the number of the store's first row, where it is a part */
     /* Coefficients by row and by column, in the store's order; null: it has none. */
     std::shared_ptr<const std::vector<std::vector<std::byte>>> vectors{};
 };

@@ -221,7 +221,7 @@ void call_mirrored(const UserSweep& sweep, const RowBlock& row_block, const RowP
 void call(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
           std::uint64_t row, const Columns& columns) {
     const auto& user = sweep.user;
-    const auto number = static_cast<std::int64_t>(row_of_matrix(row_block, row));
+    const auto number = user.first_row + static_cast<std::int64_t>(row_of_matrix(row_block, row));
     const auto first = static_cast<std::int64_t>(columns.first);
     const auto end = static_cast<std::int64_t>(columns.end);
     if (row_block.mirrored) return call_mirrored(sweep, row_block, pointers, number, columns);

@@ -30,8 +30,9 @@ Outcome check_part(const Store& store, JobRank job, const Kernel& kernel) {
     if (part->halo_rows != kernel.radius)
         return refuse(" was split for stencil radius " + std::to_string(part->halo_rows) + ", " +
                       kernel.name + " has " + std::to_string(kernel.radius) +
-                      "; split it again with --kernel " + kernel.name);
-    if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
+                      "; split it again with " +
+                      (kernel.origin == Origin::own ? "--radius " + std::to_string(kernel.radius)
+                                                    : "--kernel " + kernel.name));
     return Done{};
 }
 
@@ -50,6 +51,36 @@ Result<std::uint64_t> agree_on_waves(MPI_Comm comm, const Store& store, std::uin
 std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, operation, comm);
     return value;
+}
+
+// What this rank found, or what the first one found that cannot run: nobody then waits for it.
+Outcome agree(MPI_Comm comm, JobRank job, const Outcome& own) {
+    const auto nobody = static_cast<std::uint64_t>(job.ranks);
+    const auto first = agreed(comm, own ? nobody : static_cast<std::uint64_t>(job.rank), MPI_MIN);
+    if (first == nobody) return Done{};
+    const int failed = static_cast<int>(first);
+    auto failure = own ? Failure{} : own.failure();
+    int status = static_cast<int>(failure.status);
+    MPI_Bcast(&status, 1, MPI_INT, failed, comm);
+    auto length = static_cast<int>(failure.sentence.size());
+    MPI_Bcast(&length, 1, MPI_INT, failed, comm);
+    failure.sentence.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(failure.sentence.data(), length, MPI_CHAR, failed, comm);
+    failure.status = static_cast<lw_status>(status);
+    return failure;
+}
+
+// The number that the first row of this part has in the whole store.
+std::int64_t first_row_of(MPI_Comm comm, const Store& store, JobRank job) {
+    const auto& part = store.manifest().part;
+    const auto halo = part ? part->halo_rows : 0;
+    const auto above = job.rank > 0 ? halo : 0;
+    const auto below = job.rank + 1 < job.ranks ? halo : 0;
+    const auto own =
+        static_cast<std::int64_t>(store.shape().rows) - static_cast<std::int64_t>(above + below);
+    std::int64_t before = 0;
+    MPI_Exscan(&own, &before, 1, MPI_INT64_T, MPI_SUM, comm);
+    return job.rank > 0 ? before - static_cast<std::int64_t>(above) : 0;
 }
 
 // The slant of parallelograms goes on from part to part, from row to row as within one.
@@ -88,18 +119,24 @@ Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, std::uint64_t 
     const auto below = part.rank + 1 < part.ranks ? radius : 0;
     std::vector<std::byte> first(halo_bytes);
     std::vector<std::byte> last(halo_bytes);
-    const auto read_first = read_rows(store, 0, above, radius, first.data());
-    if (!read_first) return read_first;
     const auto end = store.shape().rows - below;
-    const auto read_last = read_rows(store, 0, end - radius, radius, last.data());
-    return read_last ? halo_exchange.begin(first, last) : read_last;
+    const auto matrix_bytes = halo_bytes / store.shape().data_count;
+    for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
+        const auto read_first = read_rows(store, m, above, radius, first.data() + m * matrix_bytes);
+        if (!read_first) return read_first;
+        const auto read_last =
+            read_rows(store, m, end - radius, radius, last.data() + m * matrix_bytes);
+        if (!read_last) return read_last;
+    }
+    return halo_exchange.begin(first, last);
 }
 
 Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& kernel,
                        RunOptions options, std::uint64_t wanted) {
     const auto& shape = store.shape();
     const auto done = store.manifest().iterations;
-    const auto halo_bytes = kernel.radius * shape.columns * element_bytes(shape.element);
+    const auto halo_bytes =
+        shape.data_count * kernel.radius * shape.columns * element_bytes(shape.element);
     const auto pace = shape.tile_columns ? Pace::together : Pace::own;
     MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
     options.halo_exchange = &halo_exchange;
@@ -107,18 +144,22 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     if (pace == Pace::together)
         options.place = place_among(comm, working_shape(kernel, shape), kernel.radius, job);
     const auto plan = plan_run(store, kernel, options);
-    if (!plan) return plan.failure();
+    const auto planned = agree(comm, job, plan ? Outcome(Done{}) : Outcome(plan.failure()));
+    if (!planned) return planned.failure();
     const auto waves = agree_on_waves(comm, store, plan->waves);
     if (!waves) return waves.failure();
     options.waves = *waves;
     if (pace == Pace::together) {
         // With fewer waves parallelograms may be wider.
         const auto narrower = plan_run(store, kernel, options);
-        if (!narrower) return narrower.failure();
+        const auto found =
+            agree(comm, job, narrower ? Outcome(Done{}) : Outcome(narrower.failure()));
+        if (!found) return found.failure();
         options.parallelogram_vectors = agreed(comm, narrower->parallelogram_vectors, MPI_MIN);
     }
-    const auto noted =
-        note_run(comm, store, *waves, {kernel.name, kernel.parameters, wanted, options.tolerance});
+    auto entry = entry_of(kernel, options, done);
+    entry.iterations_wanted = wanted;
+    const auto noted = note_run(comm, store, *waves, entry);
     if (!noted) return noted.failure();
     if (pace == Pace::together) {
         halo_exchange.begin_together();
@@ -135,7 +176,22 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     return report;
 }
 
-}  // namespace
+// Whether a run can begin on this part, or go on; `least` and `most` iterations have the parts.
+Outcome check_begin(const Store& store, Begin begin, std::uint64_t least, std::uint64_t most) {
+    const auto& entry = store.manifest().run;
+    const bool resuming = begin == Begin::where_it_was;
+    if (resuming && !entry)
+        return Failure{LW_ERR_NOT_FOUND, store.folder() + " has no run to go on with"};
+    if (resuming && entry->course && !is_plain(entry->course->directions))
+        return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() +
+                                            " goes in several directions; join the parts and "
+                                            "resume it there"};
+    if (!resuming && least != most)
+        return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
+                                            std::to_string(most) +
+                                            " iterations; go on with their run by --resume"};
+    return Done{};
+}
 
 /* The kernel that is named, else the one that the store was made for. */
 KernelEntry kernel_of(const RankRun& asked, const std::optional<KernelEntry>& of_store) {
@@ -145,44 +201,51 @@ KernelEntry kernel_of(const RankRun& asked, const std::optional<KernelEntry>& of
     return {otherwise.name, asked.parameters.empty() ? otherwise.parameters : asked.parameters};
 }
 
-Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
+}  // namespace
+
+Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
+                           const RunOptions& asked, Begin begin) {
     JobRank job;
     MPI_Comm_rank(comm, &job.rank);
     MPI_Comm_size(comm, &job.ranks);
-    auto store = Store::open(asked.folder, Access::changing);
-    if (!store) return store.failure();
-    const auto& entry = store->manifest().run;
-    const auto least = agreed(comm, store->manifest().iterations, MPI_MIN);
-    const auto most = agreed(comm, store->manifest().iterations, MPI_MAX);
-    if (asked.resuming && !entry)
-        return Failure{LW_ERR_NOT_FOUND, asked.folder + " has no run to go on with"};
-    if (asked.resuming && entry->course)
-        return Failure{LW_ERR_ARGUMENT, "the run in " + asked.folder +
-                                            " goes in several directions; join the parts and "
-                                            "resume it there"};
-    if (!asked.resuming && least != most)
-        return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
-                                            std::to_string(most) +
-                                            " iterations; go on with their run by --resume"};
-    if (store->shape().tile_columns && store->manifest().iterations > least) {
-        const auto back = store->go_back(least);
+    const bool resuming = begin == Begin::where_it_was;
+    const auto least = agreed(comm, store.manifest().iterations, MPI_MIN);
+    const auto most = agreed(comm, store.manifest().iterations, MPI_MAX);
+    const auto first_row = first_row_of(comm, store, job);
+    const auto ready = agree(comm, job, check_begin(store, begin, least, most));
+    if (!ready) return ready.failure();
+    if (store.shape().tile_columns && store.manifest().iterations > least) {
+        const auto back = store.go_back(least);
         if (!back) return back.failure();
     }
-    const auto done = store->manifest().iterations;
-    const auto chosen = asked.resuming ? KernelEntry{entry->kernel, entry->parameters}
-                                       : kernel_of(asked, store->manifest().kernel);
-    const auto kernel = make_kernel_for(chosen.name, chosen.parameters, store->shape());
-    if (!kernel) return kernel.failure();
-    const auto sound = check_part(*store, job, *kernel);
+    const auto done = store.manifest().iterations;
+    const auto kernel = make(store, first_row);
+    auto sound = kernel ? check_part(store, job, *kernel) : Outcome(kernel.failure());
+    if (sound && resuming) sound = check_kernel_of_run(store, *kernel);
+    sound = agree(comm, job, sound);
     if (!sound) return sound.failure();
-    auto options = asked.options;
-    if (asked.resuming) options.tolerance = entry->tolerance;
+    auto options = asked;
+    const auto& entry = store.manifest().run;
+    if (resuming) options.tolerance = entry->tolerance;
+    if (resuming && entry->course) options.iterations_done = done - entry->course->first_iteration;
     // Those that are ahead went on because no part had come to rest.
     options.tested_from = most;
     // One that came to rest wants no more iterations; those behind it may not know yet.
-    const auto wanted = agreed(
-        comm, asked.resuming ? entry->iterations_wanted : done + asked.options.iterations, MPI_MIN);
-    return work(comm, job, *store, *kernel, options, wanted);
+    const auto wanted =
+        agreed(comm, resuming ? entry->iterations_wanted : done + asked.iterations, MPI_MIN);
+    return work(comm, job, store, *kernel, options, wanted);
+}
+
+Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
+    auto store = Store::open(asked.folder, Access::changing);
+    if (!store) return store.failure();
+    const auto make = [&asked](const Store& part, std::int64_t /*first_row*/) {
+        if (asked.resuming) return kernel_of_run(part);
+        const auto chosen = kernel_of(asked, part.manifest().kernel);
+        return make_kernel_for(chosen.name, chosen.parameters, part.shape());
+    };
+    return run_part(comm, *store, make, asked.options,
+                    asked.resuming ? Begin::where_it_was : Begin::anew);
 }
 
 }  // namespace lanewise::wavefront

@@ -12,6 +12,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+
 #include "wavefront/run/run.hpp"
 
 namespace lanewise::wavefront {
@@ -24,7 +26,17 @@ struct RankRun {
     bool resuming = false;
 };
 
-/* Every rank of `comm` calls this together; each gets its own report. */
+/* Every rank of `comm` calls this together; each gets its own report. Where a rank finds before the
+ * first pass that it cannot run, all fail. One that fails later leaves others waiting for its rows:
+ * its program ends the job. */
 Result<RunReport> run_rank(MPI_Comm comm, const RankRun& wanted);
+
+/* A kernel for the part `store`, whose first row is row `first_row` of the whole store. */
+using MakeKernel = std::function<Result<Kernel>(const Store& store, std::int64_t first_row)>;
+enum class Begin { anew, where_it_was };
+
+/* The same over a part that is open, and with any kernel. */
+Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
+                           const RunOptions& options, Begin begin);
 
 }  // namespace lanewise::wavefront

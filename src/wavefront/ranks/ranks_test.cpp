@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A sweep over parts on ranks leaves the bits of the sequential loop: random
-// shapes, waves, threads and layouts, whole rows and parallelograms of tiles.
+// shapes, waves, threads and layouts, whole rows and parallelograms of tiles, built-in kernels and
+// updates of one and several matrices.
 
 #include "wavefront/ranks/rank_run.hpp"
 
+#include <lanewise/wavefront_ranks.hpp>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -78,7 +83,9 @@ Trial draw(std::uint64_t seed, int ranks) {
 }
 
 Result<Store> make_whole(const std::string& folder, const Trial& trial, std::uint64_t seed) {
-    std::vector<std::string> names{"u"};
+    std::vector<std::string> names;
+    for (std::uint32_t m = 0; m < trial.shape.data_count; ++m)
+        names.push_back(std::string("u").append(std::to_string(m)));
     for (std::uint32_t m = 0; m < trial.shape.coefficient_count; ++m)
         names.push_back(std::string("c").append(std::to_string(m)));
     auto store = Store::create(folder + "whole", trial.shape, names, {});
@@ -186,6 +193,208 @@ TEST(RanksTest, AllRanksStopWhereTheSequentialLoopComesToRest) {
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
+}
+
+// Two matrices, with weights that depend on the row, the column and the iteration.
+template <bool previous, int stencil_radius>
+struct Placed {
+    static constexpr int radius = stencil_radius;
+    static constexpr bool reads_previous = previous;
+    static constexpr bool knows_place = true;
+    static constexpr std::uint32_t data_count = 2;
+
+    std::array<double, 2> operator()(const auto& u, const auto& v, const auto& c,
+                                     const place& at) const {
+        const auto weight = 0.001 * static_cast<double>(7 * at.row + 3 * at.column + at.iteration);
+        return {0.25 * (u(-radius, 0) + v(0, 1) + u(radius, -1)) + c(0, 0),
+                0.5 * v(0, -radius) - 0.125 * u(1, 1) + 0.01 * std::sin(weight)};
+    }
+};
+
+// Eight rows at once on skewed parts.
+struct Smooth {
+    static constexpr int radius = 1;
+    static constexpr bool vectors = true;
+    static constexpr std::uint32_t data_count = 1;
+    auto operator()(const auto& u, const auto& c) const {
+        return 0.2 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0)) + 0.1 * c(0, 0) * u(0, 0);
+    }
+};
+
+template <typename Update>
+void iterate(const Update& update, testing::Matrices<double>& m, std::int64_t iteration) {
+    auto before = m.values;
+    testing::each_cell(m, Update::radius, {}, [&](std::uint64_t i, std::uint64_t j) {
+        const auto accessor = [&](std::uint32_t matrix) {
+            const bool old = matrix < Update::data_count && detail::reads_previous<Update>();
+            return
+                [&values = old ? before[matrix] : m.values[matrix], &m, i, j](int down, int right) {
+                    const auto row = static_cast<std::int64_t>(i) + down;
+                    const auto place = row * static_cast<std::int64_t>(m.columns) +
+                                       static_cast<std::int64_t>(j) + right;
+                    return values[static_cast<std::size_t>(place)];
+                };
+        };
+        if constexpr (Update::data_count == 1) {
+            m.at(0, i, j) = update(accessor(0), accessor(1));
+        } else {
+            const auto next = update(
+                accessor(0), accessor(1), accessor(2),
+                place{iteration, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)});
+            m.at(0, i, j) = next[0];
+            m.at(1, i, j) = next[1];
+        }
+    });
+}
+
+template <typename Update>
+Trial draw_for(std::uint64_t seed, int ranks) {
+    auto trial = draw(seed, ranks);
+    constexpr std::uint64_t radius = Update::radius;
+    trial.shape.data_count = Update::data_count;
+    trial.shape.coefficient_count = 1;
+    trial.shape.rows = std::max(trial.shape.rows, 2 * radius * static_cast<std::uint64_t>(ranks));
+    trial.shape.strip_rows = std::max(trial.shape.strip_rows, radius + 1);
+    trial.kernel = "own";
+    return trial;
+}
+
+template <typename Update>
+lw_wavefront_outcome run_own(const std::string& part, const RunOptions& wanted) {
+    store own = store::open(part);
+    return run_on_ranks(MPI_COMM_WORLD, own, Update{},
+                        {.iterations = wanted.iterations,
+                         .tolerance = has_tolerance(wanted.tolerance) ? wanted.tolerance : -1.0,
+                         .threads = wanted.threads,
+                         .waves = wanted.waves});
+}
+
+template <typename Update>
+void expect_the_loop(std::uint64_t seed) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto trial = draw_for<Update>(seed, job.ranks);
+    SCOPED_TRACE(seed);
+    const auto names = part_names(folder, job.ranks);
+    testing::Matrices<double> expected;
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, trial, seed);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, Update::radius, names));
+        expected = testing::load<double>(*whole);
+        for (std::uint64_t n = 0; n < trial.run.options.iterations; ++n)
+            iterate(Update{}, expected, static_cast<std::int64_t>(n));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    const auto outcome =
+        run_own<Update>(names[static_cast<std::size_t>(job.rank)], trial.run.options);
+
+    EXPECT_EQ(outcome.iterations, trial.run.options.iterations);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job.rank == 0) {
+        const auto joined = join_stores(names, folder + "joined");
+        ASSERT_TRUE(joined) << joined.failure().sentence;
+        const auto store = Store::open(folder + "joined", Access::reading);
+        const auto found = testing::load<double>(*store);
+        for (std::uint32_t m = 0; m < Update::data_count; ++m)
+            EXPECT_EQ(found.values[m], expected.values[m]) << "matrix " << m;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, UpdatesOfOnesOwnOfSeveralMatricesEqualTheSequentialLoop) {
+    // Seeds of the second seven go over parallelograms.
+    for (std::uint64_t seed = 0; seed < 14 && !HasFailure(); ++seed) {
+        expect_the_loop<Placed<false, 1>>(seed);
+        expect_the_loop<Placed<false, 3>>(seed);
+        expect_the_loop<Placed<true, 1>>(seed);
+        expect_the_loop<Placed<true, 2>>(seed);
+        expect_the_loop<Smooth>(seed);
+    }
+}
+
+TEST(RanksTest, AnUpdateOfOnesOwnComesToRestOnAllRanksTogether) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    auto trial = draw_for<Smooth>(1, job.ranks);
+    trial.run.options.iterations = 500;
+    trial.run.options.tolerance = 1e-3;
+    const auto names = part_names(folder, job.ranks);
+    std::uint64_t iterations = 0;
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, trial, 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+        auto expected = testing::load<double>(*whole);
+        auto before = expected.values[0];
+        do {
+            before = expected.values[0];
+            iterate(Smooth{}, expected, 0);
+            ++iterations;
+        } while (largest_change(before, expected.values[0]) > 1e-3);
+    }
+    MPI_Bcast(&iterations, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+
+    const auto outcome =
+        run_own<Smooth>(names[static_cast<std::size_t>(job.rank)], trial.run.options);
+
+    EXPECT_TRUE(outcome.converged);
+    EXPECT_EQ(outcome.iterations, iterations);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Only one rank has what is wrong, and all say so.
+TEST(RanksTest, WhatOneRankCannotRunIsRefusedOnAll) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, draw_for<Smooth>(1, job.ranks), 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const bool last = job.rank + 1 == job.ranks;
+    auto part = store::open(names[static_cast<std::size_t>(job.rank)]);
+    const std::uint64_t memory_bytes = last ? 1 : std::uint64_t{1} << 30;
+
+    std::string refused;
+    try {
+        run_on_ranks(MPI_COMM_WORLD, part, Smooth{}, {.memory_bytes = memory_bytes});
+    } catch (const error& thrown) {
+        refused = thrown.what();
+    }
+
+    EXPECT_THAT(refused, ::testing::HasSubstr("memory"));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, PartsForAnotherStencilRadiusAreRefused) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, draw_for<Placed<true, 2>>(1, job.ranks), 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    auto part = store::open(names[static_cast<std::size_t>(job.rank)]);
+
+    std::string refused;
+    try {
+        run_on_ranks(MPI_COMM_WORLD, part, Placed<true, 2>{}, {.iterations = 1});
+    } catch (const error& thrown) {
+        refused = thrown.what();
+    }
+
+    EXPECT_THAT(refused, ::testing::HasSubstr("--radius 2"));
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 }  // namespace

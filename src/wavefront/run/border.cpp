@@ -72,13 +72,13 @@ Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
     return {column(set_.parallelogram.first), column(set_.parallelogram.end)};
 }
 
-std::byte *Border::cell(std::uint64_t row, std::uint64_t column, const Locate& locate) const {
+// `strip`: that of the row, of the matrix that is meant.
+std::byte *Border::cell(std::uint64_t row, std::uint64_t column, std::byte *strip) const {
     const auto& shape = set_.shape;
     const auto bytes = element_bytes(shape.element);
     const auto in_strip = row % shape.strip_rows;
     const auto lane = in_strip % set_.rows_per_block;
-    auto *const row_block =
-        locate(row / shape.strip_rows) + in_strip / set_.rows_per_block * set_.row_block_bytes;
+    auto *const row_block = strip + in_strip / set_.rows_per_block * set_.row_block_bytes;
     if (shape.layout == &layouts::skewed)
         return row_block + ((column + shape.skew * lane) * set_.rows_per_block + lane) * bytes;
     const auto lag = shape.layout == &layouts::slanted ? shape.skew * lane : 0;
@@ -89,16 +89,19 @@ std::vector<std::byte> Border::pack(std::uint64_t first_row, std::uint64_t itera
                                     const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     std::vector<std::byte> rows;
-    for (std::uint64_t r = 0; r < set_.radius; ++r) {
-        auto columns = Columns{0, set_.shape.columns};
-        if (in_parallelograms()) {
-            columns = columns_of(first_row + r, iteration);
-            const auto *const range = reinterpret_cast<const std::byte *>(&columns);
-            rows.insert(rows.end(), range, range + sizeof columns);
-        }
-        for (auto column = columns.first; column < columns.end; ++column) {
-            const auto *const from = cell(first_row + r, column, locate);
-            rows.insert(rows.end(), from, from + bytes);
+    for (std::uint32_t m = 0; m < set_.shape.data_count; ++m) {
+        for (auto row = first_row; row < first_row + set_.radius; ++row) {
+            auto columns = Columns{0, set_.shape.columns};
+            if (in_parallelograms()) {
+                columns = columns_of(row, iteration);
+                const auto *const range = reinterpret_cast<const std::byte *>(&columns);
+                rows.insert(rows.end(), range, range + sizeof columns);
+            }
+            auto *const strip = locate(row / set_.shape.strip_rows, m);
+            for (auto column = columns.first; column < columns.end; ++column) {
+                const auto *const from = cell(row, column, strip);
+                rows.insert(rows.end(), from, from + bytes);
+            }
         }
     }
     return rows;
@@ -108,14 +111,17 @@ void Border::unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
                     const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     const auto *from = rows.data();
-    for (std::uint64_t r = 0; r < set_.radius; ++r) {
-        auto columns = Columns{0, set_.shape.columns};
-        if (in_parallelograms()) {
-            std::memcpy(&columns, from, sizeof columns);
-            from += sizeof columns;
+    for (std::uint32_t m = 0; m < set_.shape.data_count; ++m) {
+        for (auto row = first_row; row < first_row + set_.radius; ++row) {
+            auto columns = Columns{0, set_.shape.columns};
+            if (in_parallelograms()) {
+                std::memcpy(&columns, from, sizeof columns);
+                from += sizeof columns;
+            }
+            auto *const strip = locate(row / set_.shape.strip_rows, m);
+            for (auto column = columns.first; column < columns.end; ++column, from += bytes)
+                std::memcpy(cell(row, column, strip), from, bytes);
         }
-        for (auto column = columns.first; column < columns.end; ++column, from += bytes)
-            std::memcpy(cell(first_row + r, column, locate), from, bytes);
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // Border: where a wave meets the halos of a part, row block by row block.
 //
-// Of whole rows a halo has every column. In a parallelogram it has the columns that the
+// A halo has the rows of each data matrix in turn. Of whole rows it has every column. In a
+// parallelogram it has the columns that the
 // wave works on there, each row preceded by its first column and its end; the
 // neighbours' rows are then in the store as the last pass left them, so the first wave
 // waits for nobody, and what a neighbour's last wave leaves is put in place before a
@@ -33,8 +34,8 @@ struct BorderSetting {
 
 class Border {
   public:
-    /* The bytes of a strip of the data in memory. */
-    using Locate = std::function<std::byte *(std::uint64_t strip)>;
+    /* The bytes of a strip of data matrix `matrix` in memory. */
+    using Locate = std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)>;
 
     Border() = default;
     explicit Border(const BorderSetting& setting) : set_(setting) {}
@@ -64,7 +65,7 @@ class Border {
     bool meets_upper(std::uint64_t iteration, std::uint64_t row_block) const;
     bool meets_lower(std::uint64_t iteration, std::uint64_t row_block) const;
     Columns columns_of(std::uint64_t row, std::uint64_t iteration) const;
-    std::byte *cell(std::uint64_t row, std::uint64_t column, const Locate& locate) const;
+    std::byte *cell(std::uint64_t row, std::uint64_t column, std::byte *strip) const;
     std::vector<std::byte> pack(std::uint64_t first_row, std::uint64_t iteration,
                                 const Locate& locate) const;
     void unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,

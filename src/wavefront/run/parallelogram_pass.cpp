@@ -236,7 +236,9 @@ class ParallelogramPass {
     // Puts the neighbours' rows in place for the next pass.
     void settle(std::uint64_t strip) {
         const auto iteration = request_.store->manifest().iterations + request_.waves;
-        const auto locate = [this](std::uint64_t s) { return origin(s, written_by_last(0)); };
+        const auto locate = [this](std::uint64_t s, std::uint32_t m) {
+            return origin(s, written_by_last(m));
+        };
         if (strip == 0) border_.settle(Side::upper, iteration, locate);
         if (!has_lower_halo(strip) || lower_is_settled_) return;
         border_.settle(Side::lower, iteration, locate);

@@ -156,19 +156,11 @@ class Run {
     // Recorded before the first pass, so that a killed run can be resumed.
     Outcome note_run() {
         auto manifest = store_.manifest();
-        manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
-                                manifest.iterations + options_.iterations, options_.tolerance};
-        // Own kernels may be told which iteration of the run it is.
-        if (!is_plain(options_.directions) || options_.pause_every > 0 ||
-            (kernel_.origin == Origin::own && kernel_.turned))
-            manifest.run->course =
-                CourseEntry{options_.directions, manifest.iterations - options_.iterations_done,
-                            options_.still_iterations};
+        manifest.run = entry_of(kernel_, options_, manifest.iterations);
         if (options_.pause_every > 0)
             manifest.run->pause =
                 PauseEntry{options_.until ? until_text(*options_.until) : "", options_.pause_every,
                            first_measure_, options_.pause_pending};
-        manifest.run->borders = options_.borders;
         return store_.commit(manifest);
     }
 
@@ -437,6 +429,36 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
     return plan_run(store.shape(), kernel, options);
 }
 
+RunEntry entry_of(const Kernel& kernel, const RunOptions& options, std::uint64_t iterations) {
+    RunEntry entry{noted_name(kernel), kernel.parameters, iterations + options.iterations,
+                   options.tolerance};
+    // Own kernels may be told which iteration of the run it is.
+    if (!is_plain(options.directions) || options.pause_every > 0 ||
+        (kernel.origin == Origin::own && kernel.turned))
+        entry.course = CourseEntry{options.directions, iterations - options.iterations_done,
+                                   options.still_iterations};
+    entry.borders = options.borders;
+    return entry;
+}
+
+Result<Kernel> kernel_of_run(const Store& store) {
+    const auto& entry = *store.manifest().run;
+    if (entry.kernel.rfind(own_prefix, 0) == 0)
+        return Failure{LW_ERR_ARGUMENT,
+                       "the run in " + store.folder() + " is of the kernel " +
+                           entry.kernel.substr(std::string_view(own_prefix).size()) +
+                           " of a program's own; resume it from that program"};
+    return make_kernel_for(entry.kernel, entry.parameters, store.shape());
+}
+
+Outcome check_kernel_of_run(const Store& store, const Kernel& kernel) {
+    const auto& noted = store.manifest().run->kernel;
+    if (is_noted(kernel, noted)) return Done{};
+    return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() + " is of " + noted +
+                                        ", not of " + noted_name(kernel) +
+                                        "; resume it with its own kernel"};
+}
+
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options) {
     const auto plan = plan_run(store, kernel, options);
     if (!plan) return plan.failure();
@@ -448,11 +470,9 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     if (!manifest.run)
         return Failure{LW_ERR_NOT_FOUND,
                        store.folder() + " has no run to go on with; start one with run"};
+    const auto noted = check_kernel_of_run(store, kernel);
+    if (!noted) return noted.failure();
     const auto entry = *manifest.run;
-    if (!is_noted(kernel, entry.kernel))
-        return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() + " is of " + entry.kernel +
-                                            ", not of " + noted_name(kernel) +
-                                            "; resume it with its own kernel"};
     const bool pending = entry.pause && entry.pause->pending;
     if (manifest.iterations >= entry.iterations_wanted && !pending) return RunReport{};
     RunOptions rest = options;
@@ -483,16 +503,9 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
 }
 
 Result<RunReport> resume(Store& store, const RunOptions& options) {
-    const auto& manifest = store.manifest();
     // Without a run no kernel is needed to say so.
-    if (!manifest.run) return resume(store, Kernel{}, options);
-    const auto entry = *manifest.run;
-    if (entry.kernel.rfind(own_prefix, 0) == 0)
-        return Failure{LW_ERR_ARGUMENT,
-                       "the run in " + store.folder() + " is of the kernel " +
-                           entry.kernel.substr(std::string_view(own_prefix).size()) +
-                           " of a program's own; resume it from that program"};
-    const auto kernel = make_kernel_for(entry.kernel, entry.parameters, manifest.shape);
+    if (!store.manifest().run) return resume(store, Kernel{}, options);
+    const auto kernel = kernel_of_run(store);
     if (!kernel) return kernel.failure();
     return resume(store, *kernel, options);
 }

@@ -91,6 +91,14 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);
 
+/* What a manifest says of a run over data of so many iterations, so that one that is killed can be
+ * resumed. */
+RunEntry entry_of(const Kernel& kernel, const RunOptions& options, std::uint64_t iterations);
+/* The kernel of the run in the store's manifest; refuses one of a program's own. */
+Result<Kernel> kernel_of_run(const Store& store);
+/* Whether the run in the store's manifest, which has one, is of `kernel`. */
+Outcome check_kernel_of_run(const Store& store, const Kernel& kernel);
+
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options);
 
 /* Resumes the run that the manifest records; LW_ERR_NOT_FOUND where there is none. */

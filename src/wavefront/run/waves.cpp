@@ -172,8 +172,9 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
     batch.first_round = group.rounds.load(std::memory_order_relaxed);
     batch.end_round = std::min(batch.first_round + set_.tiling.rounds, rounds_of(group));
     locate(group, batch);
-    border_.before(iteration_of(group), batch.first_round,
-                   [&](std::uint64_t s) { return set_.locate(s, reads(group.first_wave)); });
+    border_.before(iteration_of(group), batch.first_round, [&](std::uint64_t s, std::uint32_t m) {
+        return set_.locate(s, reads(group.first_wave) + m);
+    });
     const auto vectors = set_.shape.row_elements();
     const bool whole = set_.kernel->steps == Steps::whole;
     const auto step = columns_a_round(set_.shape, set_.kernel->radius);
@@ -195,8 +196,9 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
             if (stop_asked(set_.stop)) throw KernelFailure(stopped_sentence);
         }
     }
-    border_.after(iteration_of(group), batch.first_round,
-                  [&](std::uint64_t s) { return set_.locate(s, writes(group.first_wave)); });
+    border_.after(iteration_of(group), batch.first_round, [&](std::uint64_t s, std::uint32_t m) {
+        return set_.locate(s, writes(group.first_wave) + m);
+    });
     const auto done = batch.end_round;
     const auto before = group.finished.ready();
     const auto after = done >= group.waves ? std::min(done - group.waves + 1, row_blocks_) : 0;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the functions of the C API of the wavefront share: the open store, and what a program gives
+// and gets as values of Lanewise. No exception goes across.
+
+#pragma once
+
+#include <lanewise/wavefront.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "wavefront/run/run.hpp"
+#include "wavefront/store/store.hpp"
+
+struct lw_wavefront {
+    lanewise::wavefront::Store store;
+    lw_wavefront_report_fn report;
+    void *report_context;
+    std::atomic<bool> stop{false};
+};
+
+namespace lanewise::wavefront::api {
+
+lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure);
+lw_status report_failure(const lw_wavefront *store, const Failure& failure);
+
+// Runs `act`, which returns an Outcome, and turns what it throws into a status.
+template <typename Act>
+lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {
+    try {
+        const Outcome outcome = act();
+        return outcome ? LW_OK : report_failure(report, context, outcome.failure());
+    } catch (const std::bad_alloc&) {
+        return report_failure(report, context,
+                              {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
+    } catch (const std::exception& error) {
+        return report_failure(report, context, {LW_ERR_OPERATION, error.what()});
+    }
+}
+
+template <typename Act>
+lw_status guarded(const lw_wavefront *store, const Act& act) {
+    return guarded(store->report, store->report_context, act);
+}
+
+// What a program gives that was compiled before the last members were there, the rest being the
+// defaults; `first_bytes` is the size of the first version.
+template <typename Given>
+bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
+    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
+        return false;
+    std::memcpy(&taken, given, given->struct_size);
+    return true;
+}
+
+Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted);
+
+/* `first_row`: the number of the store's first row, where it is a part. */
+Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store,
+                           std::int64_t first_row);
+
+Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome);
+
+}  // namespace lanewise::wavefront::api

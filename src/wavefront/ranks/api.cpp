@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C API of the wavefront on ranks.
+
+#include <lanewise/wavefront_ranks.h>
+
+#include "wavefront/api/handle.hpp"
+#include "wavefront/ranks/rank_run.hpp"
+
+namespace {
+
+using namespace lanewise::wavefront;
+using lanewise::Failure;
+using lanewise::Outcome;
+
+Outcome check_threads() {
+    int provided = 0;
+    MPI_Query_thread(&provided);
+    if (provided >= MPI_THREAD_SERIALIZED) return lanewise::Done{};
+    return Failure{LW_ERR_UNSUPPORTED,
+                   "MPI was initialized for one thread, and halos are exchanged by another; call "
+                   "MPI_Init_thread with MPI_THREAD_SERIALIZED"};
+}
+
+lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *kernel,
+                  const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome,
+                  Begin begin) {
+    if (!part || !kernel) return LW_ERR_ARGUMENT;
+    return api::guarded(part, [&]() -> Outcome {
+        part->stop = false;
+        const auto threads = check_threads();
+        if (!threads) return threads;
+        const auto wanted = api::options_from(*part, options);
+        if (!wanted) return wanted.failure();
+        const auto make = [kernel](const Store& store, std::int64_t first_row) {
+            return api::kernel_from(*kernel, store, first_row);
+        };
+        return api::give(run_part(comm, part->store, make, *wanted, begin), outcome);
+    });
+}
+
+}  // namespace
+
+lw_status lw_wavefront_run_kernel_on_ranks(MPI_Comm comm, lw_wavefront *part,
+                                           const lw_wavefront_kernel *kernel,
+                                           const lw_wavefront_run_options *options,
+                                           lw_wavefront_outcome *outcome) {
+    return advance(comm, part, kernel, options, outcome, Begin::anew);
+}
+
+lw_status lw_wavefront_resume_kernel_on_ranks(MPI_Comm comm, lw_wavefront *part,
+                                              const lw_wavefront_kernel *kernel,
+                                              const lw_wavefront_run_options *options,
+                                              lw_wavefront_outcome *outcome) {
+    return advance(comm, part, kernel, options, outcome, Begin::where_it_was);
+}
