@@ -122,6 +122,7 @@ def thorough() -> list[Suite]:
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
         _every_algorithm(),
+        _same_bits(),
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
         ctest("sanitizers, more ranks", "build/asan", "-R", MORE_RANKS),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
@@ -176,6 +177,12 @@ def _every_algorithm() -> Suite:
     """Run collectives of all kinds under forced rules for every algorithm, on 1 to 10 ranks."""
     once = pytest("algorithms", *AT_ONCE, "tests/cli/every_algorithm_test.py")
     return Suite(once.name, ["env", "LANEWISE_TEST_EVERY_ALGORITHM=1", *once.run])
+
+
+def _same_bits() -> Suite:
+    """Compare reductions with their bracketing, on 1 to 16 ranks and under all rules."""
+    once = pytest("same bits", "tests/cli/same_bits_test.py")
+    return Suite(once.name, ["env", "LANEWISE_TEST_SAME_BITS=1", *once.run])
 
 
 def _many_kills() -> Suite:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -13,12 +14,27 @@ from pathlib import Path
 import pytest
 from conftest import Lanewise
 from run_safety_test import unloading
-from tuned_job import TIMEOUT_S, Compile, launch_line
+from tuned_job import EVERY_SIZE, TIMEOUT_S, Compile, Run, counted, launch_line, tuning
 
 from lanewise.launch.tuned import build_of
 
 CELLS = 12
 COUNT = 6000
+
+# The program also splits its ranks in every way, so it tries each number of ranks up to its own.
+ONE_ORDER = "one_order.c -ffp-contract=off -lm"
+MORE = bool(os.environ.get("LANEWISE_TEST_SAME_BITS"))
+UP_TO_RANKS = (8, 16) if MORE else (5,)
+LONG_S = 900 if MORE else TIMEOUT_S
+# The table of docs/same-bits.md.
+IN_ONE_ORDER = {
+    "reduce": ["binomial", "direct", "rabenseifner"],
+    "allreduce": ["binomial", "direct", "rabenseifner", "recursive_doubling"],
+    "reduce_scatter": ["binomial", "direct"],
+    "scan": ["direct"],
+    "exscan": ["direct"],
+}
+RULED_TURNS = range(4) if MORE else (1,)
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +174,82 @@ def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     assert sums["allreduce"] != EXACT
     assert complaints.count("\n") == 1
     assert "the MPI's own algorithms are used" in complaints
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_one_line_says_that_persistent_reductions_are_left_to_the_mpi(
+    mpi: str, ranks: int, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "persistent"]
+
+    _, complaints = printed([*launch_line(mpi, ranks), *program], "--same-bits", "order")
+
+    told = "persistent calls of allreduce are left to the MPI: their bits may differ\n"
+    assert complaints.count(told) == complaints.count("\n") == (1 if ranks > 1 else 0)
+
+
+def wrong_elements(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return what one_order.c says of elements that do not have the bits of the bracketing."""
+    assert done.returncode == 0, done.stderr
+    *wrong, last = done.stdout.splitlines()
+    assert last.startswith("checked "), done.stdout
+    return wrong
+
+
+@pytest.mark.parametrize("ranks", UP_TO_RANKS)
+def test_reductions_of_any_type_by_any_operator_are_combined_in_one_order(
+    mpi: str, ranks: int, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", ONE_ORDER))]
+    # MPICH before 4.3 asks only the request that is waited for, and then cannot serve all of these.
+    program += ["requests"] if mpi == "openmpi" else []
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
+
+    done = subprocess.run(
+        [*command, *launch_line(mpi, ranks), *program],
+        capture_output=True, text=True, check=False, timeout=LONG_S, env=os.environ,
+    )  # fmt: skip
+
+    assert wrong_elements(done) == []
+    assert done.stderr == ""
+
+
+def test_with_ranks_types_that_have_no_exact_sum_keep_the_order_and_one_line_says_so(
+    mpi: str, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", ONE_ORDER)), "long"]
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "ranks", "--"]
+
+    done = subprocess.run(
+        [*command, *launch_line(mpi, 3), *program],
+        capture_output=True, text=True, check=False, timeout=LONG_S, env=os.environ,
+    )  # fmt: skip
+
+    assert wrong_elements(done) == []
+    said = done.stderr.splitlines()
+    told = "calls of allreduce keep their bits on one number of ranks only"
+    assert sum(line.endswith(told) for line in said) == 1
+    assert len(set(said)) == len(said)
+
+
+@pytest.mark.parametrize("turn", RULED_TURNS)
+def test_rules_do_not_change_the_order_whichever_algorithm_they_name(
+    mpi: str, turn: int, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = [str(compiled(mpi, "mpicc", ONE_ORDER)), "double"]
+    named = {c: names[turn % len(names)] for c, names in IN_ONE_ORDER.items()}
+    rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in named.items()}
+    file = tuning(mpi, ranks=3, layout=[3], collectives=rules)
+
+    done = run([*launch_line(mpi, 3), *program], file, "--same-bits", "order")
+
+    assert wrong_elements(done) == []
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    followed = {one["collective"]: one["algorithm"] for one in report["calls"]
+                if "algorithm" in one and one["collective"] in named}  # fmt: skip
+    assert followed == named
+    # Of calls that follow a rule, none is left to the MPI to compare times.
+    assert counted(tmp_path, "sampled") == dict.fromkeys(counted(tmp_path, "sampled"), 0)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -12,6 +12,7 @@
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 #include "collectives/tuned/pending_calls.hpp"
+#include "collectives/tuned/same_bits.hpp"
 
 #define LANEWISE_PARAMETER(name) LANEWISE_PARAMETER_##name
 #define LANEWISE_PARAMETER_send const void *send
@@ -104,11 +105,12 @@
                                                 MPI_Info info, MPI_Request *request) {          \
         static const auto own = next_function(LANEWISE_TEXT(prefix##name), &P##prefix##name);   \
         const int code = own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request);     \
-        if (recording && code == MPI_SUCCESS) [[unlikely]] {                                    \
+        if (code == MPI_SUCCESS && (recording || active)) [[unlikely]] {                        \
             lanewise::collectives::Call call;                                                   \
             call.collective = Collective::followed;                                             \
             LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
-            keep_prepared(call, *request);                                                      \
+            if (recording) keep_prepared(call, *request);                                       \
+            if (active) say_what_persistent_may_differ(call);                                   \
         }                                                                                       \
         return code;                                                                            \
     }

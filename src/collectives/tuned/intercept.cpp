@@ -283,6 +283,9 @@ std::uint64_t decision_count() {
 
 bool is_sample(const CachedCall& decided) {
     if (!reports() || !decided.rule) return false;
+    // The MPI would combine in another order.
+    const bool keeps_bits = decided.state->interception.same_bits != SameBits::unasked;
+    if (keeps_bits && is_reduction(decided.operation.collective)) return false;
     auto& calls = decided.state->interception.ruled_calls[decided.operation.index()];
     return calls.fetch_add(1, std::memory_order_relaxed) % sampling_period == sampling_period - 1;
 }

@@ -2,7 +2,10 @@
 
 #include "collectives/tuned/same_bits.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "base/launcher.hpp"
@@ -44,28 +47,51 @@ int reduce_exactly(const Call& call, const CommunicatorState& state) {
                               call.root, state.duplicate);
 }
 
+/* Integers, truth values, and pairs of integers. */
+bool holds_integers(MPI_Datatype type) {
+    const MPI_Datatype known[] = {MPI_BYTE,           MPI_CHAR,
+                                  MPI_SIGNED_CHAR,    MPI_UNSIGNED_CHAR,
+                                  MPI_WCHAR,          MPI_SHORT,
+                                  MPI_UNSIGNED_SHORT, MPI_INT,
+                                  MPI_UNSIGNED,       MPI_LONG,
+                                  MPI_UNSIGNED_LONG,  MPI_LONG_LONG,
+                                  MPI_INT8_T,         MPI_UNSIGNED_LONG_LONG,
+                                  MPI_INT16_T,        MPI_INT32_T,
+                                  MPI_INT64_T,        MPI_UINT8_T,
+                                  MPI_UINT16_T,       MPI_UINT32_T,
+                                  MPI_UINT64_T,       MPI_AINT,
+                                  MPI_COUNT,          MPI_OFFSET,
+                                  MPI_C_BOOL,         MPI_CXX_BOOL,
+                                  MPI_CHARACTER,      MPI_LOGICAL,
+                                  MPI_INTEGER,        MPI_INTEGER1,
+                                  MPI_INTEGER2,       MPI_INTEGER4,
+                                  MPI_INTEGER8,       MPI_2INT,
+                                  MPI_SHORT_INT,      MPI_LONG_INT,
+                                  MPI_2INTEGER};
+    return std::ranges::find(known, type) != std::end(known);
+}
+
 /* Whether the order of operands can be seen in the result. That of maxima and minima shows where a
-   NaN or zeros of both signs are among the operands. */
+   NaN or zeros of both signs are among the operands. What is not known here may show it. */
 bool depends_on_order(const Call& call) {
-    for (const MPI_Op op : {MPI_MAXLOC, MPI_MINLOC, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,
-                            MPI_BXOR}) {
+    for (const MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR}) {
         if (call.op == op) return false;
     }
-    for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN}) {
-        if (call.op == op) return sums::combining_of(op, call.receive_type).has_value();
-    }
-    return true;
+    return !is_predefined_op(call.op) || !holds_integers(call.receive_type);
 }
 
+/* Each sentence once. */
 void say_once(const std::string& sentence) {
-    static std::once_flag once;
-    std::call_once(once, [&] {
-        if (is_first_process()) say(sentence);
-    });
+    static std::mutex lock;
+    static std::set<std::string> said;
+    const std::lock_guard guard(lock);
+    if (said.insert(sentence).second && is_first_process()) say(sentence);
 }
 
+/* A maximum or minimum that sums/combine takes, whatever the order. */
 bool is_extreme(const Call& call) {
-    return call.op == MPI_MAX || call.op == MPI_MIN;
+    const auto combining = sums::combining_of(call.op, call.receive_type);
+    return combining == sums::Combining::maximum || combining == sums::Combining::minimum;
 }
 
 /* Of all ranks, by an operation that reduce_exactly knows. */
@@ -74,8 +100,7 @@ bool can_be_exact(const Call& call) {
                        call.collective == Collective::allreduce ||
                        call.collective == Collective::reduce_scatter;
     const auto combining = sums::combining_of(call.op, call.receive_type);
-    return known && combining &&
-           sums::has_exact(*combining, *sums::numbers_of(call.receive_type));
+    return known && combining && sums::has_exact(*combining, *sums::numbers_of(call.receive_type));
 }
 
 }  // namespace
@@ -112,6 +137,15 @@ int execute_exactly(const Call& call, CommunicatorState& state) {
 void say_what_may_differ(Operation operation, const Call& call) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
     say_once("calls of " + name_of(operation) + " are left to the MPI: their bits may differ");
+}
+
+void say_what_persistent_may_differ(const Call& call) {
+    if (environment().same_bits == SameBits::unasked) return;
+    if (!is_reduction(call.collective) || !depends_on_order(call)) return;
+    int ranks = 1;
+    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS || ranks < 2) return;
+    say_once("persistent calls of " + std::string(name_of(call.collective)) +
+             " are left to the MPI: their bits may differ");
 }
 
 }  // namespace lanewise::tuned

@@ -9,8 +9,10 @@
 //                   MPI_PROD of real ones an exact product (src/sums); everything else as with
 //                   SameBits::order
 //
-// MPI_MAX and MPI_MIN of floating-point numbers are those of sums/combine, which depend on nothing
-// else. Sums of integers and operators on bits have the same bits anyway.
+// MPI_MAX and MPI_MIN of doubles and floats are those of sums/combine, which depend on nothing
+// else. Integers and operators on bits have the same bits anyway. Operators of the program, and
+// those of the MPI for types that sums/combine does not know, such as long double, are applied by
+// the MPI in the balanced bracketing, with either level.
 
 #pragma once
 
@@ -27,5 +29,8 @@ int execute_exactly(const collectives::Call& call, collectives::CommunicatorStat
 
 /* Says once that a reduction was left to the MPI, where its bits may differ. */
 void say_what_may_differ(collectives::Operation operation, const collectives::Call& call);
+
+/* The same of a request that is prepared for it, which the MPI always serves. */
+void say_what_persistent_may_differ(const collectives::Call& call);
 
 }  // namespace lanewise::tuned

@@ -147,13 +147,12 @@ int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const
     share_out(windows, result.size(), packing, shares);
     for (std::size_t r = 0; r < shares.size(); ++r) counts[r] = shares[r].words;
     // Not in place: MPICH 4.0 would copy between parts of `words` that overlap, and aborts.
-    int code =
-        PMPI_Reduce_scatter(words, sums, counts.data(), MPI_INT64_T, MPI_SUM, job.comm);
+    int code = PMPI_Reduce_scatter(words, sums, counts.data(), MPI_INT64_T, MPI_SUM, job.comm);
     if (code != MPI_SUCCESS) return code;
     const Share& own = shares[static_cast<std::size_t>(job.rank)];
-    packing.unpack(sums, windows.subspan(own.first_block, own.block_end - own.first_block),
-                   result.subspan(static_cast<std::size_t>(own.first),
-                                  static_cast<std::size_t>(own.count)));
+    packing.unpack(
+        sums, windows.subspan(own.first_block, own.block_end - own.first_block),
+        result.subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count)));
     for (std::size_t r = 0; r < shares.size(); ++r) {
         counts[r] = shares[r].count;
         firsts[r] = shares[r].first;
@@ -187,8 +186,7 @@ int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Wor
     const Packing packing(job.ranks);
     const std::size_t count = packing.words(windows, values.size());
     if (count > words_expected * values.size()) {
-        const bool lacks_more =
-            lacks_memory_for([&] { words = memory.make_room(2 * count); });
+        const bool lacks_more = lacks_memory_for([&] { words = memory.make_room(2 * count); });
         code = agree_on_memory(lacks_more, job.comm);
         if (code != MPI_SUCCESS) return code;
     }
@@ -240,10 +238,10 @@ int reduce_gathered(std::span<const Real> values, Real *result, const Job& job) 
     const int count = static_cast<int>(values.size());
     const auto type = type_of<Real>();
     std::array<Real, gathered_bytes_max / sizeof(Real)> all;
-    const int code = job.is_reduce() ? PMPI_Gather(values.data(), count, type, all.data(), count,
-                                                   type, job.root, job.comm)
-                                     : PMPI_Allgather(values.data(), count, type, all.data(),
-                                                      count, type, job.comm);
+    const int code =
+        job.is_reduce()
+            ? PMPI_Gather(values.data(), count, type, all.data(), count, type, job.root, job.comm)
+            : PMPI_Allgather(values.data(), count, type, all.data(), count, type, job.comm);
     if (code != MPI_SUCCESS || !job.gets_result()) return code;
     std::array<const Real *, few_ranks_max> vectors;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -345,8 +343,7 @@ int reduce_all(const void *send, void *receive, std::size_t count, const Job& jo
     const bool gathered =
         few && count * sizeof(Real) * static_cast<std::size_t>(job.ranks) <= gathered_bytes_max;
     if (!gathered) return reduce_exchanged(values, result, job, memory);
-    const int code =
-        job.must_agree ? agree_on_memory(job.lacks_memory, job.comm) : MPI_SUCCESS;
+    const int code = job.must_agree ? agree_on_memory(job.lacks_memory, job.comm) : MPI_SUCCESS;
     return code == MPI_SUCCESS ? reduce_gathered(values, result, job) : code;
 }
 
@@ -368,12 +365,16 @@ std::optional<Numbers> numbers_of(MPI_Datatype type) {
         MPI_Datatype type;
         Numbers numbers;
     };
-    // An MPI without Fortran has MPI_DATATYPE_NULL in the place of its types.
+    // An MPI without Fortran or C++ has MPI_DATATYPE_NULL in the place of their types.
     const Known known[] = {
         {MPI_DOUBLE, {true, 1}},
         {MPI_FLOAT, {false, 1}},
         {MPI_C_DOUBLE_COMPLEX, {true, 2}},
         {MPI_C_FLOAT_COMPLEX, {false, 2}},
+#ifndef LANEWISE_SIMULATED  // SMPI declares these two and does not define them
+        {MPI_CXX_DOUBLE_COMPLEX, {true, 2}},
+        {MPI_CXX_FLOAT_COMPLEX, {false, 2}},
+#endif
         {MPI_DOUBLE_PRECISION, {true, 1}},
         {MPI_REAL, {false, 1}},
         {MPI_DOUBLE_COMPLEX, {true, 2}},
@@ -436,9 +437,9 @@ int exact_reduce_scatter(const void *send, void *receive, const Scattered& block
     std::vector<std::byte> results;
     const bool lacks = lacks_memory_for([&] { results.resize(bytes(blocks.all)); });
     const void *values = send == MPI_IN_PLACE ? receive : send;
-    const int code = reduce(values, results.data(), blocks.all, numbers,
-                            {.comm = comm, .combining = combining, .lacks_memory = lacks,
-                             .must_agree = true});
+    const int code =
+        reduce(values, results.data(), blocks.all, numbers,
+               {.comm = comm, .combining = combining, .lacks_memory = lacks, .must_agree = true});
     if (code != MPI_SUCCESS || blocks.own == 0) return code;
     std::memcpy(receive, results.data() + bytes(blocks.before), bytes(blocks.own));
     return MPI_SUCCESS;

@@ -26,7 +26,8 @@
 
 namespace lanewise::sums {
 
-/* What a predefined type of C or Fortran holds; none where it is no number of these formats. */
+/* What a predefined type of C, C++ or Fortran holds; none where it is no number of these formats.
+ */
 std::optional<Numbers> numbers_of(MPI_Datatype type);
 
 /* Whether there is an exact reduction: of complex numbers sums only. A maximum is exact anyway, but

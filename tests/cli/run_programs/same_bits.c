@@ -5,13 +5,18 @@
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
  * well.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
  * are multiplied by MPI_PROD; the product of two is exact, too.  With "others" it counts the
- * results of other operators that are not as they should be.
+ * results of other operators that are not as they should be.  With "persistent" it also prepares
+ * reductions of integers and doubles, and starts each twice.
  */
 #include <mpi.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
 
 enum { CELLS = 12, COUNT = 6000 };
 
@@ -70,6 +75,22 @@ static void check_others(int rank, int ranks)
     if (rank == 0) printf("others %d\n", wrong);
 }
 
+static void start_prepared(void)
+{
+    MPI_Request requests[2];
+    int ones[] = {1, 0};
+    double halves[] = {0.5, 0};
+    const MPI_Info none = MPI_INFO_NULL;
+    MPI_Allreduce_init(ones, ones + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, none, requests);
+    MPI_Allreduce_init(halves, halves + 1, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, none,
+                       requests + 1);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 2; ++i) MPI_Request_free(requests + i);
+}
+
 int main(int argc, char **argv)
 {
     static double mine[COUNT], sums[COUNT], part[COUNT];
@@ -125,6 +146,7 @@ int main(int argc, char **argv)
     if (rank == 0) print_bits("reduce_scatter", part, 300);
 
     if (argc > 1 && strcmp(argv[1], "others") == 0) check_others(rank, ranks);
+    if (argc > 1 && strcmp(argv[1], "persistent") == 0) start_prepared();
 
     double alone[] = {-0.0, NAN};
     MPI_Allreduce(MPI_IN_PLACE, alone, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
