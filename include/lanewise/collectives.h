@@ -41,6 +41,34 @@ LW_API lw_status lw_algorithm_named(const char *collective, const char *name,
                                     uint64_t segment_bytes, lw_algorithm **algorithm);
 LW_API void lw_algorithm_free(lw_algorithm *algorithm);
 
+/* What the bits of a reduction may depend on. */
+typedef enum lw_bits {
+    LW_BITS_ANY,   /* on the algorithm, the size, the root and the MPI */
+    LW_BITS_ORDER, /* on the operands and the number of ranks only: docs/same-bits.md, `order` */
+} lw_bits;
+
+typedef struct lw_algorithm_options {
+    uint32_t struct_size; /* sizeof(lw_algorithm_options); lets fields be added */
+    lw_bits bits;
+    uint64_t segment_bytes; /* 0: of its own choice */
+} lw_algorithm_options;
+
+#define LW_ALGORITHM_OPTIONS \
+    { sizeof(lw_algorithm_options), LW_BITS_ANY, 0 }
+
+/*
+ * The same with options; NULL: the defaults. With LW_BITS_ORDER contributions
+ * are combined in one bracketing, and sums, products, maxima and minima of
+ * doubles, floats and their complex types are computed as under
+ * `lanewise run --same-bits order`, whatever rounding the program has chosen.
+ * `name` may be NULL then: the algorithm is chosen by size and number of ranks.
+ * Fails with LW_ERR_NOT_FOUND; with LW_ERR_UNSUPPORTED for LW_BITS_ORDER and an
+ * algorithm of another bracketing, or a collective that reduces nothing; with
+ * LW_ERR_ARGUMENT for another struct_size or value, or no name without it.
+ */
+LW_API lw_status lw_algorithm_with(const char *collective, const char *name,
+                                   const lw_algorithm_options *options, lw_algorithm **algorithm);
+
 /* The collective and the name of the algorithm at `index`; NULL past the end of the list. */
 LW_API const char *lw_algorithm_collective(size_t index);
 LW_API const char *lw_algorithm_name(size_t index);
@@ -80,8 +108,8 @@ LW_API lw_status lw_reduce_scatter(const void *send, void *receive, const int *c
                                    const lw_algorithm *algorithm);
 LW_API lw_status lw_scan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm, const lw_algorithm *algorithm);
-LW_API lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datatype type,
-                           MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                           MPI_Comm comm, const lw_algorithm *algorithm);
 
 /*
  * The same without waiting, for the collectives in which no rank must first be

@@ -69,11 +69,20 @@ struct Call {
     MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/* Which algorithm, and its parameters; the same on every rank. */
+/* What the bits of reductions shall not depend on. */
+enum class SameBits : std::uint8_t {
+    unasked,
+    order, /* on size, algorithm, MPI and run; for one number of ranks */
+    ranks, /* nor, where they are sums, on the number of ranks */
+};
+
+/* Which algorithm, and its parameters; the same on every rank. Where same bits are asked for, two
+   vectors are combined as sums/combine does it, as far as it knows operator and type. */
 struct Choice {
     const Algorithm *algorithm = nullptr;
     std::int64_t segment_bytes = 0;
     int lanes = 1;
+    SameBits same_bits = SameBits::unasked;
 
     bool operator==(const Choice&) const = default;
 };
@@ -90,8 +99,8 @@ inline Call copy_of(const Call& call) {
 }
 
 inline Choice copy_of(const Choice& choice) {
-    const auto& [algorithm, segment_bytes, lanes] = choice;
-    return {algorithm, segment_bytes, lanes};
+    const auto& [algorithm, segment_bytes, lanes, same_bits] = choice;
+    return {algorithm, segment_bytes, lanes, same_bits};
 }
 
 }  // namespace lanewise::collectives

@@ -11,10 +11,13 @@
 #include <new>
 #include <optional>
 
+#include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
 
+/* One algorithm, or for each call the one in the balanced bracketing that suits it. */
 struct lw_algorithm {
-    lanewise::collectives::Choice choice;
+    lanewise::collectives::Collective collective;
+    lanewise::collectives::Choice choice; /* no algorithm: is chosen for each call */
 };
 
 struct lw_pending {
@@ -24,9 +27,12 @@ struct lw_pending {
 namespace {
 
 using lanewise::collectives::algorithms;
+using lanewise::collectives::Bracketing;
 using lanewise::collectives::Call;
+using lanewise::collectives::Choice;
 using lanewise::collectives::Collective;
 using lanewise::collectives::name_of;
+using lanewise::collectives::SameBits;
 
 lw_status status_of(int code, bool served) {
     if (code != MPI_SUCCESS) return code == MPI_ERR_NO_MEM ? LW_ERR_MEMORY : LW_ERR_MPI;
@@ -49,14 +55,31 @@ bool suits(const lw_algorithm *algorithm, const Call& call) {
     if (!algorithm || call.comm == MPI_COMM_NULL) return false;
     int between_groups = 0;
     if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS) return false;
-    return !between_groups && algorithm->choice.algorithm->collective == call.collective;
+    return !between_groups && algorithm->collective == call.collective;
+}
+
+/* Of a reduce_scatter, whose counts may differ, the size does not matter. */
+std::uint64_t bytes_of(const Call& call) {
+    MPI_Count unit_bytes = 0;
+    if (PMPI_Type_size_x(call.receive_type, &unit_bytes) != MPI_SUCCESS || unit_bytes < 0) return 0;
+    return static_cast<std::uint64_t>(call.receive_count) * static_cast<std::uint64_t>(unit_bytes);
+}
+
+Choice choice_for(const Call& call, const lw_algorithm& algorithm) {
+    Choice choice = algorithm.choice;
+    if (choice.algorithm) return choice;
+    int ranks = 1;
+    PMPI_Comm_size(call.comm, &ranks);
+    choice.algorithm =
+        lanewise::collectives::balanced_choice(call.collective, ranks, bytes_of(call));
+    return choice;
 }
 
 lw_status carry_out(const Call& call, const lw_algorithm *algorithm) {
     if (!suits(algorithm, call)) return LW_ERR_ARGUMENT;
     return at_border([&] {
         bool served = false;
-        const int code = lanewise::collectives::execute(call, algorithm->choice, served);
+        const int code = lanewise::collectives::execute(call, choice_for(call, *algorithm), served);
         return status_of(code, served);
     });
 }
@@ -66,7 +89,8 @@ lw_status begin(const Call& call, const lw_algorithm *algorithm, lw_pending **pe
     return at_border([&] {
         bool served = false;
         auto made = std::make_unique<lw_pending>();
-        const int code = lanewise::collectives::start(call, algorithm->choice, served, made->call);
+        const int code =
+            lanewise::collectives::start(call, choice_for(call, *algorithm), served, made->call);
         const auto status = status_of(code, served);
         if (status == LW_OK) *pending = made.release();
         return status;
@@ -111,6 +135,11 @@ Call reduction(Collective collective, const void *send, void *receive, int count
             .comm = comm};
 }
 
+bool are_valid(const lw_algorithm_options& options) {
+    if (options.struct_size != sizeof options || options.segment_bytes > INT64_MAX) return false;
+    return options.bits == LW_BITS_ANY || options.bits == LW_BITS_ORDER;
+}
+
 /* The call that Fortran describes; none where it is not one. */
 std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
     if (!name || !call || call->struct_size != sizeof *call) return std::nullopt;
@@ -134,13 +163,30 @@ std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
 
 lw_status lw_algorithm_named(const char *collective, const char *name, uint64_t segment_bytes,
                              lw_algorithm **algorithm) {
-    if (!collective || !name || !algorithm || segment_bytes > INT64_MAX) return LW_ERR_ARGUMENT;
+    if (!name) return LW_ERR_ARGUMENT;
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.segment_bytes = segment_bytes;
+    return lw_algorithm_with(collective, name, &options, algorithm);
+}
+
+lw_status lw_algorithm_with(const char *collective, const char *name,
+                            const lw_algorithm_options *options, lw_algorithm **algorithm) {
+    const lw_algorithm_options defaults = LW_ALGORITHM_OPTIONS;
+    if (!options) options = &defaults;
+    if (!collective || !algorithm || !are_valid(*options)) return LW_ERR_ARGUMENT;
+    const bool in_one_order = options->bits == LW_BITS_ORDER;
+    if (!name && !in_one_order) return LW_ERR_ARGUMENT;
     const auto which = lanewise::collectives::collective_named(collective);
     if (!which) return LW_ERR_NOT_FOUND;
-    const auto *found = lanewise::collectives::find_algorithm(*which, name);
-    if (!found) return LW_ERR_NOT_FOUND;
+    const auto *found = name ? lanewise::collectives::find_algorithm(*which, name)
+                             : lanewise::collectives::balanced_choice(*which, 1, 0);
+    if (!found) return name ? LW_ERR_NOT_FOUND : LW_ERR_UNSUPPORTED;
+    if (in_one_order && found->bracketing != Bracketing::balanced) return LW_ERR_UNSUPPORTED;
     return at_border([&] {
-        *algorithm = new lw_algorithm{{found, static_cast<std::int64_t>(segment_bytes), 1}};
+        const Choice choice{.algorithm = name ? found : nullptr,
+                            .segment_bytes = static_cast<std::int64_t>(options->segment_bytes),
+                            .same_bits = in_one_order ? SameBits::order : SameBits::unasked};
+        *algorithm = new lw_algorithm{*which, choice};
         return LW_OK;
     });
 }

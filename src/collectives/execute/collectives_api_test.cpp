@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <lanewise/collectives.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -135,6 +139,118 @@ TEST(Collectives, an_algorithm_needs_a_collective_a_name_a_place_and_a_segment_i
     EXPECT_EQ(lw_algorithm_named("scatter", "linear", too_long, &algorithm), LW_ERR_ARGUMENT);
 
     EXPECT_EQ(algorithm, nullptr);
+}
+
+Algorithm in_one_order(const char *collective, const char *name) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.bits = LW_BITS_ORDER;
+    lw_algorithm *algorithm = nullptr;
+    lw_algorithm_with(collective, name, &options, &algorithm);
+    return Algorithm(algorithm);
+}
+
+/* What rank `rank` adds: with them, (x0 + x1) + x2 is not x0 + (x1 + x2). */
+std::vector<double> operands_of(int rank, int count) {
+    std::vector<double> operands;
+    for (int i = 0; i < count; ++i) {
+        operands.push_back(rank == 0 ? 1e16 + 2 * i : rank == 1 ? 1.0 : -1e16);
+    }
+    return operands;
+}
+
+std::vector<double> summed_from_the_left(int ranks, int count) {
+    auto sums = operands_of(0, count);
+    for (int rank = 1; rank < ranks; ++rank) {
+        const auto operands = operands_of(rank, count);
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += operands[i];
+    }
+    return sums;
+}
+
+TEST(Collectives, an_allreduce_in_one_order_has_the_same_bits_by_any_algorithm_at_any_size) {
+    const int ranks = size_of(MPI_COMM_WORLD);
+    for (const char *name : {static_cast<const char *>(nullptr), "binomial", "direct",
+                             "rabenseifner", "recursive_doubling"}) {
+        const auto algorithm = in_one_order("allreduce", name);
+        for (const int count : {1, 2047, 2048, 2049, 9000}) {
+            const auto own = operands_of(rank_of(MPI_COMM_WORLD), count);
+            std::vector<double> sums(own.size());
+
+            const auto status = lw_allreduce(own.data(), sums.data(), count, MPI_DOUBLE, MPI_SUM,
+                                             MPI_COMM_WORLD, algorithm.get());
+
+            EXPECT_EQ(status, LW_OK);
+            EXPECT_EQ(sums, summed_from_the_left(ranks, count)) << (name ? name : "") << count;
+        }
+    }
+}
+
+TEST(Collectives, in_one_order_a_nan_loses_its_payload_and_zeros_have_an_order) {
+    if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank combines nothing. */
+    const auto sum = in_one_order("allreduce", nullptr);
+    const bool first = rank_of(MPI_COMM_WORLD) == 0;
+    const double own[] = {first ? -std::nan("0x123") : 1.0, first ? 0.0 : -0.0};
+    double sums[2] = {};
+    double least[2] = {};
+
+    lw_allreduce(own, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, sum.get());
+    lw_allreduce(own, least, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD, sum.get());
+
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+    const auto nan = bits(std::numeric_limits<double>::quiet_NaN());
+    EXPECT_EQ(bits(sums[0]), nan);
+    EXPECT_EQ(bits(least[0]), nan);
+    EXPECT_EQ(bits(least[1]), bits(-0.0));
+}
+
+TEST(Collectives, a_call_in_flight_and_a_reduce_scatter_keep_the_order_too) {
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const int me = rank_of(MPI_COMM_WORLD);
+    const int count = 3 * ranks;
+    const auto own = operands_of(me, count);
+    const auto expected = summed_from_the_left(ranks, count);
+    std::vector<double> sums(own.size());
+    std::vector<double> block(3);
+    const std::vector<int> counts(static_cast<std::size_t>(ranks), 3);
+    const auto reduce = in_one_order("reduce", nullptr);
+    const auto scatter = in_one_order("reduce_scatter", nullptr);
+    lw_pending *pending = nullptr;
+
+    lw_ireduce(own.data(), sums.data(), count, MPI_DOUBLE, MPI_SUM, ranks - 1, MPI_COMM_WORLD,
+               reduce.get(), &pending);
+    EXPECT_EQ(lw_pending_wait(&pending), LW_OK);
+    const auto status = lw_reduce_scatter(own.data(), block.data(), counts.data(), MPI_DOUBLE,
+                                          MPI_SUM, MPI_COMM_WORLD, scatter.get());
+
+    EXPECT_EQ(status, LW_OK);
+    EXPECT_TRUE(me != ranks - 1 || sums == expected);
+    EXPECT_EQ(block, std::vector<double>(expected.begin() + 3 * me, expected.begin() + 3 * me + 3));
+}
+
+TEST(Collectives, one_order_is_refused_for_algorithms_and_collectives_that_have_none) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.bits = LW_BITS_ORDER;
+    lw_algorithm *algorithm = nullptr;
+
+    EXPECT_EQ(lw_algorithm_with("reduce", "linear", &options, &algorithm), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_algorithm_with("scatter", "linear", &options, &algorithm), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_algorithm_with("scatter", nullptr, &options, &algorithm), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_algorithm_with("reduce", "wishful", &options, &algorithm), LW_ERR_NOT_FOUND);
+
+    EXPECT_EQ(algorithm, nullptr);
+}
+
+TEST(Collectives, options_of_another_size_are_refused_and_none_are_the_defaults) {
+    lw_algorithm_options older = LW_ALGORITHM_OPTIONS;
+    older.struct_size = 8;
+    lw_algorithm *algorithm = nullptr;
+
+    EXPECT_EQ(lw_algorithm_with("reduce", "binomial", &older, &algorithm), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_algorithm_with("reduce", nullptr, nullptr, &algorithm), LW_ERR_ARGUMENT);
+    EXPECT_EQ(algorithm, nullptr);
+    EXPECT_EQ(lw_algorithm_with("reduce", "linear", nullptr, &algorithm), LW_OK);
+
+    lw_algorithm_free(algorithm);
 }
 
 TEST(Collectives, an_algorithm_of_another_collective_is_refused) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/execute/call.hpp"
 #include "collectives/execute/program.hpp"
 #include "collectives/execute/rank_placement.hpp"
 
@@ -52,13 +53,6 @@ struct Tags {
     unsigned used = 0;
 
     int next() { return static_cast<int>(used++ & 0x7fffU); }
-};
-
-/* What the bits of reductions shall not depend on. */
-enum class SameBits : std::uint8_t {
-    unasked,
-    order, /* on size, algorithm, MPI and run; for one number of ranks */
-    ranks, /* nor, where they are sums, on the number of ranks */
 };
 
 /* What the preloaded library knows of a communicator once its ranks have compared their rules. */

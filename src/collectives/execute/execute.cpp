@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/execute/prepare.hpp"
+#include "sums/mpi/exact_reduction.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -70,6 +71,11 @@ Waiting waiting_of([[maybe_unused]] const Algorithm& algorithm) {
 #endif
 }
 
+void choose_arithmetic(const Call& call, const Choice& choice, Operands& operands) {
+    if (choice.same_bits == SameBits::unasked) return;
+    operands.combine = sums::combine_of(call.op, call.receive_type);
+}
+
 int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     CommunicatorState& state = *decided.state;
     const Choice& choice = decided.choice;
@@ -77,6 +83,7 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     if (!admits(*choice.algorithm, call, state)) return MPI_SUCCESS;
     Arrangement arrangement;
     arrange(call, state, arrangement);
+    choose_arithmetic(call, choice, arrangement.operands);
     if (shares_counts(*choice.algorithm)) {
         const int shared = share_counts(call, state, arrangement);
         if (shared != MPI_SUCCESS) return shared;
@@ -219,6 +226,7 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     PendingCall made(new Pending);
     auto& arrangement = made->arrangement;
     arrange(call, *state, arrangement);
+    choose_arithmetic(call, choice, arrangement.operands);
     made->program = program_for(choice, call, *state, arrangement).program;
     if (!made->program) return MPI_SUCCESS;
     made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);

@@ -12,7 +12,6 @@
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/scratch_bound.hpp"
-#include "sums/mpi/exact_reduction.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -200,15 +199,11 @@ int copy_input(const Call& call, const CommunicatorState& state, Arrangement& ar
     return MPI_SUCCESS;
 }
 
-void arrange_elements(const Call& call, const CommunicatorState& state,
-                      Arrangement& arrangement) {
+void arrange_elements(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const auto layout = layout_of(call.receive_type);
     auto& operands = arrangement.operands;
     operands.type = call.receive_type;
     operands.op = call.op;
-    if (state.interception.same_bits != SameBits::unasked) {
-        operands.combine = sums::combine_of(call.op, call.receive_type);
-    }
     operands.plain = layout.plain;
     operands.stride_bytes = layout.extent;
     arrangement.unit_bytes = layout.size;
@@ -335,8 +330,8 @@ int pack_input(const Call& call, const CommunicatorState& state, Arrangement& ar
     }
 }
 
-bool packing_fits(const Call& call, const CommunicatorState& state,
-                  const Arrangement& arrangement, bool& asked) {
+bool packing_fits(const Call& call, const CommunicatorState& state, const Arrangement& arrangement,
+                  bool& asked) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
     const bool packs = copies_input(call) || !is_reduction(call.collective);
     const auto known = bytes_known_to_all(call, state, arrangement);

@@ -122,9 +122,11 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
                  " keep their bits on one number of ranks only");
     }
     const auto *chosen = decided.choice.algorithm;
-    if (chosen && chosen->bracketing == Bracketing::balanced) return;
-    decided.rule = nullptr;
-    decided.choice = {balanced_choice(decided.operation, ranks, decided.message_bytes)};
+    if (!chosen || chosen->bracketing != Bracketing::balanced) {
+        decided.rule = nullptr;
+        decided.choice = {balanced_choice(decided.operation, ranks, decided.message_bytes)};
+    }
+    decided.choice.same_bits = wanted;
     if (!decided.choice.algorithm) say_what_may_differ(decided.operation, call);
 }
 
