@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import why_not
+from osu_side import side
 
 from lanewise.cli import run
 from lanewise.launch.choose import choose, executable_of
@@ -24,20 +25,6 @@ from lanewise.results.read import load
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
-
-# Prints what osu_bcast prints: its own time is the first argument, and another level each launch.
-OSU = """\
-import random, sys
-slower = float(sys.argv[1]) * random.lognormvariate(0, 0.01)
-print("# OSU MPI Broadcast Latency Test v7.4\\n# Size       Avg Latency(us)")
-print(f"8 {10 * slower:20.2f}\\n1024 {20 * slower:20.2f}")
-"""
-
-
-def side(folder: Path, factor: float) -> list[str]:
-    program = folder / "osu.py"
-    program.write_text(OSU, encoding="utf-8")
-    return [sys.executable, str(program), str(factor)]
 
 
 @pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.2, 1)])

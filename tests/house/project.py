@@ -30,6 +30,7 @@ _RETIRED_HOSTS = {
 _DESCRIBED_IN = (
     "CITATION.cff",
     "packaging/spack/package.py",
+    "packaging/ramble/applications/lanewise/application.py",
     "packaging/containers/Dockerfile",
     "packaging/containers/lanewise.def",
     "packaging/debian/control",
