@@ -15,7 +15,8 @@ import pytest
 
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
 from experiments.hca.many import many
-from lanewise.launch.hca_status import mailboxes, text
+from lanewise.cli.rdma.status import text
+from lanewise.launch.hca_status import mailboxes
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -51,6 +52,14 @@ def test_mailboxes_are_found_in_the_list_of_sockets() -> None:
 
 def test_without_devices_status_says_so() -> None:
     assert text([]) == "no program uses a software device here\n"
+
+
+def test_one_queue_pair_and_region_are_counted_in_the_singular() -> None:
+    device = {"program": "ib_write_bw", "process": 4, "queue_pair_count": 1, "regions": 1}
+
+    assert text([{**device, "ports": [], "queue_pairs": []}]) == (
+        "ib_write_bw (4): 1 queue pair, 1 memory region\n"
+    )
 
 
 def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hosts: Hosts) -> None:

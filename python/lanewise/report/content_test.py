@@ -110,6 +110,22 @@ def test_points_at_a_limit_are_warned_of(tmp_path: Path) -> None:
     ]
 
 
+def test_why_the_repetitions_ended_is_told_of_each_launch_where_there_were_several(
+    tmp_path: Path,
+) -> None:
+    launches = [point(launch=number, stopped="interval") for number in (1, 2, 3)]
+    runs = run_of(tmp_path / "several", *launches), run_of(tmp_path / "single", point())
+
+    (several_curve,), (single_curve,) = (figures_of([run])[0]["curves"] for run in runs)
+
+    assert several_curve["launches"] == [3]
+    assert several_curve["stopped_text"] == [
+        "each launch stopped once the interval of its own repetitions was narrow enough"
+    ]
+    assert single_curve["launches"] == [1]
+    assert "each launch" not in single_curve["stopped_text"][0]
+
+
 def test_a_time_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
     run = run_of(tmp_path / "a", point(median_s=-1e-7, low_s=-1e-7, high_s=1e-7))
 

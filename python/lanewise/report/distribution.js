@@ -72,8 +72,9 @@ function pointWords(curve, i) {
     return [`Median ${timeText(curve.median_s[i])}; too few repetitions for an interval.`,
       `${extra.join(", ")}; ${curve.stopped_text[i]}.`];
   }
+  const over = curve.launches[i] > 1 ? ` over ${curve.launches[i]} launches` : "";
   return [
-    `Median ${timeText(curve.median_s[i])}, interval ${timeText(curve.low_s[i])} to ` +
+    `Median ${timeText(curve.median_s[i])}, interval${over} ${timeText(curve.low_s[i])} to ` +
       `${timeText(curve.high_s[i])}.`,
     `${extra.join(", ")}; ${curve.stopped_text[i]}.`,
   ];

@@ -24,7 +24,8 @@ Json = dict[str, Any]
 # More dots than this are not told apart in the panel; the statistics always use all samples.
 SAMPLES_DRAWN_MAX = 1000
 
-# Why a point stopped, in a cell of a table and in a sentence.
+# Why a point stopped, in a cell of a table and in a sentence.  Each launch stops by itself, on the
+# interval of its own repetitions, while the interval that is shown is over the launches.
 STOPPED_SHORT = {
     "interval": "narrow interval",
     "maximum": "all repetitions",
@@ -36,6 +37,12 @@ STOPPED = {
     "maximum": "stopped at the most repetitions allowed",
     "time_limit": "stopped at the time limit",
     "fixed": "a fixed number of repetitions",
+}
+STOPPED_IN_LAUNCHES = {
+    "interval": "each launch stopped once the interval of its own repetitions was narrow enough",
+    "maximum": "a launch stopped at the most repetitions allowed",
+    "time_limit": "a launch stopped at the time limit",
+    "fixed": "a fixed number in each launch",
 }
 
 
@@ -60,6 +67,12 @@ def is_triplet(point: Point) -> bool:
 def is_plain(point: Point) -> bool:
     """Say whether a point belongs on a curve."""
     return point.peer is None
+
+
+def stopped_text(point: Point) -> str:
+    """Say why the repetitions of a point ended, of each launch where there were several."""
+    reasons = STOPPED if point.launch_count == 1 else STOPPED_IN_LAUNCHES
+    return reasons.get(point.stopped, point.stopped)
 
 
 def ways_text(point: Point) -> str:
@@ -172,7 +185,8 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
         "late": [point.late_count for point in points],
         "outliers": [point.outlier_count for point in points],
         "stopped_short": [STOPPED_SHORT.get(point.stopped, point.stopped) for point in points],
-        "stopped_text": [STOPPED.get(point.stopped, point.stopped) for point in points],
+        "stopped_text": [stopped_text(point) for point in points],
+        "launches": [point.launch_count for point in points],
         "samples_s": [_drawn(point.samples_s) for point in points],
     }
 

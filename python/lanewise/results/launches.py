@@ -14,15 +14,19 @@ from typing import Any
 
 from lanewise.results.records import Point
 
+# A limit that one launch reached says more about a point than the narrow intervals of the others.
+_STOPPED_FIRST = ("time_limit", "maximum", "fixed", "interval")
+
 
 @dataclass(frozen=True)
 class PointOverLaunches(Point):
     """One operation at one size over several launches.
 
     `median_s` and `mean_s` are the geometric means of the launches' medians and means, and
-    `low_s` and `high_s` bound the one that the stopping rule is about.  Counts are sums,
-    `samples_s` are the repetitions of all launches one after the other, and `launch_medians_s` has
-    one median for each launch (with --rule student one mean).
+    `low_s` and `high_s` bound the one that the stopping rule is about.  Counts are sums, and
+    `samples_s` are the repetitions of all launches one after the other.  `stopped` is a limit that
+    any launch reached, or "interval" where the intervals of all were narrow enough.
+    `launch_medians_s` has one median for each launch (with --rule student one mean).
     """
 
     launch_medians_s: tuple[float, ...] = ()
@@ -74,6 +78,7 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
         "mean_s": centre_s if means else other_s,
         "low_s": low_s,
         "high_s": high_s,
+        "stopped": min((point.stopped for point in launches), key=_STOPPED_FIRST.index),
         "samples_s": tuple(value for point in launches for value in point.samples_s),
     }
     for name in ("min_s", "max_s", "pure_s", "work_s"):

@@ -49,6 +49,20 @@ def test_a_point_of_one_launch_stays_as_it_is() -> None:
     assert alone.launch_count == 1
 
 
+@pytest.mark.parametrize("limit", ["time_limit", "maximum"])
+def test_a_limit_that_one_launch_reached_is_that_of_the_point(limit: str) -> None:
+    (merged,) = over_launches(
+        [
+            point([1e-6] * 3, 1, stopped="interval"),
+            point([1e-6] * 3, 2, stopped=limit),
+            point([1e-6] * 3, 3, stopped="interval"),
+        ],
+        MEDIAN,
+    )
+
+    assert merged.stopped == limit
+
+
 def test_with_the_rule_of_student_the_means_of_launches_count() -> None:
     (merged,) = over_launches(
         [point([1e-6, 1e-6, 4e-6], 1), point([1e-6, 1e-6, 4e-6], 2)],

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lanewise.cli.numbers import counted
 from lanewise.launch import hca_status
+from lanewise.launch.hca_status import MANAGER, Status
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -25,5 +27,35 @@ def status(as_json: AsJson = False) -> None:
     Show the software devices of running programs.
     """
     found = hca_status.ask()
-    shown = json.dumps({"devices": found}) + "\n" if as_json else hca_status.text(found)
-    sys.stdout.write(shown)
+    sys.stdout.write(json.dumps({"devices": found}) + "\n" if as_json else text(found))
+
+
+def text(found: list[Status]) -> str:
+    """Return the devices as lines for people."""
+    if not found:
+        return "no program uses a software device here\n"
+    return "".join(map(_device, found))
+
+
+def _device(device: Status) -> str:
+    pairs = counted(device["queue_pair_count"], "queue pair")
+    regions = counted(device["regions"], "memory region")
+    head = f"{device['program']} ({device['process']}): {pairs}, {regions}\n"
+    if MANAGER in device:
+        head += f"  connection manager  {_nonzero(device[MANAGER])}\n"
+    return head + "".join(map(_port, device["ports"])) + "".join(map(_pair, device["queue_pairs"]))
+
+
+def _port(port: dict[str, Any]) -> str:
+    line = f"  port {port['port']} {port['interface']} {port['state']} {' '.join(port['gids'])}"
+    return f"{line}  {_nonzero(port['counters'])}\n"
+
+
+def _pair(pair: dict[str, Any]) -> str:
+    peer = f" to 0x{pair['peer']:06x} at {pair['address']}" if "peer" in pair else ""
+    line = f"  {pair['transport']} 0x{pair['number']:06x} {pair['state']} port {pair['port']}{peer}"
+    return f"{line} {pair.get('migration', '')}  {_nonzero(pair['counters'])}\n"
+
+
+def _nonzero(counters: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counters.items() if count)
