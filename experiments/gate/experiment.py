@@ -6,9 +6,9 @@ launches of `launches.json`, which were recorded on a busy machine, the others l
 each comparison deals them to two sides at random, as the gate does, and takes all looks.
 
 What is found is counted with a real slowdown: a preloaded library waits in one operation for 10 %
-of the time that its last launches without the wait took.  Launches with and without it take turns,
-as in the gate, and each gate begins at another of their blocks; they are made once as the machine
-is, and once with a busy loop beside them.
+of the time that its last launches without the wait took.  Launches with and without it are
+interleaved, as in the gate, and each gate begins at another of their blocks; they are made once as
+the machine is, and once with a busy loop beside them.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def launch(workspace: Workspace, library: Path, waits_ns: dict[int, float]) -> T
 
 
 def dealt(launches: Sequence[Times], turns: Iterator[tuple[int, bool]]) -> Launches:
-    """Return launches dealt to both sides in turns."""
+    """Return launches dealt to both sides, interleaved."""
     sides: tuple[list[Times], list[Times]] = ([], [])
     blocks: tuple[list[int], list[int]] = ([], [])
     for times, (block, judged) in zip(launches, turns, strict=False):
@@ -147,7 +147,7 @@ Turn = tuple[int, bool, Times]
 
 
 def injected(workspace: Workspace, library: Path) -> list[Turn]:
-    """Launch in turns without and with the slowdown of one operation."""
+    """Interleave launches without and with the slowdown of one operation."""
     recent = [launch(workspace, library, {}) for _ in range(RECENT)]
     found = []
     for block, slowed in itertools.islice(order(SEED), 4 * BLOCKS):

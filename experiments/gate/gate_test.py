@@ -18,7 +18,7 @@ POINTS = [
 ]
 
 
-def turns(slowdown: float, seed: int = 3) -> list[experiment.Turn]:
+def rounds(slowdown: float, seed: int = 3) -> list[experiment.Turn]:
     source = np.random.default_rng(seed)
     found: list[experiment.Turn] = []
     for block, slowed in itertools.islice(order(seed), 4 * experiment.BLOCKS):
@@ -30,19 +30,19 @@ def turns(slowdown: float, seed: int = 3) -> list[experiment.Turn]:
 
 
 def test_a_slowdown_is_found_after_few_launches_from_any_block() -> None:
-    outcomes = [experiment.one_gate(turns(0.12), first) for first in (0, 30, 59)]
+    outcomes = [experiment.one_gate(rounds(0.12), first) for first in (0, 30, 59)]
 
     assert outcomes == [(True, 10)] * 3
 
 
 def test_without_a_slowdown_nothing_is_found() -> None:
-    alarm, _ = experiment.one_gate(turns(0.0), 0)
+    alarm, _ = experiment.one_gate(rounds(0.0), 0)
 
     assert not alarm
 
 
 def test_identical_launches_that_are_dealt_at_random_raise_no_alarm() -> None:
-    launches = [times for _, _, times in turns(0.0)]
+    launches = [times for _, _, times in rounds(0.0)]
 
     assert not experiment.false_alarm(launches, random.Random(1))
 

@@ -3,8 +3,8 @@
 
 Two sites are joined by a delay line that loses packets and holds back one in a hundred.  A
 ping-pong checks every byte at a loss of 1 %; a stream of writes measures the goodput at each loss,
-and the counters of the device what it cost.  On the same link, in turns with the device, TCP sends
-a stream with the congestion control cubic, the default of most kernels, and with bbr.
+and the counters of the device what it cost.  On the same link, interleaved with the device, TCP
+sends a stream with the congestion control cubic, the default of most kernels, and with bbr.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Peers agree: the loop of `measure --as netpipe` against NetPIPE itself.
 
-The two take turns, each in a launch of its own, and change who goes first.  Each pair of launches
-gives one ratio of times; the interval of the median ratio lies between two order statistics.
+The two are interleaved, each in a launch of its own, and change who goes first.  Each pair of
+launches gives one ratio of times; the interval of the median ratio lies between two order
+statistics.
 IMB and OSU are in no package registry: whoever has them compares with `lanewise compare`.
 """
 

@@ -5,8 +5,8 @@ Two programs that know nothing of Lanewise run between two sites of four hosts, 
 5 ms joins: a data-parallel training (training.py), whose ranks add up gradients of 25 MiB, and a
 search for the nearest points (neighbours.py), whose root scatters 4 MiB to each rank.  On one host
 six programs run, for which there is little to gain and which therefore must not lose.  Each place
-is tuned once.  `lanewise run --interleaved` then launches each program plain and tuned in turns,
-and the times are those of whole launches, from the launcher to its end.
+is tuned once.  `lanewise run --interleaved` then launches each program both plain and tuned, and
+the times are those of whole launches, from the launcher to its end.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Place:
     ranks: int
 
     def compare(self, workspace: Workspace, program: Program, rounds: int) -> Interleaved:
-        """Run a program plain and tuned in turns."""
+        """Run a program plain and tuned, interleaved."""
         workspace.say(f"{self.name}: {program.name}, {rounds} rounds")
         if program.prepare is not None:
             program.prepare(workspace.folder)

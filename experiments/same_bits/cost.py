@@ -61,11 +61,11 @@ def costs(workspace: Workspace) -> Costs:
             "order": ("--same-bits", "order", "--tuning", str(ordered)),
             "ranks": ("--same-bits", "ranks"),
         }
-        turns = timed(workspace, program, ranks, sides)
+        rounds = timed(workspace, program, ranks, sides)
         for level in LEVELS:
             for at, size in enumerate(SIZES):
                 ratios[figure(level, size, ranks)] = [
-                    turn[level][at] / turn["free"][at] for turn in turns
+                    one[level][at] / one["free"][at] for one in rounds
                 ]
     return Costs(ratios, choices)
 

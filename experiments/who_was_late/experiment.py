@@ -7,9 +7,9 @@ same rank at the call of the same function, in five launches.  What the profile 
 `beyond_percent`: other work on the machine makes ranks late, too.
 
 `overhead_percent` is what recording adds to a program that sweeps over a grid with two reductions
-after each sweep.  Blocks of eight sweeps call through the library and past it in turns, 600 each.
-The ratio is of the times that one block in ten keeps, because what interrupts a block can only
-lengthen it; of five launches the median.
+after each sweep.  Blocks of eight sweeps call alternately through the library and past it, 600
+each.  The ratio is of the times that one block in ten keeps, because what interrupts a block can
+only lengthen it; of five launches the median.
 """
 
 from __future__ import annotations

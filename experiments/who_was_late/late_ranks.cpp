@@ -6,7 +6,7 @@
 //   delays SEED  before collectives in four functions a rank that others wait for is busy for a
 //                random time; prints how long each rank was, by function
 //   cost         sweeps over a grid with two reductions each, as in a conjugate gradient solver, in
-//                blocks that call through the preloaded library and past it in turns; prints the
+//                blocks that call alternately through the preloaded library and past it; prints the
 //                ratio of their times
 //
 // Prints one JSON object.

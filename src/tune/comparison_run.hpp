@@ -95,10 +95,10 @@ Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contende
                                std::uint64_t message_bytes, const ComparisonOptions& settings);
 
 /*
- * Runs all of `contenders` equally often, in turns, as often as the time allows, with a budget at
- * least three times; each is expected to take as long as the reference. Their figures are in the
- * confirmation, those of the reference first; who failed is not in it. Collective, the same on
- * every rank.
+ * Runs all of `contenders` interleaved and equally often, as often as the time allows, with a
+ * budget at least three times; each is expected to take as long as the reference. Their figures are
+ * in the confirmation, those of the reference first; who failed is not in it. Collective, the same
+ * on every rank.
  */
 Result<Verdict> run_judgement(measure::Bench& bench, const std::vector<Contender>& contenders,
                               std::uint64_t message_bytes, const ComparisonOptions& settings);

@@ -32,9 +32,9 @@ from lanewise.model.schedule import read_algorithms
 ALL = bool(os.environ.get("LANEWISE_TEST_EVERY_ALGORITHM"))
 # Of bcast, which has the most that need neither sites nor a platform file.
 MOST_ALGORITHMS = 10
-TURNS = range(MOST_ALGORITHMS) if ALL else (0, 4)
+TURN_NUMBERS = range(MOST_ALGORITHMS) if ALL else (0, 4)
 RANKS = range(1, 11) if ALL else (3,)
-FEW_RANKS = (2, 4, 7)
+FEW = (2, 4, 7)
 OUT_OF_REACH = {"platform", "hosts", "sites", "all_counts"}
 
 
@@ -70,7 +70,7 @@ def test_no_collective_has_more_algorithms_than_there_are_turns() -> None:
     assert max(map(len, usable().values())) <= MOST_ALGORITHMS
 
 
-@pytest.mark.parametrize("case", [(turn, ranks) for turn in TURNS for ranks in RANKS])
+@pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in RANKS])
 def test_a_suite_of_collectives_is_right(
     mpi: str, case: tuple[int, int], compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -86,7 +86,7 @@ def test_a_suite_of_collectives_is_right(
 
 if ALL:
 
-    @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURNS for ranks in FEW_RANKS])
+    @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in FEW])
     @pytest.mark.parametrize("language", LANGUAGES)
     def test_a_program_in_any_language_is_right(
         mpi: str, language: str, case: tuple[int, int], compiled: Compile, run: Run
@@ -97,8 +97,8 @@ if ALL:
 
         assert_right(run([*launch_line(mpi, ranks), program], rules_of(mpi, turn, ranks)), turn)
 
-    @pytest.mark.parametrize("ranks", FEW_RANKS)
-    @pytest.mark.parametrize("turn", TURNS)
+    @pytest.mark.parametrize("ranks", FEW)
+    @pytest.mark.parametrize("turn", TURN_NUMBERS)
     def test_a_python_program_is_right(turn: int, ranks: int, run: Run) -> None:
         python = shutil.which("python3", path="/usr/bin") or sys.executable
         if subprocess.run(

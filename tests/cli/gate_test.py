@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gate launches both sides for real, in turns, and other systems can call it."""
+"""The gate launches both sides for real, interleaved, and other systems can call it."""
 
 import json
 import os

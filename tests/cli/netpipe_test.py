@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NetPIPE, written by others, as a second opinion on ping-pong.
 
-NetPIPE and `measure --as netpipe` take turns, and the ratio of each pair counts once.  The interval
-of the median ratio over all pairs must cover 1 or come within 5 % of it.  Nothing is repeated until
-it agrees; where the interval is too wide to exclude a factor of two, the test says so and skips.
+NetPIPE and `measure --as netpipe` are interleaved, and the ratio of each pair counts once.  The
+interval of the median ratio over all pairs must cover 1 or come within 5 % of it.  Nothing is
+repeated until it agrees; where the interval is too wide to exclude a factor of two, the test says
+so and skips.
 """
 
 from __future__ import annotations

@@ -351,9 +351,9 @@ def test_what_a_killed_supervisor_leaves_is_found_by_down_all(
     lanewise: Lanewise, small: Path, base: Path
 ) -> None:
     lanewise("testbed", "up", small)
-    (standing,) = bed.beds()
-    os.kill(standing.info.outer, signal.SIGKILL)
-    assert ended(standing.info.supervisor)
+    (left,) = bed.beds()
+    os.kill(left.info.outer, signal.SIGKILL)
+    assert ended(left.info.supervisor)
 
     done = lanewise("testbed", "down", "--all")
 

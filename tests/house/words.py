@@ -79,6 +79,9 @@ RETIRED = (
     Retired("contests?", "comparison"),
     Retired("twins", "second copies"),
     Retired(r"paper 00[0-4]", "the paper's name"),
+    Retired("company", "layout of ranks"),
+    Retired("standing", "a bed that is up, communicator state"),
+    Retired("(?:in|by) turns|wire_?turns", "interleaved, alternately"),
 )
 
 # This list, its test, and the history of changes name what is retired.

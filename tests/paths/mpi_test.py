@@ -36,7 +36,7 @@ MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-x", "UCX_TLS", "-x", "UCX_NET_D
 ITERATIONS = 400
 LIMIT_S = 90.0
 # How many cuts at each phase, end and duration; make test-all asks for 3, make test has one job
-# with cuts of both ports by turns.
+# with alternating cuts of both ports.
 SWEEP = int(os.environ.get("LANEWISE_TEST_MPI_CUTS", "0"))
 SHORT_S, LONG_S, FOR_EVER_S = 0.3, 10.0, 1e9
 
@@ -89,7 +89,7 @@ class Job:
         bed = self.hosts.bed
         plan = bed.plan()
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=bed.folder))
-        running.write_files(folder, bed.info.name, launchers.company(plan.hosts, ranks))
+        running.write_files(folder, bed.info.name, launchers.spread(plan.hosts, ranks))
         told = launchers.environment(plan, bed.folder / "agent", folder, ranks=ranks,
                                      cores=core_count())  # fmt: skip
         begin_s = time.monotonic()
@@ -168,9 +168,9 @@ def all_cuts() -> Iterator[tuple[str, list[Cut]]]:
                         f"{phase}+{after_s}-{host}-{name}",
                         [Cut(phase, host, ONE, for_s, after_s)],
                     )
-    turns = [Cut("starting", CALLER, (ONE, TWO)[turn % 2], SHORT_S, turn * 0.8)
+    cuts = [Cut("starting", CALLER, (ONE, TWO)[turn % 2], SHORT_S, turn * 0.8)
              for turn in range(8)]  # fmt: skip
-    yield "by-turns", turns
+    yield "alternating", cuts
 
 
 @pytest.mark.parametrize(

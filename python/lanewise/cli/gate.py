@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise gate`: launch base and candidate in turns, and tell whether the candidate is slower."""
+"""`lanewise gate`: interleave launches of base and candidate, and tell whether it is slower."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def gate(
 
     Tell whether a change made communication slower.
 
-    Base and candidate are launched in turns, in blocks of random order, and compared over
+    Launches of base and candidate are interleaved, in blocks of random order, and compared over
     launches.  Each side is what differs: assignments for the environment, then options of
     `lanewise measure`, or a whole command that prints OSU, IMB or NetPIPE text or writes samples
     to {output}.  Ends with status 1 if the candidate is slower by more than the gate; identical

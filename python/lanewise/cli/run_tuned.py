@@ -83,7 +83,7 @@ Rounds = Annotated[
     typer.Option(
         "--interleaved",
         metavar="N",
-        help="Run the program N times plain and N times tuned, in turns, and compare the times.",
+        help="Run the program N times plain and N times tuned, interleaved, and compare the times.",
     ),
 ]
 Output = Annotated[
@@ -208,7 +208,7 @@ def compare(
     *,
     as_json: bool,
 ) -> None:
-    """Run the program plain and tuned in turns, and show and keep the times."""
+    """Run the program plain and tuned, interleaved, and show and keep the times."""
     from lanewise.tuning import interleaved
 
     commands = {interleaved.PLAIN: plain, interleaved.TUNED: with_rules}

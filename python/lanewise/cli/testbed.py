@@ -126,9 +126,9 @@ def run(
         faults=faults,
         fault_log=fault_log,
     )
-    standing = bed.standing(file)
-    if standing is not None:
-        raise typer.Exit(running.run_in(standing, wanted))
+    found = bed.find_bed(file)
+    if found is not None:
+        raise typer.Exit(running.run_in(found, wanted))
     with bed.created(shipped.find(file)) as created:
         ended = running.run_in(created, wanted)
     raise typer.Exit(ended)

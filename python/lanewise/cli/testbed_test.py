@@ -63,7 +63,7 @@ def test_a_testbed_that_is_up_is_found_by_its_file_and_by_its_name(
 ) -> None:
     (tmp_path / "one.toml").write_text("text", encoding="utf-8")
 
-    assert bed.standing(given.format(folder=tmp_path)) == one_is_up
+    assert bed.find_bed(given.format(folder=tmp_path)) == one_is_up
 
 
 def test_a_file_that_has_changed_since_is_refused_with_the_way_out(
@@ -72,9 +72,9 @@ def test_a_file_that_has_changed_since_is_refused_with_the_way_out(
     (tmp_path / "one.toml").write_text("other text", encoding="utf-8")
 
     with pytest.raises(RequestError, match="lanewise testbed down one"):
-        bed.standing("./one.toml")
+        bed.find_bed("./one.toml")
 
 
 def test_another_name_finds_nothing(one_is_up: bed.Bed) -> None:
     assert one_is_up.info.name == "one"
-    assert bed.standing("./two.toml") is None
+    assert bed.find_bed("./two.toml") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two sides that the gate launches in turns, as they are typed after `--`.
+"""The two sides whose launches the gate interleaves, as they are typed after `--`.
 
 A side begins with any number of assignments NAME=VALUE for the environment.  After these come
 either options of the measurement, or a whole command.

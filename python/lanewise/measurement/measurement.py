@@ -155,7 +155,7 @@ class Measurement:
     ) -> MeasurementComparison:
         """Return how `other`, or a file of it, differs from this: ratios other/this.
 
-        A machine that drifts shows as a difference, so measure the two in turns.  Raises
+        A machine that drifts shows as a difference, so interleave the two.  Raises
         RequestError where they have no point in common, or for a confidence outside (0, 1).
         """
         from lanewise.measurement.comparison import comparison_of  # noqa: PLC0415

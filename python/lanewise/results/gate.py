@@ -4,8 +4,9 @@
 The unit is the launch: of each launch every point gives one number, its median.  All points are
 tested together by exchanging whole launches between base and candidate, so that whatever makes the
 points of a launch alike stays as it is (single-step max-T: P. H. Westfall and S. S. Young,
-"Resampling-Based Multiple Testing", Wiley 1993).  Where launches took turns in blocks of random
-order they are exchanged within their block, which makes the test exact on a machine that drifts.
+"Resampling-Based Multiple Testing", Wiley 1993).  Where launches were interleaved in blocks of
+random order they are exchanged within their block, which makes the test exact on a machine that
+drifts.
 
 The statistic of a point is the sum of the candidate's ranks among all launches (Wilcoxon), that of
 an operation the sum over its sizes; both are in units of their standard deviation under exchange.
@@ -55,8 +56,8 @@ class PointName:
 class Launches:
     """Launches of both sides: one row per launch and one column per point.
 
-    `candidate` marks the rows of the side that is judged.  Launches of one block took turns, in
-    random order; launches that were not interleaved are one block.
+    `candidate` marks the rows of the side that is judged.  Launches of one block were interleaved,
+    in random order; launches that were not interleaved are one block.
     """
 
     points: tuple[PointName, ...]

@@ -128,6 +128,6 @@ def strangers(base: Samples, candidate: Samples) -> list[str]:
 
 
 def installations(base: Samples, candidate: Samples) -> list[str]:
-    """Return a note on what is compared, where sides that are launched in turns use two MPIs."""
+    """Return a note on what is compared, where interleaved sides use two MPIs."""
     left, right = base.context.library, candidate.context.library
     return [f"the base is {left}, the candidate {right}"] if left != right else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches take turns in blocks, and looks are planned before the first launch."""
+"""Launches are interleaved in blocks, and looks are planned before the first launch."""
 
 import itertools
 from dataclasses import replace

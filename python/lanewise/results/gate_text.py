@@ -53,10 +53,10 @@ def looks_text(verdict: Verdict) -> str:
 
 
 def launches_text(verdict: Verdict) -> str:
-    """Say how many launches were compared, and whether they took turns."""
+    """Say how many launches were compared, and whether they were interleaved."""
     base, candidate = verdict.counts
-    turns = "in blocks of random order" if verdict.interleaved else "not interleaved"
-    told = [f"{base} and {candidate} launches", turns, looks_text(verdict)]
+    order = "in blocks of random order" if verdict.interleaved else "not interleaved"
+    told = [f"{base} and {candidate} launches", order, looks_text(verdict)]
     return ", ".join(filter(None, told))
 
 

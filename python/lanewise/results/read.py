@@ -59,7 +59,7 @@ class Samples:
 def load(path: str | Path) -> Samples:
     """Load one result file, its points in the order in which they were asked for.
 
-    The file has them in the order in which they were finished, and points take turns.  A last
+    The file has them in the order in which they were finished, and points are interleaved.  A last
     line without its end is left out and named in `warnings`; so is a run without its end record.
     Raises RequestError, with the file and the line, for anything else that does not follow the
     schema: a newer version, an unknown key, a value of the wrong type.

@@ -24,7 +24,7 @@ def created_site(description: str, ranks: int) -> Iterator[Site]:
         plan = created.plan()
         hosts = launchers.chosen_hosts(plan, ())
         folder = Path(tempfile.mkdtemp(prefix="suite-", dir=created.folder))
-        running.write_files(folder, created.info.name, launchers.company(hosts, ranks))
+        running.write_files(folder, created.info.name, launchers.spread(hosts, ranks))
         variables = launchers.environment(
             plan, created.folder / "agent", folder, ranks=ranks, cores=core_count()
         )

@@ -59,7 +59,7 @@ def lacking(transport: Transport) -> str:
 
 
 def run(ranks: Ranks, path: Path) -> None:
-    """Run it a few times on each number of ranks in turns, and write the seconds; or RunError."""
+    """Interleave a few runs on each number of ranks, and write the seconds; or RunError."""
     plan = plan_for(ranks.count)
     times: dict[int, list[float]] = {count: [] for count in plan.ranks}
     for _ in range(RUNS):

@@ -136,7 +136,7 @@ def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
     return (
         f"{points} points between {known.asked.ranks} ranks on {place}, "
         f"in {known.asked.rounds} rounds of {known.elapsed_s / 60:.1f} minutes together. "
-        "Transports took turns, so that a machine that drifts drifts for all alike. "
+        "Transports were interleaved, so that a machine that drifts drifts for all alike. "
         "Each value is the geometric mean over rounds of the median of a round, with its 95 % "
         "interval." + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )

@@ -143,7 +143,7 @@ def run_once(plan: Plan, transport: Transport, ranks: int) -> float:
 def measure(
     plan: Plan, transports: Sequence[Transport], tell: Callable[[str, int, float], None]
 ) -> list[Curve]:
-    """Run everything in turns until each interval is narrow enough; `tell` hears of each time.
+    """Interleave all runs until each interval is narrow enough; `tell` hears of each time.
 
     A transport on which the program fails is left out with the reason.
     """

@@ -156,7 +156,7 @@ def bed_named(name: str) -> Bed | None:
     return next((bed for bed in beds() if bed.info.shared and bed.info.name == name), None)
 
 
-def standing(given: str) -> Bed | None:
+def find_bed(given: str) -> Bed | None:
     """Return the testbed that is up for a description: a file's path, or a name.
 
     RequestError where the file says something else by now than when the testbed was created.

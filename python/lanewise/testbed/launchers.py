@@ -34,7 +34,7 @@ _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
 @dataclass(frozen=True)
-class Company:
+class RankLayout:
     """The ranks of one launch, each with its host, in order."""
 
     hosts: tuple[Placed, ...]
@@ -70,16 +70,16 @@ def chosen_hosts(plan: Plan, names: Sequence[str]) -> list[Placed]:
     return [known[name] for name in names] or list(plan.hosts)
 
 
-def company(hosts: Sequence[Placed], ranks: int) -> Company:
+def spread(hosts: Sequence[Placed], ranks: int) -> RankLayout:
     """Spread ranks over hosts evenly: neighbours share a host, the first hosts have one more."""
     each, more = divmod(ranks, len(hosts))
     numbered = enumerate(hosts)
-    return Company(tuple(host for i, host in numbered for _ in range(each + (i < more))))
+    return RankLayout(tuple(host for i, host in numbered for _ in range(each + (i < more))))
 
 
-def placement(testbed_name: str, company: Company) -> dict[str, object]:
+def placement(testbed_name: str, layout: RankLayout) -> dict[str, object]:
     """Return which host and site each rank is on, as LANEWISE_PLACEMENT has it."""
-    hosts = {host.name: host for host in company.hosts}
+    hosts = {host.name: host for host in layout.hosts}
     return {
         "schema": "lanewise-placement",
         "version": 1,
@@ -90,19 +90,19 @@ def placement(testbed_name: str, company: Company) -> dict[str, object]:
         ],
         "ranks": [
             {"rank": rank, "host": host.name, "site": host.site}
-            for rank, host in enumerate(company.hosts)
+            for rank, host in enumerate(layout.hosts)
         ],
     }
 
 
-def openmpi_hosts(company: Company) -> str:
+def openmpi_hosts(layout: RankLayout) -> str:
     """Return a host file for Open MPI."""
-    return "".join(f"{name} slots={count}\n" for name, count in company.counts().items())
+    return "".join(f"{name} slots={count}\n" for name, count in layout.counts().items())
 
 
-def hydra_hosts(company: Company) -> str:
+def hydra_hosts(layout: RankLayout) -> str:
     """Return a host file for MPICH's Hydra."""
-    return "".join(f"{name}:{count}\n" for name, count in company.counts().items())
+    return "".join(f"{name}:{count}\n" for name, count in layout.counts().items())
 
 
 def shared_interfaces(plan: Plan) -> list[str]:

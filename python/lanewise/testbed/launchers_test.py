@@ -44,10 +44,10 @@ def test_the_number_of_ranks_is_found_in_a_command(command: list[str], ranks: in
 
 @given(st.integers(0, 50), st.integers(1, 4))
 def test_ranks_are_spread_evenly_and_in_order(ranks: int, hosts: int) -> None:
-    company = launchers.company(HOSTS[:hosts], ranks)
+    layout = launchers.spread(HOSTS[:hosts], ranks)
 
-    counts = [company.counts().get(host.name, 0) for host in HOSTS[:hosts]]
-    order = [HOSTS.index(host) for host in company.hosts]
+    counts = [layout.counts().get(host.name, 0) for host in HOSTS[:hosts]]
+    order = [HOSTS.index(host) for host in layout.hosts]
     assert sum(counts) == ranks
     assert max(counts) - min(counts) <= 1
     assert order == sorted(order)
@@ -55,21 +55,21 @@ def test_ranks_are_spread_evenly_and_in_order(ranks: int, hosts: int) -> None:
 
 @given(st.integers(1, 50))
 def test_host_files_and_placement_agree(ranks: int) -> None:
-    company = launchers.company(HOSTS, ranks)
+    layout = launchers.spread(HOSTS, ranks)
 
-    placed = launchers.placement("two", company)
+    placed = launchers.placement("two", layout)
 
     SCHEMA.validate(placed)
     entries = placed["ranks"]
     assert isinstance(entries, list)
     assert [entry["rank"] for entry in entries] == list(range(ranks))
     counts = {
-        name: sum(1 for entry in entries if entry["host"] == name) for name in company.counts()
+        name: sum(1 for entry in entries if entry["host"] == name) for name in layout.counts()
     }
     openmpi = "".join(f"{name} slots={count}\n" for name, count in counts.items())
     hydra = "".join(f"{name}:{count}\n" for name, count in counts.items())
-    assert launchers.openmpi_hosts(company) == openmpi
-    assert launchers.hydra_hosts(company) == hydra
+    assert launchers.openmpi_hosts(layout) == openmpi
+    assert launchers.hydra_hosts(layout) == hydra
 
 
 def test_hosts_are_taken_in_the_order_asked_for() -> None:

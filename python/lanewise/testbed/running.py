@@ -54,7 +54,7 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
     events = fault.load(Path(wanted.faults), plan) if wanted.faults else []
     ranks = launchers.rank_count(wanted.command) or len(chosen)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=bed.folder))
-    write_files(folder, bed.info.name, launchers.company(chosen, ranks))
+    write_files(folder, bed.info.name, launchers.spread(chosen, ranks))
     told = launchers.environment(
         plan, bed.folder / "agent", folder, ranks=ranks, cores=core_count()
     )
@@ -119,12 +119,12 @@ def opened(log: str) -> Iterator[TextIO]:
             stream.close()
 
 
-def write_files(folder: Path, name: str, company: launchers.Company) -> None:
+def write_files(folder: Path, name: str, layout: launchers.RankLayout) -> None:
     """Write what the launchers and Lanewise read."""
     files = {
-        "openmpi.hosts": launchers.openmpi_hosts(company),
-        "hydra.hosts": launchers.hydra_hosts(company),
-        "placement.json": json.dumps(launchers.placement(name, company), indent=1) + "\n",
+        "openmpi.hosts": launchers.openmpi_hosts(layout),
+        "hydra.hosts": launchers.hydra_hosts(layout),
+        "placement.json": json.dumps(launchers.placement(name, layout), indent=1) + "\n",
     }
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")

@@ -2,9 +2,9 @@
 """Judge: which finalists are faster, by launches that did not choose them.  Pure.
 
 Launches differ by more than the intervals within one say, so the launch is the unit of evidence:
-from each comes one number, the ratio of the medians of a finalist and the default, which took turns
-in it.  One launch chooses the finalists of a size and others judge them, because what was chosen
-for its low numbers is flattered by them (the winner's curse).
+from each comes one number, the ratio of the medians of a finalist and the default, which were
+interleaved in it.  One launch chooses the finalists of a size and others judge them, because what
+was chosen for its low numbers is flattered by them (the winner's curse).
 
 A finalist is faster where Student's test of the mean logarithm of these ratios, over at least five
 launches, rejects that it is 1 - margin or more.  A tuning makes many such tests; Holm's method

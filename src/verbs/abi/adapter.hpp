@@ -57,7 +57,7 @@ class Adapter {
     bool progress_towards(const CompletionQueue& queue, Nanoseconds now);
     // Sends what is due and reports events.
     void transmit(Nanoseconds now);
-    // The same, and what waits for company as well.
+    // The same, and acknowledgements that wait for data to the same peer as well.
     void send_all(Nanoseconds now);
     // Reads what other processes forwarded.
     void take_forwarded();

@@ -68,7 +68,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
     const bool is_polling = owner.progress->program_polls(now);
     const std::size_t found = object.engine->size();
     bool has_read = false;
-    if (found < into.size() && (!is_polling || object.wire_turns.looks(found))) {
+    if (found < into.size() && (!is_polling || object.wire_polling.looks(found))) {
         has_read = is_polling ? owner.adapter->progress_towards(*object.engine, now)
                               : owner.adapter->progress(now);
     }

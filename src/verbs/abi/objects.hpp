@@ -24,7 +24,7 @@
 #include "verbs/abi/handle_pool.hpp"
 #include "verbs/abi/notices.hpp"
 #include "verbs/abi/progress_thread.hpp"
-#include "verbs/abi/wire_turns.hpp"
+#include "verbs/abi/wire_polling.hpp"
 #include "verbs/faults/injector.hpp"
 
 namespace lanewise::verbs::abi {
@@ -79,7 +79,7 @@ struct CompletionObject {
     ibv_cq_ex shown{};
     CompletionQueue *engine = nullptr;
     Completion current;  // that an extended poll is at
-    WireTurns wire_turns;
+    WirePolling wire_polling;
     Nanoseconds waits_since = 0;  // since when polls have found nothing; 0: the last one did not
     std::uint32_t completion_notices_taken = 0;
     std::uint32_t events_taken = 0;

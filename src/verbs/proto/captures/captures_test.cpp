@@ -103,7 +103,8 @@ TEST_P(Captures, AreAnsweredAsTheyWere) {
     }
 
     EXPECT_EQ(comparable(played.data), comparable(captured.data));
-    // Acknowledgements wait for company, so how many are left out is a matter of time.
+    // Acknowledgements wait for data to the same peer, so how many are left out is a matter of
+    // time.
     const Datagrams ours = comparable(played.acknowledgements);
     for (const auto& one : comparable(captured.acknowledgements)) {
         EXPECT_THAT(ours, ::testing::Contains(one));

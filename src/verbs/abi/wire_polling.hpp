@@ -11,7 +11,7 @@
 
 namespace lanewise::verbs::abi {
 
-class WireTurns {
+class WirePolling {
   public:
     static constexpr unsigned finds_max = 8;
 
