@@ -20,6 +20,9 @@ SHELLS = ("sh", "bash")
 # Blocks without a language, or with one of these, have commands and what they print.
 TERMINALS = ("", "console", "text")
 
+# The pages of the project, the guides, and what says how a part is worked on.
+WRITTEN = ("*.md", "docs/*.md", "docs/site/api/*.md", "experiments/*.md", "src/**/README.md")
+
 _FENCE = re.compile(r"^ {0,3}```\s*([\w+-]*)")
 _MARKER = re.compile(r"^\s*<!--\s*not run:\s*(.*?)\s*-->\s*$")
 _COMMENT = re.compile(r"""((?:[^'"#]|'[^']*'|"[^"]*"|(?<!\s)\#)*?)\s+\#(?:\s.*)?$""")
@@ -72,8 +75,8 @@ class Page:
 
 
 def pages(root: Path) -> list[Page]:
-    """Return the README and the guides; the pages under docs/reference are generated."""
-    paths = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    """Return all pages that people write; those under docs/reference are generated."""
+    paths = [path for pattern in WRITTEN for path in sorted(root.glob(pattern))]
     return [
         read(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in paths
     ]

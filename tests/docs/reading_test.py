@@ -94,6 +94,10 @@ OFFENCES = {
     "a command that is marked and in a class": ({"not_run": [["three &", "x"]]}, "a.md:12: "),
     "a command that is gone": ({"run": ["one --size 4", "gone"]}, "no longer shows `gone`"),
     "a variant without an option": ({"instead": [["two 'a # b' --more", "two"]]}, "lacks --more"),
+    "a command that shows nothing to compare": (
+        {"printed": ["one --size 4", "three &"]},
+        "a.md shows nothing below `three &`",
+    ),
     "a test that is not there": (
         {"run": [], "tested_by": [["one --size 4", "tests/a_test.py::test_one"]]},
         "there is no test tests/a_test.py::test_one",
@@ -122,6 +126,17 @@ def test_a_page_that_is_gone_leaves_no_entry(tmp_path: Path) -> None:
     (offence,) = table.offences([], {"a.md": table.entry(SOUND)}, tmp_path)
 
     assert "a.md: there is no such page" in offence
+
+
+def test_all_that_a_page_shows_is_compared_or_what_the_table_names() -> None:
+    commands = markdown.read("a.md", PAGE).commands
+
+    def compared(**keys: object) -> list[bool]:
+        return [table.entry({**SOUND, **keys}).compares(command) for command in commands]
+
+    assert compared() == [False, False, False]
+    assert compared(printed=True) == [True, True, True]
+    assert compared(printed=["two 'a # b' \\\n --more"]) == [False, True, False]
 
 
 def test_a_key_that_means_nothing_is_refused() -> None:

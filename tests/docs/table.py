@@ -11,7 +11,8 @@ unless the page marks its block as not run:
     parse      [COMMAND, ...]: add --print-command, which refuses unknown options and bad values
     not_run    [[COMMAND, REASON], ...]: not run
     tested_by  [[COMMAND, "FILE::TEST"], ...]: another suite runs it
-    printed    true: what the page shows below a command is in what the command prints
+    printed    [COMMAND, ...]: what the page shows below the command is in what it prints, in which
+               `...` stands for anything; true for all commands of the page
     setup      shell lines that run in the page's empty folder first
     snippet    a list of tables, one a block of code: see Code
 """
@@ -81,7 +82,11 @@ class Entry:
     classes: dict[str, dict[str, Any]] = field(default_factory=dict)
     setup: str = ""
     snippets: tuple[Code, ...] = ()
-    printed: bool = False
+    printed: bool | tuple[str, ...] = False
+
+    def compares(self, command: Command) -> bool:
+        """Tell whether what the command prints is compared with what the page shows below it."""
+        return self.printed if isinstance(self.printed, bool) else command.text in self.printed
 
     def classes_of(self, command: Command) -> list[str]:
         """Return the classes that a command is in; one, if all is well."""
@@ -115,8 +120,13 @@ def entry(keys: dict[str, Any]) -> Entry:
         classes,
         keys.get("setup", ""),
         tuple(Code(**one) for one in keys.get("snippet", [])),
-        keys.get("printed", False),
+        _printed(keys),
     )
+
+
+def _printed(keys: dict[str, Any]) -> bool | tuple[str, ...]:
+    given = keys.get("printed", False)
+    return given if isinstance(given, bool) else tuple(map(_joined, given))
 
 
 def _by_command(given: list[Any]) -> dict[str, Any]:
@@ -177,6 +187,11 @@ def _stale(page: Page, about: Entry) -> Iterator[str]:
         for text in commands:
             if text not in shown:
                 yield f"{SHOWN}: {page.name} no longer shows `{text}`; remove it from {name}"
+    compared = about.printed if isinstance(about.printed, tuple) else ()
+    below = {command.text for command in page.commands if command.shown.strip()}
+    for text in compared:
+        if text not in below:
+            yield f"{SHOWN}: {page.name} shows nothing below `{text}`; remove it from printed"
     for code in about.snippets:
         if not any(snippet.starts_with(code.begins) for snippet in page.snippets):
             yield f"{SHOWN}: no snippet of {page.name} begins with `{code.begins}`; remove it"
