@@ -257,7 +257,8 @@ typedef struct lw_wavefront_run_options {
  * on, separated by commas, for some, out of top, bottom, left, right, rows (top and bottom) and
  * columns.  A border column is set as soon as the rest of its row has been updated, a border row,
  * with its corners, when all rows have been; all of them before the first iteration.  With
- * periodic rows each pass has one wave.  Not for stores of three dimensions or in tiles.
+ * periodic rows each pass has one wave.  In three dimensions rows are planes, whose sides are also
+ * front and back, the first and last lines, or lines (front and back).  Not for stores in tiles.
  */
 
 typedef struct lw_wavefront_outcome {

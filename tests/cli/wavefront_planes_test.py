@@ -75,6 +75,49 @@ def test_a_store_is_read_like_an_array_of_three_dimensions(tmp_path: Path) -> No
             store[1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(("borders", "padding"), [("periodic", "wrap"), ("neumann", "symmetric")])
+@pytest.mark.parametrize("sides", [(9, 7, 8), (6, 400, 350)], ids=["small", "planes of a MiB"])
+def test_borders_of_planes_are_those_that_numpy_pads(
+    borders: str, padding: str, sides: tuple[int, int, int]
+) -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+    lines, columns = sides[1:]
+
+    @numba.cfunc(wavefront.row_signature("float64"))
+    def mean(
+        updated: Any, data: Any, _coefficients: Any, _row: Any, _first: Any, _end: Any, _more: Any
+    ) -> None:
+        out, above, here, below = updated[0], data[0], data[1], data[2]
+        for j in range(1, lines - 1):
+            for at in range(j * columns + 1, (j + 1) * columns - 1):
+                before = (above[at] + here[at - columns]) + here[at - 1]
+                out[at] = 0.125 * (before + ((here[at + 1] + here[at + columns]) + below[at]))
+
+    u = np.random.default_rng(5).random(sides)
+    inner = u[1:-1, 1:-1, 1:-1].copy()
+    for _ in range(4):
+        b = np.pad(inner, 1, padding)
+        before = (b[:-2, 1:-1, 1:-1] + b[1:-1, :-2, 1:-1]) + b[1:-1, 1:-1, :-2]
+        after = (b[1:-1, 1:-1, 2:] + b[1:-1, 2:, 1:-1]) + b[2:, 1:-1, 1:-1]
+        inner = 0.125 * (before + after)
+
+    wavefront.run([u], wavefront.RowKernel(mean, reads="previous"), 4, borders=borders)
+
+    np.testing.assert_array_equal(u, np.pad(inner, 1, padding))
+
+
+def test_a_run_over_planes_notes_the_borders_of_its_six_sides(tmp_path: Path) -> None:
+    program("create", tmp_path / "s", "--shape", "24,10,12", "--kernel", "sor-3d",
+            "--strip-rows", 4)  # fmt: skip
+
+    program("run", tmp_path / "s", "--iterations", 6, "--borders", "neumann,lines=periodic")
+
+    found = json.loads(program("info", tmp_path / "s", "--json"))
+    assert found["run"]["borders"] == (
+        "top=neumann,bottom=neumann,left=neumann,right=neumann,front=periodic,back=periodic"
+    )
+
+
 def test_a_kernel_of_ones_own_gets_whole_planes() -> None:
     numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
     lines, columns = SIDES[1:]

@@ -33,6 +33,8 @@ OnShare = Callable[[float, float], None]
 OnIterations = Callable[[int, float], None]
 
 _NEVER = -1.0
+# What a strip has by default.
+_STRIP_BYTES = 1 << 20
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -96,12 +98,13 @@ def run(  # noqa: PLR0913
     these; the run then ends once as many iterations as there are directions are within the
     tolerance.  `borders` are
     "fixed", "neumann" or "periodic", or say so per side: {"left": "neumann", "rows": "periodic"};
-    sides are top, bottom, left, right, rows and columns.  After every
-    `pause_every` iterations `on_pause(iterations, measured)` is called and may read the store, and
-    the run ends once `until` holds, such as "residual<1e-8" or "residual<1e-8*first" (also norm,
-    sum, max, min).  `on_progress(share, elapsed_s)` is called now and then.  Raises RequestError
-    for what cannot be done, RunError for what failed, a kernel that raised among it; what
-    `on_progress` raises and an interrupt end the run and are raised.  A store then holds the data
+    sides are top, bottom, left, right, rows and columns, in three dimensions also front, back and
+    lines.  After every `pause_every` iterations `on_pause(iterations, measured)` is called and may
+    read the store, and the run ends once `until` holds, such as "residual<1e-8" or
+    "residual<1e-8*first" (also norm, sum, max, min).  `on_progress(share, elapsed_s)` is called now
+    and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
+    raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
+    then holds the data
     of its last whole pass, and arrays are as they were.
     """
     options = RunOptions(
@@ -276,6 +279,16 @@ def _kind_of(shape: tuple[int, ...], data: tuple[int, ...], rows: int) -> int:
     return 1 if shape == (rows, 1) else 2 if shape == (1, data[1]) else 0
 
 
+def _strip_rows(data: Any, kernel: Any, borders: bytes) -> int:
+    """Return how many planes move together, 0 for the default: borders need several at once."""
+    if data.ndim == 2 or borders == b"fixed":
+        return 0
+    radius = kernel.radius if isinstance(kernel, RowKernel) else 1
+    planes, lines, columns = map(int, data.shape)
+    plane_bytes = max(1, lines * columns * int(data.itemsize))
+    return max(2 * radius, min(planes, _STRIP_BYTES // plane_bytes))
+
+
 def _run_arrays(
     arrays: list[Any],
     kernel: Any,
@@ -299,6 +312,7 @@ def _run_arrays(
         with Store.create(
             Path(folder) / "store", shape, coefficients=whole, dtype=data.dtype,
             row_coefficients=by_row, column_coefficients=by_column,
+            strip_rows=_strip_rows(data, kernel, options.borders),
         ) as store:  # fmt: skip
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)

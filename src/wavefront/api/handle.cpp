@@ -34,7 +34,7 @@ Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_ru
         options.directions = *directions;
     }
     if (given->borders) {
-        const auto borders = parse_borders(given->borders);
+        const auto borders = parse_borders(given->borders, dimensions_of(store.store.shape()));
         if (!borders) return borders.failure();
         options.borders = *borders;
     }

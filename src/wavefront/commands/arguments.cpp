@@ -160,7 +160,8 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
         .texts("--borders", "KIND", texts.borders,
                "What the border cells are: fixed, neumann or periodic, on all sides or per side "
                "such as left=neumann,rows=periodic; sides are top, bottom, left, right, rows (top "
-               "and bottom) and columns (left and right) (default: fixed)")
+               "and bottom) and columns (left and right), in three dimensions also front, back and "
+               "lines (both of these) (default: fixed)")
         .separated_by_commas();
     command
         .text("--until", "CONDITION", texts.until,
@@ -339,11 +340,7 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
     if (arguments.options.until || !arguments.snapshots.empty())
         arguments.options.pause_every = texts.every;
-    if (!texts.borders.empty()) {
-        const auto borders = parse_borders(joined(texts.borders));
-        if (!borders) return borders.failure();
-        arguments.options.borders = *borders;
-    }
+    arguments.borders = joined(texts.borders);
     if (!texts.directions.empty()) {
         const auto directions = parse_directions(joined(texts.directions));
         if (!directions) return directions.failure();

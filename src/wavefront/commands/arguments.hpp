@@ -44,7 +44,8 @@ struct WavefrontArguments {
     std::string snapshots;    /* folder; empty: none are written */
     std::string kernel;
     std::vector<double> parameters;
-    wavefront::RunOptions options;
+    wavefront::RunOptions options; /* but for the borders, whose sides depend on the store */
+    std::string borders;           /* empty: fixed */
     bool json = false;
 };
 

@@ -164,6 +164,16 @@ void show_plan(const Plan& plan) {
                plan.waves_to_hide_disk == 1 ? "hides" : "hide");
 }
 
+/* What is asked of a run over a store of `shape`. */
+Result<RunOptions> options_for(const WavefrontArguments& arguments, const MatrixShape& shape) {
+    auto options = arguments.options;
+    if (arguments.borders.empty()) return options;
+    const auto borders = parse_borders(arguments.borders, dimensions_of(shape));
+    if (!borders) return borders.failure();
+    options.borders = *borders;
+    return options;
+}
+
 Outcome plan(const WavefrontArguments& arguments) {
     MatrixShape shape = arguments.shape;
     std::optional<KernelEntry> of_store;
@@ -175,7 +185,9 @@ Outcome plan(const WavefrontArguments& arguments) {
     }
     const auto kernel = kernel_for(arguments, shape, of_store);
     if (!kernel) return kernel.failure();
-    const auto made = plan_run(shape, *kernel, arguments.options);
+    const auto options = options_for(arguments, shape);
+    if (!options) return options.failure();
+    const auto made = plan_run(shape, *kernel, *options);
     if (!made) return made.failure();
     if (arguments.json)
         print(plan_json(*made));
@@ -279,8 +291,8 @@ Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::stri
     return written;
 }
 
-RunOptions options_with_events(const WavefrontArguments& arguments, const Store& store) {
-    auto options = arguments.options;
+RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
+                       const Store& store) {
     if (arguments.json) options.progress = progress_printer(store.shape());
     options.paused = [&arguments, &store](const Pause& pause) -> Outcome {
         if (arguments.json && pause.measured)
@@ -304,13 +316,14 @@ Outcome run_command(const WavefrontArguments& arguments) {
     if (!store) return store.failure();
     const auto kernel = kernel_for(arguments, store->shape(), store->manifest().kernel);
     if (!kernel) return kernel.failure();
-    const auto planned = plan_run(*store, *kernel, arguments.options);
+    const auto options = options_for(arguments, store->shape());
+    if (!options) return options.failure();
+    const auto planned = plan_run(*store, *kernel, *options);
     if (!planned) return planned.failure();
     if (arguments.json) print(plan_json(*planned));
-    const auto report = run(*store, *kernel, options_with_events(arguments, *store));
+    const auto report = run(*store, *kernel, with_events(*options, arguments, *store));
     if (!report) return report.failure();
-    const auto& options = arguments.options;
-    show_report(*report, *store, instructions(*kernel, options.directions, options.borders),
+    show_report(*report, *store, instructions(*kernel, options->directions, options->borders),
                 arguments.json);
     return Done{};
 }
@@ -318,7 +331,7 @@ Outcome run_command(const WavefrontArguments& arguments) {
 Outcome resume_command(const WavefrontArguments& arguments) {
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
-    const auto report = resume(*store, options_with_events(arguments, *store));
+    const auto report = resume(*store, with_events(arguments.options, arguments, *store));
     if (!report) return report.failure();
     const auto entry = *store->manifest().run;
     const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());

@@ -108,7 +108,7 @@ void update_line(const Cell& cell, Stored *out, const Stored *const *planes,
 
 /* RowBlockFunction of a cell in three dimensions. */
 template <typename Stored, typename Cell, typename Observer>
-double update_planes(const void *parameters, const Step& /*step*/, const RowBlock& row_block) {
+double update_planes(const void *parameters, const Step& step, const RowBlock& row_block) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
     const auto line = static_cast<std::int64_t>(cell.line);
     const auto lines = static_cast<std::int64_t>(row_block.columns) / line;
@@ -129,6 +129,7 @@ double update_planes(const void *parameters, const Step& /*step*/, const RowBloc
             const auto j = row_block.backwards ? lines - 1 - n : n;
             update_line(cell, out, planes, coefficients, j * line, way, observer);
         }
+        set_border_columns(step, row_block, row, cell.line, 1, sizeof(Stored));
     }
     return static_cast<double>(observer.value);
 }

@@ -48,13 +48,15 @@ inline std::uint64_t row_below(const RowBlock& row_block, std::uint64_t row, std
     return row_block.up ? row - offset : row + offset;
 }
 
-/* Sets the border columns of a row that has been updated, in each data matrix. */
+/* Sets the borders within a row that has been updated, in each data matrix; lines of so many
+ * columns make it a plane. */
 inline void set_border_columns(const Step& step, const RowBlock& row_block, std::uint64_t row,
-                               std::uint64_t radius, std::uint64_t bytes) {
+                               std::uint64_t line_columns, std::uint64_t radius,
+                               std::uint64_t bytes) {
     if (!step.borders) return;
     for (std::uint32_t m = 0; m < row_block.data_count; ++m)
         set_border_columns(*step.borders, row_at(row_block, row_block.writes + m, row),
-                           row_block.columns, radius, bytes);
+                           row_block.columns, line_columns, radius, bytes);
 }
 
 /* How the columns of a row lie and in which order they are updated. */
@@ -130,7 +132,7 @@ double update_rows(const void *parameters, const Step& step, const RowBlock& row
             update_row<Way::leftwards>(cell, out, rows, coefficients, columns, observer);
         else
             update_row<Way::rightwards>(cell, out, rows, coefficients, columns, observer);
-        set_border_columns(step, row_block, row, radius, sizeof(Stored));
+        set_border_columns(step, row_block, row, 0, radius, sizeof(Stored));
     }
     return static_cast<double>(observer.value);
 }

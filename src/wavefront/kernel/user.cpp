@@ -282,7 +282,7 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
         call(sweep, row_block, pointers, row, columns);
         if (sweep.user.writes == WriteCheck::watched)
             check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
-        set_border_columns(step, row_block, row, radius, bytes);
+        set_border_columns(step, row_block, row, sweep.shape.line_columns, radius, bytes);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;

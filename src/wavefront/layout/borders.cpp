@@ -24,6 +24,7 @@ using Sides = std::vector<BorderKind Borders::*>;
 struct Place {
     const char *name;
     Sides sides;
+    Dimensions least = Dimensions::two;
 };
 const std::vector<Place>& places() {
     static const std::vector<Place> known = {
@@ -33,9 +34,19 @@ const std::vector<Place>& places() {
         {"right", {&Borders::right}},
         {"rows", {&Borders::top, &Borders::bottom}},
         {"columns", {&Borders::left, &Borders::right}},
-        {"all", {&Borders::top, &Borders::bottom, &Borders::left, &Borders::right}},
+        {"front", {&Borders::front}, Dimensions::three},
+        {"back", {&Borders::back}, Dimensions::three},
+        {"lines", {&Borders::front, &Borders::back}, Dimensions::three},
     };
     return known;
+}
+
+Sides all_sides(Dimensions dimensions) {
+    Sides sides;
+    for (const auto& place : places()) {
+        if (place.sides.size() == 1 && place.least <= dimensions) sides.push_back(place.sides[0]);
+    }
+    return sides;
 }
 
 const char *kind_name(BorderKind kind) {
@@ -58,19 +69,30 @@ Result<std::size_t> index_of(const char *what, const std::string& name,
                         (near.empty() ? "use one of " + all : "did you mean " + near + "?"));
 }
 
+Result<Sides> sides_named(const std::string& name, Dimensions dimensions) {
+    std::vector<std::string> names;
+    for (const auto& place : places()) names.emplace_back(place.name);
+    const auto side = index_of("side", name, names);
+    if (!side) return side.failure();
+    const auto& place = places()[*side];
+    if (place.least <= dimensions) return place.sides;
+    return bad_argument("the border at " + name +
+                        " is one of three dimensions; this store has two, use top, bottom, left, "
+                        "right, rows or columns");
+}
+
 // "left=neumann", or "neumann" for all sides.
-Outcome set(const std::string& word, Borders& borders) {
+Outcome set(const std::string& word, Dimensions dimensions, Borders& borders) {
     const auto equals = word.find('=');
     const bool all = equals == std::string::npos;
-    std::vector<std::string> side_names;
-    for (const auto& place : places()) side_names.emplace_back(place.name);
-    const auto side = index_of("side", all ? "all" : word.substr(0, equals), side_names);
-    if (!side) return side.failure();
+    const auto sides = all ? Result<Sides>(all_sides(dimensions))
+                           : sides_named(word.substr(0, equals), dimensions);
+    if (!sides) return sides.failure();
     std::vector<std::string> kind_names;
     for (const auto& known : kinds) kind_names.emplace_back(known.name);
     const auto kind = index_of("border", all ? word : word.substr(equals + 1), kind_names);
     if (!kind) return kind.failure();
-    for (const auto one : places()[*side].sides) borders.*one = kinds[*kind].kind;
+    for (const auto side : *sides) borders.*side = kinds[*kind].kind;
     return Done{};
 }
 
@@ -99,11 +121,11 @@ bool rows_are_periodic(const Borders& borders) {
     return borders.top == BorderKind::periodic;
 }
 
-Result<Borders> parse_borders(const std::string& text) {
+Result<Borders> parse_borders(const std::string& text, Dimensions dimensions) {
     Borders borders;
     for (std::size_t begin = 0; begin <= text.size();) {
         const auto comma = std::min(text.find(',', begin), text.size());
-        const auto known = set(text.substr(begin, comma - begin), borders);
+        const auto known = set(text.substr(begin, comma - begin), dimensions, borders);
         if (!known) return known.failure();
         begin = comma + 1;
     }
@@ -111,12 +133,16 @@ Result<Borders> parse_borders(const std::string& text) {
     if (!rows) return rows.failure();
     const auto columns = check_pair(borders.left, borders.right, "the left and the right");
     if (!columns) return columns.failure();
+    const auto lines = check_pair(borders.front, borders.back, "the front and the back");
+    if (!lines) return lines.failure();
     return borders;
 }
 
-std::string borders_text(const Borders& borders) {
-    const bool alike = borders.top == borders.bottom && borders.top == borders.left &&
-                       borders.top == borders.right;
+std::string borders_text(const Borders& borders, Dimensions dimensions) {
+    const auto sides = all_sides(dimensions);
+    const bool alike = std::all_of(sides.begin(), sides.end(), [&](BorderKind Borders::*side) {
+        return borders.*side == borders.top;
+    });
     if (alike) return kind_name(borders.top);
     std::string text;
     for (const auto& place : places()) {
@@ -132,21 +158,25 @@ std::string borders_text(const Borders& borders) {
 
 Outcome check_borders(const Borders& borders, const MatrixShape& stored, std::uint64_t radius) {
     if (are_fixed(borders)) return Done{};
-    if (stored.line_columns)
-        return bad_argument("borders in three dimensions are fixed; leave " +
-                            borders_text(borders) + " out");
     if (stored.tile_columns)
         return bad_argument(
             "borders of a store in tiles are fixed, as a parallelogram does not hold both ends of "
             "a row; convert the store with --tile-columns 0");
-    const auto rows = check_side("rows", stored.rows, radius);
+    const bool planes = stored.line_columns > 0;
+    const auto rows = check_side(planes ? "planes" : "rows", stored.rows, radius);
     if (!rows) return rows;
-    const auto columns = check_side("columns", stored.columns, radius);
+    if (planes) {
+        const auto lines = check_side("lines", stored.columns / stored.line_columns, radius);
+        if (!lines) return lines;
+    }
+    const auto line = planes ? stored.line_columns : stored.columns;
+    const auto columns = check_side("columns", line, radius);
     if (!columns) return columns;
     if (stored.strip_rows >= 2 * radius) return Done{};
     return bad_argument("borders that are not fixed need strips of " + std::to_string(2 * radius) +
-                        " rows or more at a stencil radius of " + std::to_string(radius) +
-                        "; convert the store with --strip-rows");
+                        (planes ? " planes" : " rows") + " or more at a stencil radius of " +
+                        std::to_string(radius) + "; convert the store with --strip-rows " +
+                        std::to_string(2 * radius));
 }
 
 std::uint64_t iterations_of_pass(const Borders& borders, std::uint64_t otherwise) {

@@ -6,7 +6,9 @@
 // Fixed cells keep what they are. The others are copies of cells inside, made anew by each
 // iteration: a border column as soon as the rest of its row has been updated, a border row,
 // with its corners, when the iteration has updated all rows. Before the first iteration all
-// of them are made.
+// of them are made. In three dimensions a row is a plane, and so are the borders at the top and the
+// bottom; as soon as the rest of a plane has been updated, the cells to the left and right of its
+// lines are made, and then its first lines, in front, and its last ones, at the back.
 //
 // neumann: the border mirrors the cells beside it, the wall being between the two, so that the
 // difference across the wall is zero. Cells count as the middle of small volumes then: no flow
@@ -32,6 +34,8 @@ struct Borders {
     BorderKind bottom = BorderKind::fixed;
     BorderKind left = BorderKind::fixed;
     BorderKind right = BorderKind::fixed;
+    BorderKind front = BorderKind::fixed; /* in three dimensions */
+    BorderKind back = BorderKind::fixed;
     bool operator==(const Borders&) const = default;
 };
 
@@ -39,11 +43,17 @@ bool are_fixed(const Borders& borders);
 /* An iteration then begins with rows of the end of the one before. */
 bool rows_are_periodic(const Borders& borders);
 
+/* How many sides there are. */
+enum class Dimensions { two, three };
+inline Dimensions dimensions_of(const MatrixShape& shape) {
+    return shape.line_columns ? Dimensions::three : Dimensions::two;
+}
+
 /* "periodic" for all sides, "left=neumann,rows=periodic" for some; the last word on a side counts,
  * and sides that are not named are fixed. */
-Result<Borders> parse_borders(const std::string& text);
+Result<Borders> parse_borders(const std::string& text, Dimensions dimensions = Dimensions::two);
 /* A text that parse_borders reads. */
-std::string borders_text(const Borders& borders);
+std::string borders_text(const Borders& borders, Dimensions dimensions = Dimensions::two);
 
 /* Whether a store of `stored` can have such borders under a kernel of that stencil radius. */
 Outcome check_borders(const Borders& borders, const MatrixShape& stored, std::uint64_t radius);
@@ -56,9 +66,9 @@ std::uint64_t held_strips(const Borders& borders, const MatrixShape& shape);
 /* Bytes of memory that borders take in a pass. */
 std::uint64_t edges_bytes(const Borders& borders, const MatrixShape& stored, std::uint64_t radius);
 
-/* Sets the cells of the borders to the left and right of a row, each of so many bytes. */
-inline void set_border_columns(const Borders& borders, std::byte *row, std::uint64_t columns,
-                               std::uint64_t radius, std::uint64_t bytes) {
+/* Sets the cells of the borders to the left and right of a line, each of so many bytes. */
+inline void set_border_cells(const Borders& borders, std::byte *row, std::uint64_t columns,
+                             std::uint64_t radius, std::uint64_t bytes) {
     const auto copy = [&](std::uint64_t to, std::uint64_t from) {
         std::memcpy(row + to * bytes, row + from * bytes, bytes);
     };
@@ -69,6 +79,30 @@ inline void set_border_columns(const Borders& borders, std::byte *row, std::uint
             copy(columns - radius + n, columns - radius - 1 - n);
         if (borders.right == BorderKind::periodic) copy(columns - radius + n, radius + n);
     }
+}
+
+/* Sets the borders within a plane of lines of so many columns. */
+inline void set_border_lines(const Borders& borders, std::byte *plane, std::uint64_t columns,
+                             std::uint64_t line_columns, std::uint64_t radius,
+                             std::uint64_t bytes) {
+    const auto line_bytes = line_columns * bytes;
+    const auto lines = columns / line_columns;
+    for (auto line = radius; line + radius < lines; ++line)
+        set_border_cells(borders, plane + line * line_bytes, line_columns, radius, bytes);
+    // Lines in front and at the back, whole, are as cells to the left and right.
+    set_border_cells({.left = borders.front, .right = borders.back}, plane, lines, radius,
+                     line_bytes);
+}
+
+/* Sets the borders within a row: its first and last columns, or of a plane, where there are lines,
+ * those of each line and the first and last lines. */
+inline void set_border_columns(const Borders& borders, std::byte *row, std::uint64_t columns,
+                               std::uint64_t line_columns, std::uint64_t radius,
+                               std::uint64_t bytes) {
+    if (line_columns)
+        set_border_lines(borders, row, columns, line_columns, radius, bytes);
+    else
+        set_border_cells(borders, row, columns, radius, bytes);
 }
 
 }  // namespace lanewise::wavefront

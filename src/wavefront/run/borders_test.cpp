@@ -2,11 +2,12 @@
 //
 // Borders that are copies of cells inside: every run equals the plain loop in memory that sets
 // them, bit for bit, whatever the kernel, the borders, the directions, the layout and the waves,
-// and so does one that was stopped and resumed.
+// in two dimensions and in three, and so does one that was stopped and resumed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 
@@ -307,6 +308,188 @@ TEST(BordersTest, KernelsOfOnesOwnWithTwoDataMatricesFindTheSameBorders) {
     }
 }
 
+// Three dimensions: cells by plane, line and column, and the loop that sets their borders.
+struct Box {
+    std::uint64_t planes;
+    std::uint64_t lines;
+    std::uint64_t columns;
+    std::uint64_t radius;
+    Borders borders;
+    std::vector<std::vector<double>> values{};
+
+    double& at(std::size_t m, std::uint64_t i, std::uint64_t j, std::uint64_t k) {
+        return values[m][(i * lines + j) * columns + k];
+    }
+    void set_within(std::size_t m, std::uint64_t i) {
+        for (auto j = radius; j < lines - radius; ++j) {
+            for (std::uint64_t k = 0; k < columns; ++k) {
+                const auto kind = kind_at(k, columns, radius, borders.left, borders.right);
+                if (kind != BorderKind::fixed)
+                    at(m, i, j, k) = at(m, i, j, inside(k, columns, radius, kind));
+            }
+        }
+        for (std::uint64_t j = 0; j < lines; ++j) {
+            const auto kind = kind_at(j, lines, radius, borders.front, borders.back);
+            for (std::uint64_t k = 0; k < columns && kind != BorderKind::fixed; ++k)
+                at(m, i, j, k) = at(m, i, inside(j, lines, radius, kind), k);
+        }
+    }
+    void set_planes(std::size_t m) {
+        for (std::uint64_t i = 0; i < planes; ++i) {
+            const auto kind = kind_at(i, planes, radius, borders.top, borders.bottom);
+            if (kind == BorderKind::fixed) continue;
+            const auto size = static_cast<std::ptrdiff_t>(lines * columns);
+            const auto begin = values[m].begin();
+            const auto from =
+                begin + size * static_cast<std::ptrdiff_t>(inside(i, planes, radius, kind));
+            std::copy(from, from + size, begin + size * static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    void begin(std::size_t data_count) {
+        for (std::size_t m = 0; m < data_count; ++m) {
+            for (auto i = radius; i < planes - radius; ++i) set_within(m, i);
+            set_planes(m);
+        }
+    }
+    // `update(i, j, k)` sets a cell of all data matrices.
+    template <typename Update>
+    void iterate(std::size_t data_count, const Direction& direction, const Update& update) {
+        for (auto x = radius; x < planes - radius; ++x) {
+            const auto i = direction.up ? planes - 1 - x : x;
+            for (auto y = radius; y < lines - radius; ++y) {
+                for (auto z = radius; z < columns - radius; ++z)
+                    update(i, direction.back ? lines - 1 - y : y,
+                           direction.left ? columns - 1 - z : z);
+            }
+            for (std::size_t m = 0; m < data_count; ++m) set_within(m, i);
+        }
+        for (std::size_t m = 0; m < data_count; ++m) set_planes(m);
+    }
+};
+
+Box draw_box(Random& random, std::uint64_t radius, RunOptions& options) {
+    const auto one = [&] { return static_cast<BorderKind>(between(random, 0, 1)); };
+    options.borders.front = one();
+    options.borders.back = one();
+    if (between(random, 0, 2) == 0)
+        options.borders.front = options.borders.back = BorderKind::periodic;
+    const auto side = [&] { return between(random, 3 * radius, 3 * radius + 6); };
+    return {3 * radius + between(random, 0, 20), side(), side(), radius, options.borders};
+}
+
+MatrixShape shape_of(const Box& box, Random& random) {
+    return {.rows = box.planes,
+            .columns = box.lines * box.columns,
+            .coefficient_count = 1,
+            .strip_rows = between(random, 2 * box.radius, 2 * box.radius + 3),
+            .line_columns = box.columns};
+}
+
+TEST(BordersTest, RunsOverThreeDimensionsEqualTheLoopThatSetsTheBordersOfAllSixSides) {
+    for (std::uint64_t seed = 0; seed < trials && !HasFailure(); ++seed) {
+        Random random(seed + 9000);
+        Trial trial{.kernel = "sor-3d", .options = draw_options(random), .seed = seed};
+        for (auto& direction : trial.options.directions) direction.back = random() % 2 == 1;
+        auto box = draw_box(random, 1, trial.options);
+        trial.shape = shape_of(box, random);
+        if (random() % 3 == 0) trial.passes_before_stop = between(random, 1, 3);
+        SCOPED_TRACE(describe(trial) + borders_text(trial.options.borders, Dimensions::three));
+        const Folder folder(Medium::memory);
+        auto store = make_store(folder, trial.shape, seed);
+        ASSERT_TRUE(store) << store.failure().sentence;
+        auto expected = testing::load<double>(*store);
+        box.values = expected.values;
+        const auto kernel = make_kernel_for("sor-3d", {}, trial.shape);
+        ASSERT_TRUE(kernel) << kernel.failure().sentence;
+
+        const auto report = run_and_resume(*store, *kernel, trial);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        box.begin(1);
+        const auto& directions = trial.options.directions;
+        for (std::uint64_t n = 0; n < trial.options.iterations; ++n)
+            box.iterate(1, directions[n % directions.size()], [&](auto i, auto j, auto k) {
+                const double before =
+                    box.at(0, i - 1, j, k) + box.at(0, i, j - 1, k) + box.at(0, i, j, k - 1);
+                const double behind =
+                    box.at(0, i, j, k + 1) + box.at(0, i, j + 1, k) + box.at(0, i + 1, j, k);
+                const double source = box.at(1, i, j, k);
+                box.at(0, i, j, k) = -0.5 * box.at(0, i, j, k) + 0.25 * (before + behind - source);
+            });
+        expected.values = box.values;
+        expect_same(*store, expected);
+    }
+}
+
+// Two matrices from corners two or more cells away, plane by plane.
+struct Corners {
+    std::int64_t radius;
+    std::int64_t line;
+    std::int64_t lines;
+};
+
+void corners_plane(void *const *updated, const void *const *data, const void *const * /*none*/,
+                   std::int64_t /*row*/, std::int64_t /*first*/, std::int64_t /*end*/,
+                   std::int64_t /*iteration*/, std::int64_t /*down*/, std::int64_t /*right*/,
+                   void *context) {
+    const auto& c = *static_cast<const Corners *>(context);
+    const auto r = c.radius;
+    const auto value = [&](std::int64_t matrix, std::int64_t down, std::int64_t at) {
+        return static_cast<const double *>(data[matrix * (2 * r + 1) + down + r])[at];
+    };
+    for (auto j = r; j < c.lines - r; ++j) {
+        for (auto at = j * c.line + r; at < (j + 1) * c.line - r; ++at) {
+            const double u = 0.5 * value(0, -r, at - r * c.line + r) + 0.25 * value(1, r, at - r);
+            const double v = 0.5 * value(1, 0, at + r * c.line - r) + 0.25 * value(0, 0, at + r);
+            static_cast<double *>(updated[0])[at] = u;
+            static_cast<double *>(updated[1])[at] = v;
+        }
+    }
+}
+
+TEST(BordersTest, KernelsOfOnesOwnOverPlanesFindTheBordersOfAllSixSides) {
+    for (std::uint64_t seed = 0; seed < trials / 2 && !HasFailure(); ++seed) {
+        Random random(seed + 12000);
+        Trial trial{.kernel = "corners", .options = draw_options(random), .seed = seed};
+        trial.options.directions = {Direction{}};
+        const auto radius = between(random, 1, 3);
+        auto box = draw_box(random, radius, trial.options);
+        trial.shape = shape_of(box, random);
+        trial.shape.data_count = 2;
+        trial.shape.coefficient_count = 0;
+        SCOPED_TRACE(describe(trial) + borders_text(trial.options.borders, Dimensions::three));
+        const Folder folder(Medium::memory);
+        auto store = make_store(folder, trial.shape, seed);
+        ASSERT_TRUE(store) << store.failure().sentence;
+        auto expected = testing::load<double>(*store);
+        box.values = expected.values;
+        Corners corners{static_cast<std::int64_t>(radius), static_cast<std::int64_t>(box.columns),
+                        static_cast<std::int64_t>(box.lines)};
+        UserKernel user;
+        user.update_directed = corners_plane;
+        user.context = &corners;
+        user.radius = static_cast<std::uint32_t>(radius);
+        const auto kernel = make_user_kernel(user, trial.shape);
+        ASSERT_TRUE(kernel) << kernel.failure().sentence;
+
+        const auto report = run(*store, *kernel, trial.options);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        const auto r = radius;
+        box.begin(2);
+        for (std::uint64_t n = 0; n < trial.options.iterations; ++n)
+            box.iterate(2, {}, [&](auto i, auto j, auto k) {
+                const double u =
+                    0.5 * box.at(0, i - r, j - r, k + r) + 0.25 * box.at(1, i + r, j, k - r);
+                const double v = 0.5 * box.at(1, i, j + r, k - r) + 0.25 * box.at(0, i, j, k + r);
+                box.at(0, i, j, k) = u;
+                box.at(1, i, j, k) = v;
+            });
+        expected.values = box.values;
+        expect_same(*store, expected);
+    }
+}
+
 MatrixShape shape_of(std::uint64_t rows, std::uint64_t columns) {
     return {.rows = rows, .columns = columns, .coefficient_count = 1, .strip_rows = 8};
 }
@@ -384,8 +567,8 @@ TEST(BordersTest, AStripIsWrittenWhenItsBorderRowsAreSet) {
         ASSERT_TRUE(run(*store, *kernel, options));
 
         const auto found = testing::load<double>(*store).values[0];
-        const auto row = [&found, columns = static_cast<std::ptrdiff_t>(shape.columns)](
-                             std::uint64_t i) {
+        const auto row = [&found,
+                          columns = static_cast<std::ptrdiff_t>(shape.columns)](std::uint64_t i) {
             const auto begin = found.begin() + static_cast<std::ptrdiff_t>(i) * columns;
             return std::vector<double>(begin, begin + columns);
         };
@@ -424,6 +607,25 @@ TEST(BordersTest, TextsOfBordersAreReadAsTheyAreWritten) {
               Borders{.left = BorderKind::neumann});
 }
 
+TEST(BordersTest, ThreeDimensionsHaveSidesInFrontAndAtTheBack) {
+    const auto three = Dimensions::three;
+    const auto all = *parse_borders("periodic", three);
+    const auto some = *parse_borders("neumann,lines=periodic,top=fixed", three);
+    const auto of_a_row = *parse_borders("periodic");
+
+    EXPECT_EQ(all.front, BorderKind::periodic);
+    EXPECT_EQ(all.back, BorderKind::periodic);
+    EXPECT_EQ(borders_text(all, three), "periodic");
+    EXPECT_EQ(borders_text(some, three),
+              "bottom=neumann,left=neumann,right=neumann,front=periodic,back=periodic");
+    EXPECT_EQ(*parse_borders(borders_text(some, three), three), some);
+    EXPECT_EQ(of_a_row.front, BorderKind::fixed);
+    EXPECT_EQ(*parse_borders(borders_text(of_a_row, three), three), of_a_row);
+    EXPECT_THAT(parse_borders("front=periodic", three).failure().sentence,
+                HasSubstr("the front and the back are periodic both or neither"));
+    EXPECT_THAT(parse_borders("front=neumann").failure().sentence, HasSubstr("this store has two"));
+}
+
 TEST(BordersTest, BordersThatCannotBeAreRefusedWithAReason) {
     const std::pair<const char *, const char *> texts[] = {
         {"", "unknown border"},
@@ -444,12 +646,20 @@ TEST(BordersTest, StoresThatCannotHaveSuchBordersAreRefusedWithAReason) {
     tiled.tile_columns = 10;
     auto low = shape_of(40, 30);
     low.strip_rows = 1;
-    const std::pair<MatrixShape, const char *> shapes[] = {{tiled, "--tile-columns 0"},
-                                                           {low, "--strip-rows"},
-                                                           {shape_of(2, 30), "3 rows or more"},
-                                                           {shape_of(30, 2), "3 columns or more"}};
+    auto flat = shape_of(12, 20);
+    flat.line_columns = 10;
+    auto narrow = flat;
+    narrow.line_columns = 2;
+    auto thin = shape_of(12, 30);
+    thin.line_columns = 10;
+    thin.strip_rows = 1;
+    const std::pair<MatrixShape, const char *> shapes[] = {
+        {tiled, "--tile-columns 0"},         {low, "--strip-rows"},
+        {shape_of(2, 30), "3 rows or more"}, {shape_of(30, 2), "3 columns or more"},
+        {flat, "3 lines or more"},           {narrow, "3 columns or more"},
+        {thin, "2 planes or more"}};
     for (const auto& [shape, reason] : shapes) {
-        const auto kernel = make_kernel_for("sor", {}, shape);
+        const auto kernel = make_kernel_for(shape.line_columns ? "sor-3d" : "sor", {}, shape);
         ASSERT_TRUE(kernel);
         RunOptions options;
         options.borders = *parse_borders("neumann");

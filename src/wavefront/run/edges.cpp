@@ -68,7 +68,8 @@ Outcome Edges::read(const Store& store, std::uint32_t matrix, End end, Rows& row
         }
         auto *const to = rows.data() + n * row_bytes_;
         std::memcpy(to, strip.data() + row % stored.strip_rows * row_bytes_, row_bytes_);
-        set_border_columns(borders_, to, shape_.columns, radius_, element_bytes(shape_.element));
+        set_border_columns(borders_, to, shape_.columns, shape_.line_columns, radius_,
+                           element_bytes(shape_.element));
     }
     return Done{};
 }
@@ -83,7 +84,7 @@ void Edges::set_strip(std::uint64_t strip, std::uint32_t matrix) {
         const bool behind = row >= shape_.rows - radius_;
         auto *const bytes = locate_(row, matrix);
         if (!before && !behind) {
-            set_border_columns(borders_, bytes, shape_.columns, radius_,
+            set_border_columns(borders_, bytes, shape_.columns, shape_.line_columns, radius_,
                                element_bytes(shape_.element));
             continue;
         }

@@ -28,7 +28,7 @@ namespace {
 constexpr const char *schema_name = "lanewise-wavefront-store";
 constexpr int schema_version = 1;
 
-Json run_json(const RunEntry& run) {
+Json run_json(const RunEntry& run, Dimensions dimensions) {
     Json json = {{"kernel", run.kernel},
                  {"parameters", run.parameters},
                  {"iterations_wanted", run.iterations_wanted},
@@ -43,7 +43,7 @@ Json run_json(const RunEntry& run) {
                          {"every", run.pause->every},
                          {"first", run.pause->first ? Json(*run.pause->first) : Json(nullptr)}};
     if (run.pause && run.pause->pending) json["pause"]["pending"] = true;
-    if (!are_fixed(run.borders)) json["borders"] = borders_text(run.borders);
+    if (!are_fixed(run.borders)) json["borders"] = borders_text(run.borders, dimensions);
     return json;
 }
 
@@ -130,13 +130,14 @@ PauseEntry read_pause(JsonObject& pause) {
     return entry;
 }
 
-RunEntry read_run(JsonObject& run) {
+RunEntry read_run(JsonObject& run, Dimensions dimensions) {
     RunEntry entry{run.string("kernel"), run.numbers("parameters"),
                    run.count<std::uint64_t>("iterations_wanted"),
                    run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
     if (run.has("course")) entry.course = run.object("course", read_course);
     if (run.has("pause")) entry.pause = run.object("pause", read_pause);
-    if (run.has("borders")) entry.borders = accept(run, parse_borders(run.string("borders")));
+    if (run.has("borders"))
+        entry.borders = accept(run, parse_borders(run.string("borders"), dimensions));
     return entry;
 }
 
@@ -164,7 +165,10 @@ Manifest read_whole(JsonObject& top) {
     manifest.vectors = by_row;
     manifest.vectors.insert(manifest.vectors.end(), by_column.begin(), by_column.end());
     accept(top, check_names(manifest.shape, names_of(manifest)));
-    if (!top.is_null("run")) manifest.run = top.object("run", read_run);
+    const auto dimensions = dimensions_of(manifest.shape);
+    if (!top.is_null("run"))
+        manifest.run =
+            top.object("run", [&](JsonObject& run) { return read_run(run, dimensions); });
     if (top.has("kernel") && !top.is_null("kernel"))
         manifest.kernel = top.object("kernel", read_kernel);
     // Stores from before there were parts are whole.
@@ -207,22 +211,23 @@ Json to_json(const Manifest& manifest) {
         matrices.push_back({{"name", entry.name},
                             {"generation", std::string(1, entry.generation)},
                             {"sums", entry.sums}});
-    Json json = {{"schema", schema_name},
-                 {"version", schema_version},
-                 {"rows", shape.rows},
-                 {"columns", shape.columns},
-                 {"data_count", shape.data_count},
-                 {"coefficient_count", shape.coefficient_count},
-                 {"element", element_name(shape.element)},
-                 {"byte_order", "little"},
-                 {"layout", shape.layout->name},
-                 {"strip_rows", shape.strip_rows},
-                 {"tile_columns", shape.tile_columns},
-                 {"iterations", manifest.iterations},
-                 {"disks", manifest.disks},
-                 {"matrices", matrices},
-                 {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)},
-                 {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
+    Json json = {
+        {"schema", schema_name},
+        {"version", schema_version},
+        {"rows", shape.rows},
+        {"columns", shape.columns},
+        {"data_count", shape.data_count},
+        {"coefficient_count", shape.coefficient_count},
+        {"element", element_name(shape.element)},
+        {"byte_order", "little"},
+        {"layout", shape.layout->name},
+        {"strip_rows", shape.strip_rows},
+        {"tile_columns", shape.tile_columns},
+        {"iterations", manifest.iterations},
+        {"disks", manifest.disks},
+        {"matrices", matrices},
+        {"run", manifest.run ? run_json(*manifest.run, dimensions_of(shape)) : Json(nullptr)},
+        {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
     // Only where there is one: readers of before the key was there refuse it.
     if (shape.line_columns) json["line_columns"] = shape.line_columns;
     if (shape.row_coefficient_count)
