@@ -107,26 +107,38 @@ class FaultsTest : public ::testing::Test {
         before_ = testing::load<double>(*store_).values;
     }
 
-    Result<RunReport> run_with(Fault fault, std::uint64_t at, std::uint64_t iterations = 3) {
+    using WrapQueue = decltype(RunOptions::wrap_queue);
+    Result<RunReport> run_through(WrapQueue wrap_queue, std::uint64_t iterations) {
         RunOptions options;
         options.iterations = iterations;
         options.threads = 2;
         options.parallelogram_vectors = parallelogram_vectors_;
-        options.wrap_queue = [=](std::unique_ptr<DiskQueue> queue) {
-            return std::make_unique<FaultyQueue>(std::move(queue), fault, at);
-        };
+        options.wrap_queue = std::move(wrap_queue);
         return run(*store_, kernel_, options);
     }
 
+    Result<RunReport> run_with(Fault fault, std::uint64_t at, std::uint64_t iterations = 3) {
+        return run_through(
+            [=](std::unique_ptr<DiskQueue> queue) {
+                return std::make_unique<FaultyQueue>(std::move(queue), fault, at);
+            },
+            iterations);
+    }
+
     Result<RunReport> run_with_calls(const FileCalls& calls, std::uint64_t iterations) {
-        RunOptions options;
-        options.iterations = iterations;
-        options.threads = 2;
-        options.parallelogram_vectors = parallelogram_vectors_;
-        options.wrap_queue = [=](std::unique_ptr<DiskQueue> /*queue*/) {
-            return make_thread_queue(calls);
-        };
-        return run(*store_, kernel_, options);
+        return run_through(
+            [=](std::unique_ptr<DiskQueue> /*queue*/) { return make_thread_queue(calls); },
+            iterations);
+    }
+
+    Result<RunReport> run_on_ring(const RingCalls& calls, std::uint64_t iterations) {
+        return run_through(
+            [=](std::unique_ptr<DiskQueue> /*queue*/) {
+                auto queue = make_uring_queue(calls);
+                EXPECT_TRUE(queue) << queue.failure().sentence;
+                return queue ? std::move(*queue) : make_thread_queue();
+            },
+            iterations);
     }
 
     void expect_untouched() {
@@ -140,6 +152,26 @@ class FaultsTest : public ::testing::Test {
     Kernel kernel_;
     std::uint64_t parallelogram_vectors_ = 0;
     std::vector<std::vector<double>> before_;
+};
+
+// On rings whose calls fail.
+class FaultyRingTest : public FaultsTest {
+  protected:
+    void SetUp() override {
+        const auto queue = make_uring_queue();
+        if (!queue) GTEST_SKIP() << queue.failure().sentence;
+        FaultsTest::SetUp();
+    }
+
+    void expect_bits_of(std::uint64_t iterations, const RingCalls& calls) {
+        auto expected = testing::load<double>(*store_);
+        for (std::uint64_t i = 0; i < iterations; ++i) testing::livermore23(expected);
+
+        const auto report = run_on_ring(calls, iterations);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
+    }
 };
 
 // The same over narrow parallelograms of tiles.
@@ -345,6 +377,106 @@ TEST_F(FaultsTest, ACallThatFailsNamesTheStripAndLeavesTheData) {
     EXPECT_THAT(report.failure().sentence, HasSubstr("writing strip 7 (rows from 56) of u"));
     EXPECT_THAT(report.failure().sentence, HasSubstr("quota exceeded"));
     expect_untouched();
+}
+
+TEST_F(FaultyRingTest, ARingThatIsRefusedForAWhileGivesTheSameBits) {
+    auto calls = ring_calls();
+    auto asked = std::make_shared<std::atomic<int>>(0);
+    calls.submit = [=, submit = calls.submit](io_uring *ring) {
+        constexpr int refused[] = {-EAGAIN, -EBUSY, -EINTR, -ENOMEM};
+        const int now = (*asked)++;
+        return now % 3 == 0 ? submit(ring) : refused[now % 4];
+    };
+    calls.wait = [=, wait = calls.wait](io_uring *ring, io_uring_cqe **cqe) {
+        return (*asked)++ % 2 == 0 ? -EINTR : wait(ring, cqe);
+    };
+
+    expect_bits_of(3, calls);
+}
+
+TEST_F(FaultyRingTest, ARingWithoutEntriesForAWhileGivesTheSameBits) {
+    auto calls = ring_calls();
+    auto asked = std::make_shared<std::atomic<int>>(0);
+    calls.entry = [=, entry = calls.entry](io_uring *ring) {
+        return (*asked)++ % 3 == 0 ? entry(ring) : nullptr;
+    };
+
+    expect_bits_of(3, calls);
+}
+
+TEST_F(FaultyRingTest, ACallOnTheRingThatFailsIsNamedAndTheDataStay) {
+    for (const int at : {1, 8, 40}) {
+        auto calls = ring_calls();
+        auto asked = std::make_shared<std::atomic<int>>(0);
+        const bool submits = at != 8;
+        const std::string failing = submits ? "io_uring_submit" : "io_uring_wait_cqe";
+        if (submits)
+            calls.submit = [=, submit = calls.submit](io_uring *ring) {
+                return (*asked)++ < at ? submit(ring) : -EBADR;
+            };
+        else
+            calls.wait = [=, wait = calls.wait](io_uring *ring, io_uring_cqe **cqe) {
+                return (*asked)++ < at ? wait(ring, cqe) : -EBADR;
+            };
+
+        const auto report = run_on_ring(calls, 3);
+
+        ASSERT_FALSE(report);
+        EXPECT_THAT(report.failure().sentence, HasSubstr("ing strip "));
+        EXPECT_THAT(report.failure().sentence,
+                    HasSubstr(failing + " failed: Invalid request descriptor"));
+        expect_untouched();
+    }
+}
+
+TEST_F(FaultyRingTest, ARingThatIsRefusedForGoodEndsTheRun) {
+    auto calls = ring_calls();
+    auto asked = std::make_shared<std::atomic<int>>(0);
+    calls.submit = [=, submit = calls.submit](io_uring *ring) {
+        return (*asked)++ < 9 ? submit(ring) : -EAGAIN;
+    };
+
+    const auto report = run_on_ring(calls, 3);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, HasSubstr("io_uring_submit failed"));
+    expect_untouched();
+}
+
+TEST_F(FaultyRingTest, ARingThatFailsAtOnceIsNotTaken) {
+    auto calls = ring_calls();
+    calls.submit = [](io_uring *) { return -EPERM; };
+
+    const auto queue = make_uring_queue(calls);
+
+    ASSERT_FALSE(queue);
+    EXPECT_EQ(queue.failure().status, LW_ERR_UNSUPPORTED);
+    EXPECT_THAT(queue.failure().sentence, HasSubstr("Operation not permitted"));
+}
+
+TEST_F(FaultyRingTest, ABrokenRingIsStillWoken) {
+    auto calls = ring_calls();
+    auto asked = std::make_shared<std::atomic<int>>(0);
+    calls.submit = [=, submit = calls.submit](io_uring *ring) {
+        return (*asked)++ < 2 ? submit(ring) : -EBADR;
+    };
+    const auto queue = make_uring_queue(calls);
+    ASSERT_TRUE(queue);
+    std::byte byte{};
+
+    // Waking is a read in the ring, which is asked for again and is then refused.
+    (*queue)->wake();
+    EXPECT_FALSE((*queue)->wait());
+    (*queue)->wake();
+    EXPECT_FALSE((*queue)->wait());
+    (*queue)->wake();
+    EXPECT_FALSE((*queue)->wait());
+    (*queue)->submit({.file = 0, .memory = &byte, .bytes = 1, .tag = 7});
+    const auto completion = (*queue)->wait();
+
+    ASSERT_TRUE(completion);
+    EXPECT_EQ(completion->tag, 7u);
+    EXPECT_EQ(completion->error, EBADR);
 }
 
 // The first read of strip 3 is answered only after four strips' worth of others: waves wait.

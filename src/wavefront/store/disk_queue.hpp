@@ -22,6 +22,10 @@
 #include "wavefront/layout/shape.hpp"
 #include "wavefront/store/memory.hpp"
 
+struct io_uring;
+struct io_uring_sqe;
+struct io_uring_cqe;
+
 namespace lanewise::wavefront {
 
 struct Transfer {
@@ -36,7 +40,8 @@ struct Transfer {
 
 struct Completion {
     std::uint64_t tag = 0;
-    int error = 0; /* an errno; ENODATA where the file ends too early */
+    int error = 0;              /* an errno; ENODATA where the file ends too early */
+    const char *call = nullptr; /* of the queue, where that failed and not the transfer */
 };
 
 class DiskQueue {
@@ -65,7 +70,16 @@ struct FileCalls {
 };
 FileCalls system_calls();
 
-Result<std::unique_ptr<DiskQueue>> make_uring_queue();
+/* What is called on a ring; tests give calls that fail, for a while or for good. */
+struct RingCalls {
+    std::function<io_uring_sqe *(io_uring *ring)> entry;
+    std::function<int(io_uring *ring)> submit; /* how many entries the kernel took; -errno */
+    std::function<int(io_uring *ring, io_uring_cqe **cqe)> wait;
+};
+RingCalls ring_calls();
+
+/* LW_ERR_UNSUPPORTED where the kernel or the container refuses it. */
+Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls = ring_calls());
 std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
 
 inline constexpr std::uint64_t piece_bytes = 1 << 20;

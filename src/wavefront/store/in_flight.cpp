@@ -11,9 +11,12 @@
 namespace lanewise::wavefront {
 namespace {
 
-Outcome outcome_of(const std::string& what, int error) {
+Outcome outcome_of(const std::string& what, const Completion& completion) {
+    const int error = completion.error;
     if (error == 0) return Done{};
-    const std::string why = error == ENODATA ? "the file ends too early" : std::strerror(error);
+    std::string why = error == ENODATA ? "the file ends too early" : std::strerror(error);
+    if (completion.call) why = completion.call + std::string(" failed: ") + why;
+    if (completion.call && !what.empty()) why += "; use --io threads";
     return Failure{LW_ERR_IO, what.empty() ? why : what + ": " + why};
 }
 
@@ -39,7 +42,7 @@ std::optional<InFlight::Landed> InFlight::wait() {
     sent_.erase(found);
     auto& slot = slots_[sent.slot];
     --slot.under_way;
-    Landed landed{sent.tag, outcome_of(sent.what, completion->error)};
+    Landed landed{sent.tag, outcome_of(sent.what, *completion)};
     if (slot.outcome) slot.outcome = landed.outcome;
     return landed;
 }

@@ -2,8 +2,14 @@
 //
 // The disk queue on io_uring. Waking is a read of an eventfd that is always
 // under way in the ring itself, so one wait covers disk and threads alike.
+//
+// The kernel may take nothing for a while, such as where it has no memory: what it
+// did not take is offered again. Where a call on the ring fails for good, every
+// transfer that the kernel has not taken fails with it, and those that it has taken
+// are waited for by looking at the ring, since their memory is freed next.
 
 #include <liburing.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -14,6 +20,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "wavefront/store/disk_queue.hpp"
@@ -25,11 +32,17 @@ constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
 // The kernel takes no registered buffer longer than this.
 constexpr std::uint64_t registered_buffer_bytes = std::uint64_t{1} << 30;
+// How often the ring is looked at where it cannot say that something is complete.
+constexpr int look_again_ms = 1;
+// How often in a row the kernel may take nothing although it has nothing.
+constexpr unsigned refusals_max = 3000;
+constexpr const char *submitting = "io_uring_submit";
 
 struct Whole {
     Transfer transfer;
     std::uint64_t pieces_left = 0;
     int error = 0;
+    const char *call = nullptr;
 };
 
 struct Piece {
@@ -38,25 +51,37 @@ struct Piece {
     std::uint64_t end = 0;
 };
 
+struct Broken {
+    int error = 0;
+    const char *call = nullptr;
+};
+
+// A call that fails so may be made again.
+bool passes(int error) {
+    return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM;
+}
+
 class UringQueue final : public DiskQueue {
   public:
-    UringQueue(const io_uring& ring, int event) : ring_(ring), event_(event) { listen(); }
+    UringQueue(const io_uring& ring, int event, RingCalls calls)
+        : ring_(ring), event_(event), calls_(std::move(calls)) {
+        feed();
+    }
 
     ~UringQueue() override {
         // Pieces under way point into memory that the caller frees next.
+        fail(ECANCELED, "closing the ring");
         while (under_way_ > 0) {
-            io_uring_cqe *cqe = nullptr;
-            if (io_uring_wait_cqe(&ring_, &cqe) != 0) continue;
-            const auto piece =
-                std::unique_ptr<Piece>(static_cast<Piece *>(io_uring_cqe_get_data(cqe)));
-            if (piece) --under_way_;
-            io_uring_cqe_seen(&ring_, cqe);
+            if (auto *const cqe = next()) take(cqe);
         }
         io_uring_queue_exit(&ring_);
         ::close(event_);
     }
     UringQueue(const UringQueue&) = delete;
     UringQueue& operator=(const UringQueue&) = delete;
+
+    /* Why nothing more can be transferred; error 0: it can. */
+    const Broken& broken() const { return broken_; }
 
     void register_memory(const Memory& memory) override {
         std::vector<iovec> parts;
@@ -84,19 +109,17 @@ class UringQueue final : public DiskQueue {
 
     std::optional<Completion> wait() override {
         for (;;) {
-            io_uring_cqe *cqe = nullptr;
-            const int status = io_uring_wait_cqe(&ring_, &cqe);
-            if (status == -EINTR) continue;
-            auto *piece = static_cast<Piece *>(io_uring_cqe_get_data(cqe));
-            const int result = cqe->res;
-            io_uring_cqe_seen(&ring_, cqe);
-            if (piece == nullptr) {
-                listen();
+            feed();
+            if (!complete_.empty()) {
+                const auto completion = complete_.front();
+                complete_.pop_front();
+                return completion;
+            }
+            if (woken_) {
+                woken_ = false;
                 return std::nullopt;
             }
-            const auto completion = finish(std::unique_ptr<Piece>(piece), result);
-            feed();
-            if (completion) return completion;
+            if (auto *const cqe = next()) take(cqe);
         }
     }
 
@@ -109,30 +132,107 @@ class UringQueue final : public DiskQueue {
     const char *name() const override { return "io_uring"; }
 
   private:
-    void listen() {
-        io_uring_sqe *sqe = io_uring_get_sqe(&ring_);
-        io_uring_prep_read(sqe, event_, &event_count_, sizeof event_count_, 0);
-        io_uring_sqe_set_data(sqe, nullptr);
-        io_uring_submit(&ring_);
-    }
-
+    // Offers the kernel what waits, and what it did not take before.
     void feed() {
-        bool added = false;
-        while (under_way_ < pieces_under_way_max && !waiting_.empty()) {
-            io_uring_sqe *sqe = io_uring_get_sqe(&ring_);
+        if (broken_.error != 0) return fail_waiting();
+        while (!waiting_.empty() && under_way_ < pieces_under_way_max) {
+            auto *const sqe = calls_.entry(&ring_);
             if (sqe == nullptr) break;
             auto piece = std::make_unique<Piece>(waiting_.front());
             waiting_.pop_front();
-            const auto& transfer = piece->whole->transfer;
-            const auto bytes = static_cast<unsigned>(piece->end - piece->begin);
-            auto *memory = transfer.memory + piece->begin;
-            const auto offset = transfer.offset + piece->begin;
-            prepare(sqe, transfer, memory, bytes, offset);
+            prepare(sqe, *piece);
+            offered_.push_back(piece.get());
             io_uring_sqe_set_data(sqe, piece.release());
             ++under_way_;
-            added = true;
         }
-        if (added) io_uring_submit(&ring_);
+        listen();
+        if (!offered_.empty()) offer();
+        refusals_ = has_nothing_to_wait_for() ? refusals_ + 1 : 0;
+        if (refusals_ == refusals_max) fail(EAGAIN, submitting);
+    }
+
+    void offer() {
+        const int taken = calls_.submit(&ring_);
+        if (taken < 0 && !passes(-taken)) return fail(-taken, submitting);
+        for (int i = 0; i < taken && !offered_.empty(); ++i) offered_.pop_front();
+    }
+
+    // Something is to be done, but the kernel has none of it.
+    bool has_nothing_to_wait_for() const {
+        const auto offered = offered_.size() - static_cast<std::size_t>(std::count(
+                                                   offered_.begin(), offered_.end(), nullptr));
+        return offered + waiting_.size() > 0 && under_way_ == offered;
+    }
+
+    void listen() {
+        if (listening_) return;
+        auto *const sqe = calls_.entry(&ring_);
+        if (sqe == nullptr) return;
+        io_uring_prep_read(sqe, event_, &event_count_, sizeof event_count_, 0);
+        io_uring_sqe_set_data(sqe, nullptr);
+        offered_.push_back(nullptr);
+        listening_ = true;
+    }
+
+    // What is complete next; null: nothing yet. Sleeps where the ring can say when.
+    io_uring_cqe *next() {
+        io_uring_cqe *cqe = nullptr;
+        if (broken_.error == 0 && offered_.empty() && listening_) {
+            const int status = calls_.wait(&ring_, &cqe);
+            if (status == 0) return cqe;
+            if (!passes(-status)) fail(-status, "io_uring_wait_cqe");
+            return nullptr;
+        }
+        if (io_uring_peek_cqe(&ring_, &cqe) == 0) return cqe;
+        pollfd event{event_, POLLIN, 0};
+        if (::poll(&event, 1, look_again_ms) <= 0) return nullptr;
+        woken_ = true;
+        // The kernel may yet read it and wake once more, which does no harm; two may not.
+        if (!listening_ && ::read(event_, &event_count_, sizeof event_count_) < 0)
+            fail(errno, "reading the eventfd of the ring");
+        return nullptr;
+    }
+
+    void take(io_uring_cqe *cqe) {
+        auto piece = std::unique_ptr<Piece>(static_cast<Piece *>(io_uring_cqe_get_data(cqe)));
+        const int result = cqe->res;
+        io_uring_cqe_seen(&ring_, cqe);
+        if (piece) return finish(std::move(piece), result);
+        listening_ = false;
+        woken_ = result >= 0;
+        if (result < 0 && !passes(-result)) fail(-result, "reading the eventfd of the ring");
+    }
+
+    void fail(int error, const char *call) {
+        if (broken_.error == 0) broken_ = {error, call};
+        for (auto *const offered : std::exchange(offered_, {})) {
+            if (offered == nullptr) {
+                listening_ = false;
+                continue;
+            }
+            --under_way_;
+            leave_out(std::unique_ptr<Piece>(offered)->whole);
+        }
+        fail_waiting();
+    }
+
+    void fail_waiting() {
+        for (const auto& piece : std::exchange(waiting_, {})) leave_out(piece.whole);
+    }
+
+    // A piece of it that never got to the kernel.
+    void leave_out(Whole *whole) {
+        if (whole->error == 0) {
+            whole->error = broken_.error;
+            whole->call = broken_.call;
+        }
+        end_piece(whole);
+    }
+
+    void end_piece(Whole *whole) {
+        if (--whole->pieces_left > 0) return;
+        complete_.push_back({whole->transfer.tag, whole->error, whole->call});
+        wholes_.erase(whole);
     }
 
     // The registered buffer that holds all of the bytes; none: they are not registered, or cross a
@@ -149,8 +249,11 @@ class UringQueue final : public DiskQueue {
         return static_cast<int>(part);
     }
 
-    void prepare(io_uring_sqe *sqe, const Transfer& transfer, std::byte *memory, unsigned bytes,
-                 std::uint64_t offset) const {
+    void prepare(io_uring_sqe *sqe, const Piece& piece) const {
+        const auto& transfer = piece.whole->transfer;
+        const auto bytes = static_cast<unsigned>(piece.end - piece.begin);
+        auto *const memory = transfer.memory + piece.begin;
+        const auto offset = transfer.offset + piece.begin;
         const bool reads = transfer.direction == Transfer::Direction::read;
         const auto part = registered_buffer(memory, bytes);
         if (part && reads)
@@ -163,54 +266,66 @@ class UringQueue final : public DiskQueue {
             io_uring_prep_write(sqe, transfer.file, memory, bytes, offset);
     }
 
-    std::optional<Completion> finish(std::unique_ptr<Piece> piece, int result) {
+    void finish(std::unique_ptr<Piece> piece, int result) {
         --under_way_;
         Whole *whole = piece->whole;
         if (result == -EINTR || result == -EAGAIN) {
             waiting_.push_front(*piece);
-            return std::nullopt;
+            return;
         }
         const auto moved = result > 0 ? static_cast<std::uint64_t>(result) : 0;
         const auto wanted = piece->end - piece->begin;
         const auto settled = settled_bytes(moved, wanted);
         if (settled > 0 && settled < wanted) {
             waiting_.push_front({whole, piece->begin + settled, piece->end});
-            return std::nullopt;
+            return;
         }
-        if (result < 0)
-            whole->error = -result;
-        else if (settled < wanted)
-            whole->error = ENODATA;
-        if (--whole->pieces_left > 0) return std::nullopt;
-        const Completion completion{whole->transfer.tag, whole->error};
-        wholes_.erase(whole);
-        return completion;
+        if (whole->error == 0 && settled < wanted) whole->error = result < 0 ? -result : ENODATA;
+        end_piece(whole);
     }
 
     io_uring ring_;
     int event_;
+    RingCalls calls_;
     std::uint64_t event_count_ = 0;
+    bool listening_ = false; /* for the eventfd, in the ring */
+    bool woken_ = false;
+    Broken broken_;
     std::vector<iovec> registered_;
-    unsigned under_way_ = 0;
+    unsigned refusals_ = 0;
+    unsigned under_way_ = 0;      /* pieces in the ring, those that are offered too */
+    std::deque<Piece *> offered_; /* in the ring, but not taken by the kernel; null: the eventfd */
     std::deque<Piece> waiting_;
+    std::deque<Completion> complete_;
     std::unordered_map<Whole *, std::unique_ptr<Whole>> wholes_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<DiskQueue>> make_uring_queue() {
+RingCalls ring_calls() {
+    return {
+        .entry = io_uring_get_sqe,
+        .submit = io_uring_submit,
+        .wait = [](io_uring *ring, io_uring_cqe **cqe) { return io_uring_wait_cqe(ring, cqe); }};
+}
+
+Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls) {
+    const auto unavailable = [](int error) {
+        return Failure{LW_ERR_UNSUPPORTED, std::string("io_uring is not available: ") +
+                                               std::strerror(error) + "; use --io threads"};
+    };
     io_uring ring;
     const int status = io_uring_queue_init(ring_entries, &ring, 0);
-    if (status < 0)
-        return Failure{LW_ERR_UNSUPPORTED, std::string("io_uring is not available: ") +
-                                               std::strerror(-status) + "; use --io threads"};
+    if (status < 0) return unavailable(-status);
     const int event = ::eventfd(0, EFD_CLOEXEC);
     if (event < 0) {
         io_uring_queue_exit(&ring);
         return Failure{LW_ERR_UNSUPPORTED,
                        std::string("no eventfd: ") + std::strerror(errno) + "; use --io threads"};
     }
-    return std::unique_ptr<DiskQueue>(std::make_unique<UringQueue>(ring, event));
+    auto queue = std::make_unique<UringQueue>(ring, event, std::move(calls));
+    if (queue->broken().error != 0) return unavailable(queue->broken().error);
+    return std::unique_ptr<DiskQueue>(std::move(queue));
 }
 
 Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind) {
