@@ -49,11 +49,13 @@ MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
 class Sweep:
     """What is swept and how: words of `create` and `run`.
 
-    `every` are the iterations between snapshots, `disks` those beside the store.
+    `every` are the iterations between snapshots, `disks` those beside the store, `sides` the shape
+    in three dimensions.
     """
 
     create: list[object] = field(default_factory=list)
     run: list[object] = field(default_factory=list)
+    sides: str = ""
     every: int = 0
     disks: int = 0
 
@@ -65,6 +67,9 @@ SWEEPS = {
     "with snapshots": Sweep(every=2),
     "with periodic borders": Sweep(run=["--borders", "periodic"]),
     "on three disks": Sweep(disks=2),
+    "in three dimensions": Sweep(
+        ["--kernel", "sor-3d"], ["--directions", "fast-sweeping-3d"], sides="48,12,16"
+    ),
 }
 SWEEPS_ON_RANKS = {
     "whole rows": Sweep(),
@@ -119,7 +124,8 @@ def snapshots(folder: Path) -> dict[int, bytes]:
 
 
 def create(store: Path, sweep: Sweep) -> None:
-    words = ["--rows", SIDE, "--cols", SIDE, "--strip-rows", 8, *sweep.create]
+    shape = ["--shape", sweep.sides] if sweep.sides else ["--rows", SIDE, "--cols", SIDE]
+    words = [*shape, "--strip-rows", 8, *sweep.create]
     for number in range(sweep.disks):
         words += ["--disk", store.with_name(f"disk{number}")]
     made = native("create", store, *words)

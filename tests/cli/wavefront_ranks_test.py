@@ -70,6 +70,17 @@ def iterations(part: Path) -> int:
     return int(json.loads((part / "manifest.json").read_text())["iterations"])
 
 
+# Says that it serves one thread only, whatever the MPI offers.
+ONE_THREAD = """
+#include <mpi.h>
+int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
+    const int status = PMPI_Init_thread(count, words, required, provided);
+    *provided = MPI_THREAD_SINGLE;
+    return status;
+}
+"""
+
+
 def on_ranks(folder: Path, ranks: int, *words: object) -> list[str]:
     try:
         ranked = str(build_of("openmpi", os.environ).program("lanewise-wavefront-ranks"))
@@ -359,3 +370,26 @@ def test_a_part_by_itself_and_a_wrong_number_of_ranks_are_refused(whole: Path) -
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "is not part 0 of 1" in done.stderr
+
+
+def test_an_mpi_that_serves_one_thread_only_is_refused_and_the_parts_stay(tmp_path: Path) -> None:
+    compiler = shutil.which("mpicc.openmpi")
+    if compiler is None:
+        pytest.skip("no MPI compiler; install libopenmpi-dev")
+    library = tmp_path / "one_thread.so"
+    (tmp_path / "one_thread.c").write_text(ONE_THREAD)
+    line = [compiler, "-shared", "-fPIC", tmp_path / "one_thread.c", "-o", library]
+    subprocess.run(line, check=True)
+    wavefront("create", tmp_path / "whole", "--rows", 64, "--cols", 64)
+    wavefront("split", tmp_path / "whole", tmp_path / "part.0", tmp_path / "part.1")
+    before = [sums(tmp_path / f"part.{rank}") for rank in range(2)]
+    words = on_ranks(tmp_path, 2, "--iterations", 2)
+
+    done = subprocess.run(
+        [*words[:1], f"LD_PRELOAD={library}", *words[1:]],
+        capture_output=True, text=True, check=False, timeout=MPIRUN_LIMIT_S,
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert "this MPI serves one thread only" in done.stderr
+    assert [sums(tmp_path / f"part.{rank}") for rank in range(2)] == before
