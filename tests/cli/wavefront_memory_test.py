@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.wavefront.watched import watch
 from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
+from lanewise.launch.tuned import build_of
 
 PROGRAM = "lanewise-wavefront"
+FRONT_END = "lanewise-wavefront-memory"
+RANKED = "lanewise-wavefront-ranks"
+MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
+SQUARE = ["--rows", "2048", "--cols", "2048", "--kernel", "sor"]
+BOX = ["--shape", "256,128,128", "--kernel", "sor-3d"]
 
 # Long rows and a large radius: what threads remember of rows is a large part of the whole.
 OWN_KERNEL = """
@@ -82,20 +90,23 @@ def test_a_kernel_of_ones_own_stays_within_the_budget(
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("shape", "options"),
     [
-        ["--tolerance", "1e-9"],
-        ["--directions", "fast-sweeping"],
-        ["--kernel", "jacobi", "--tolerance", "1e-9"],
+        (SQUARE, ["--tolerance", "1e-9"]),
+        (SQUARE, ["--directions", "fast-sweeping"]),
+        (SQUARE, ["--kernel", "jacobi", "--tolerance", "1e-9"]),
+        (SQUARE, ["--until", "residual<1e-9*first", "--every", "2"]),
+        (SQUARE, ["--borders", "periodic"]),
+        (BOX, ["--tolerance", "1e-9"]),
+        (BOX, ["--directions", "fast-sweeping-3d", "--until", "norm<1e-9", "--every", "2"]),
     ],
     ids=" ".join,
 )
 def test_a_run_of_a_built_in_kernel_stays_within_the_budget(
-    tmp_path: Path, options: list[str]
+    tmp_path: Path, shape: list[str], options: list[str]
 ) -> None:
     program, budget_bytes = str(find_program(PROGRAM, os.environ)), 48 << 20
     store = tmp_path / "store"
-    shape = ["--rows", "2048", "--cols", "2048", "--kernel", "sor"]
     subprocess.run([program, "create", str(store), *shape], check=True)
 
     done = subprocess.run(
@@ -107,6 +118,51 @@ def test_a_run_of_a_built_in_kernel_stays_within_the_budget(
     assert done.returncode == 0, done.stderr
     end = json.loads(done.stdout.splitlines()[-1])
     assert end["peak_memory_bytes"] <= budget_bytes
+
+
+@pytest.mark.parametrize(
+    ("way", "layout"), [("c", "row-major"), ("cpp", "row-major"), ("cpp-vectors", "skewed")]
+)
+def test_a_sweep_begun_in_c_or_cpp_stays_within_the_budget(
+    tmp_path: Path, way: str, layout: str
+) -> None:
+    budget_bytes, store = 48 << 20, str(tmp_path / "store")
+    try:
+        front_end = str(find_program(FRONT_END, os.environ))
+    except RequestError as error:
+        pytest.skip(str(error))
+    create = [str(find_program(PROGRAM, os.environ)), "create", store, *SQUARE]
+    subprocess.run([*create, "--layout", layout], check=True)
+
+    found = watch([front_end, way, store, "4", str(budget_bytes)])
+
+    assert max(peak for _, peak in found.peaks) <= budget_bytes
+
+
+def test_each_of_two_ranks_stays_within_the_budget(tmp_path: Path) -> None:
+    program, budget_bytes = str(find_program(PROGRAM, os.environ)), 48 << 20
+    try:
+        ranked = str(build_of("openmpi", os.environ).program(RANKED))
+    except RequestError as error:
+        pytest.skip(str(error))
+    parts = [str(tmp_path / f"part.{rank}") for rank in range(2)]
+    # Each part is larger than the budget.
+    whole = [str(tmp_path / "whole"), "--rows", "4096", "--cols", "2048", "--kernel", "sor"]
+    subprocess.run([program, "create", *whole], check=True)
+    subprocess.run([program, "split", whole[0], *parts], check=True)
+    # Open MPI's launcher wants to be told twice before root may use it.
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    found = watch(
+        [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", "2", ranked,
+         str(tmp_path / "part.%r"), "--iterations", "4", "--memory", str(budget_bytes),
+         "--tolerance", "0"],
+        allowed,
+    )  # fmt: skip
+
+    peaks = found.peaks_of(Path(ranked).resolve().name)
+    assert len(peaks) == 2
+    assert max(peaks) <= budget_bytes
 
 
 MAPPED = """
