@@ -472,6 +472,37 @@ def test_a_run_leaves_the_page_cache_alone(native: Lanewise, tmp_path: Path) -> 
     assert sum(cached_bytes(path) for path in files) == 0
 
 
+# A file system without O_DIRECT, mounted for the words behind it alone.
+ON_RAMFS = 'mount -t ramfs none "$0" && cd "$0" && '
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_strips_that_go_through_the_page_cache_are_told(
+    lanewise: Lanewise, tmp_path: Path, words: list[str]
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    (tmp_path / "ramfs").mkdir()
+    sweep = f"{sys.executable} -m lanewise wavefront run s --iterations 2 {' '.join(words)}"
+    script = f"{ON_RAMFS} cp -r ../s s && {sweep}"
+
+    told = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, str(tmp_path / "ramfs")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    direct = lanewise("wavefront", "run", "s", "--iterations", 2, *words)
+
+    assert told.returncode == direct.returncode == 0, told.stderr
+    assert told.stderr == (
+        "the file system of s takes no direct I/O; "
+        "strips went through the page cache, which is not in the budget\n"
+    )
+    assert direct.stderr == ""
+    if words:
+        assert json.loads(told.stdout.splitlines()[-1])["io"].endswith(", page cache")
+        assert json.loads(direct.stdout.splitlines()[-1])["io"] in ("io_uring", "threads")
+
+
 def peak_memory_bytes(*line: object) -> int:
     """Run a program to its good end and return its peak memory."""
     running = subprocess.Popen([*map(str, line)])

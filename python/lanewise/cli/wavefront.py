@@ -165,6 +165,7 @@ def pass_on(line: list[str]) -> None:
         raise typer.Exit(INTERRUPTED) from None
     if done.returncode != 0:
         raise complaint(done.stderr.splitlines(), done.returncode)
+    sys.stderr.write(done.stderr)
 
 
 def complaint(lines: list[str], status: int) -> LanewiseError:
@@ -187,6 +188,7 @@ def run_shown(line: list[str], words: list[str], *, quiet: bool) -> None:
         raise typer.Exit(INTERRUPTED) from None
     if outcome.status != 0:
         raise complaint(list(outcome.output), outcome.status)
+    sys.stderr.writelines(f"{text}\n" for text in outcome.output)
     if shown.end is not None:
         sys.stdout.write(summary(shown.end) + "\n")
 

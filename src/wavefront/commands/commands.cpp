@@ -228,6 +228,8 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
     const double cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
                          static_cast<double>(report.iterations);
     const double cells_per_s = report.elapsed_s > 0 ? cells / report.elapsed_s : 0.0;
+    const auto note = io_note(report, store);
+    if (!note.empty()) std::fprintf(stderr, "%s\n", note.c_str());
     if (json) {
         print({{"event", "end"},
                {"iterations", report.iterations},
@@ -243,7 +245,7 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
                {"peak_memory_bytes", report.peak_memory_bytes},
                {"elapsed_s", report.elapsed_s},
                {"cells_per_s", cells_per_s},
-               {"io", report.queue},
+               {"io", io_text(report)},
                {"simd", simd}});
         return;
     }

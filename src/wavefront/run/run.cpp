@@ -111,6 +111,9 @@ class Run {
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->register_memory(ring_);
+        const auto strips = store_.open_current(0);
+        if (!strips) return strips.failure();
+        report_.caching = strips->caching();
         const auto measured = measure_first();
         if (!measured) return measured.failure();
         const auto noted = note_run();
@@ -342,6 +345,16 @@ class Run {
 };
 
 }  // namespace
+
+std::string io_text(const RunReport& report) {
+    return report.queue + (report.caching == Caching::page_cache ? ", page cache" : "");
+}
+
+std::string io_note(const RunReport& report, const Store& store) {
+    if (report.caching == Caching::bypassed) return "";
+    return "the file system of " + store.folder() +
+           " takes no direct I/O; strips went through the page cache, which is not in the budget";
+}
 
 std::uint32_t processor_count() {
     cpu_set_t set;

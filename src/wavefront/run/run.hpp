@@ -81,7 +81,14 @@ struct RunReport {
     std::uint64_t peak_memory_bytes = 0;
     double elapsed_s = 0.0;
     std::string queue;
+    Caching caching = Caching::bypassed;
 };
+
+/* How the strips went to and from the disk, such as "io_uring" or "threads, page cache". */
+std::string io_text(const RunReport& report);
+/* What the user is to know about that, such as where the budget does not bound what the program
+ * takes; empty: nothing. */
+std::string io_note(const RunReport& report, const Store& store);
 
 /* What is asked of the plan of a run of `kernel` over a store of `stored`. */
 Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);

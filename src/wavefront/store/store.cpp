@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Direct where the file system takes it, so that the page cache is left to others.
+// Direct where the file system takes it, so that the page cache is left to others; StripFiles says
+// which it became.
 int open_direct(const std::string& path, int flags) {
     const int file = ::open(path.c_str(), flags | O_DIRECT | O_CLOEXEC, 0666);
     if (file >= 0 || errno != EINVAL) return file;
@@ -122,6 +123,13 @@ Outcome StripFiles::sync() const {
         if (::fdatasync(file) != 0) return system_failure("sync", "strips");
     }
     return Done{};
+}
+
+Caching StripFiles::caching() const {
+    const bool direct = std::all_of(files_.begin(), files_.end(), [](int file) {
+        return (::fcntl(file, F_GETFL) & O_DIRECT) != 0;
+    });
+    return direct ? Caching::bypassed : Caching::page_cache;
 }
 
 Store::Store(Store&& other) noexcept

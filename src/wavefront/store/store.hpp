@@ -26,6 +26,9 @@
 
 namespace lanewise::wavefront {
 
+/* The page cache is bypassed where the file system takes direct I/O. */
+enum class Caching { bypassed, page_cache };
+
 /* The open files of one generation of one matrix. */
 class StripFiles {
   public:
@@ -52,6 +55,8 @@ class StripFiles {
         return {files_[strip % files_.size()], before * tile_bytes_};
     }
     Outcome sync() const;
+    /* page_cache: some of them go through it. */
+    Caching caching() const;
 
   private:
     void swap(StripFiles& other) noexcept {
