@@ -562,6 +562,82 @@ except KeyboardInterrupt:
     assert running.returncode == 0
 
 
+@pytest.mark.parametrize("kind", ["ndarray", "memmap"])
+def test_an_interrupt_while_the_result_is_copied_is_raised_when_all_rows_are_new(
+    tmp_path: Path, kind: str
+) -> None:
+    program = f"""
+import sys
+import numpy as np
+from lanewise import wavefront
+
+class Watched(np.{kind}):
+    def __setitem__(self, rows, values):
+        if isinstance(rows, slice) and rows.start == 2048:
+            print("half", flush=True)
+            sys.stdin.readline()
+        super().__setitem__(rows, values)
+
+values = np.random.default_rng(1).random((4096, 512))
+expected = values.copy()
+zeros = np.zeros_like(values)
+wavefront.run([expected, zeros], "sor", 1, parameters=[1.5])
+if {kind == "memmap"}:
+    np.save({str(tmp_path / "u.npy")!r}, values)
+    values = np.load({str(tmp_path / "u.npy")!r}, mmap_mode="r+")
+try:
+    wavefront.run([values.view(Watched), zeros], "sor", 1, parameters=[1.5])
+except KeyboardInterrupt:
+    print("interrupted,", np.sum((values != expected).any(axis=1)), "rows are old")
+"""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    running = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+    assert running.stdout is not None
+    assert running.stdout.readline() == "half\n"
+    running.send_signal(signal.SIGINT)
+
+    try:
+        said, _ = running.communicate("go on\n", timeout=60)
+    finally:
+        running.kill()
+
+    assert said == "interrupted, 0 rows are old\n"
+    assert not list(temporary.iterdir())
+
+
+def test_an_array_that_cannot_take_the_result_leaves_it_in_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(np.ndarray):
+        def __setitem__(self, rows: slice, values: np.ndarray) -> None:
+            if rows.start:
+                raise OSError("no space left")
+            super().__setitem__(rows, values)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    u = np.repeat(random_arrays(1)[0], 512, axis=1)
+    expected = u.copy()
+    wavefront.run([expected, 0 * u], "sor", 2)
+
+    with pytest.raises(RunError, match="no space left; all of it is data0 of the store") as caught:
+        wavefront.run([u.view(Full), 0 * u], "sor", 2)
+
+    with wavefront.Store.open(str(caught.value).split()[-1]) as store:
+        np.testing.assert_array_equal(store.read(0), expected)
+
+
+def test_an_array_that_is_read_only_is_refused_before_the_run() -> None:
+    (u,) = random_arrays(1)
+    u.flags.writeable = False
+
+    with pytest.raises(RequestError, match=r'is read-only; give a copy, or open .*"r\+"'):
+        wavefront.run([u], "sor", 10**9)
+
+
 @pytest.mark.parametrize("tolerance", [0.0, 1e-12])
 def test_cells_that_stay_at_infinity_are_at_rest(tolerance: float) -> None:
     @numba.cfunc(wavefront.row_signature())

@@ -6,13 +6,15 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, RunError
 from lanewise.wavefront.calls import Call, KernelErrors
 from lanewise.wavefront.kernel import RowKernel
 from lanewise.wavefront.library import (
@@ -27,6 +29,7 @@ from lanewise.wavefront.library import (
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
+from lanewise.wavefront.signals import deferred
 from lanewise.wavefront.store import Store
 
 OnShare = Callable[[float, float], None]
@@ -104,8 +107,8 @@ def run(  # noqa: PLR0913
     "residual<1e-8*first" (also norm, sum, max, min).  `on_progress(share, elapsed_s)` is called now
     and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
     raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
-    then holds the data
-    of its last whole pass, and arrays are as they were.
+    then holds the data of its last whole pass, and arrays are as they were; an interrupt while the
+    result is copied to an array is raised once that has all rows.
     """
     options = RunOptions(
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
@@ -306,21 +309,38 @@ def _run_arrays(
             "the first array is updated in place, which a store in a list is not; "
             "give the store by itself"
         )
-    with tempfile.TemporaryDirectory(prefix="lanewise-wavefront-") as folder:
-        shape = tuple(data.shape)
+    if not getattr(getattr(data, "flags", None), "writeable", True):
+        raise RequestError(
+            "the first array is updated in place, but is read-only; give a copy, or open its file "
+            'with mmap_mode="r+"'
+        )
+    with ExitStack() as left:
+        folder = tempfile.mkdtemp(prefix="lanewise-wavefront-")
+        left.callback(shutil.rmtree, folder)
         whole, by_row, by_column = _coefficient_counts(arrays)
         with Store.create(
-            Path(folder) / "store", shape, coefficients=whole, dtype=data.dtype,
+            Path(folder) / "store", tuple(data.shape), coefficients=whole, dtype=data.dtype,
             row_coefficients=by_row, column_coefficients=by_column,
             strip_rows=_strip_rows(data, kernel, options.borders),
         ) as store:  # fmt: skip
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)
             outcome = _run(store, kernel, parameters, options, callbacks)
-
-            def take(first: int, rows: Any) -> None:
-                data[first : first + len(rows)] = rows
-                give_pages_back(data)
-
-            store.each_strip(0, take)
+            try:
+                _copy_back(store, data)
+            except Exception as error:
+                left.pop_all()  # keeps the folder
+                raise RunError(
+                    f"the array holds the result in part only: {error}; "
+                    f"all of it is data0 of the store {folder}/store"
+                ) from error
     return outcome
+
+
+def _copy_back(store: Store, data: Any) -> None:
+    def take(first: int, rows: Any) -> None:
+        data[first : first + len(rows)] = rows
+        give_pages_back(data)
+
+    with deferred():  # a part of the rows would be a state that no iteration has
+        store.each_strip(0, take)
