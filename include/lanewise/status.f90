@@ -52,7 +52,7 @@ contains
         text = lw_text(c_status_text(int(status, c_int)))
     end function
 
-    ! The version of the library, such as "0.1.0".
+    ! The version of the library, such as "0.2.0".
     function lw_version() result(text)
         character(:), allocatable :: text
         text = lw_text(c_version())

@@ -37,7 +37,7 @@ typedef void (*lw_report_fn)(void *context, lw_status status, const char *senten
 /* A short English text for `status`; never NULL. */
 LW_API const char *lw_status_text(lw_status status);
 
-/* The version of the library, such as "0.1.0". */
+/* The version of the library, such as "0.2.0". */
 LW_API const char *lw_version(void);
 
 #ifdef __cplusplus

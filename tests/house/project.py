@@ -15,6 +15,8 @@ _LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 _HTML_LINK = re.compile(r'(?:src|href)="([^"]+)"')
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
+# The end of an entry, a blank line, and the next entry.
+_GAP = re.compile(r"^(?:- |  )\S.*\n\n(?=- )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 # Hosts that do not answer any more, or only send elsewhere, and where to look instead.
@@ -98,7 +100,7 @@ def _citation_offences(root: Path, version: str) -> list[str]:
 
 
 def changelog_offences(root: Path) -> list[str]:
-    """Return what CHANGELOG.md lacks: a place for what comes next, then the last release."""
+    """Return what is wrong with CHANGELOG.md: what comes next, then the last release, no gaps."""
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## \[?([^\]\n]+?)\]?(?: - .*)?$", text, re.MULTILINE)
     if headings[:1] != ["Unreleased"]:
@@ -106,7 +108,10 @@ def changelog_offences(root: Path) -> list[str]:
     version = (root / "VERSION").read_text(encoding="utf-8").strip()
     if headings[1:2] not in ([], [version]):
         return [f"CHANGELOG.md: the second section is of {version}, which VERSION has"]
-    return []
+    return [
+        f"CHANGELOG.md:{text.count(chr(10), 0, gap.start()) + 2}: a blank line between two entries"
+        for gap in _GAP.finditer(text)
+    ]
 
 
 def link_offences(root: Path) -> list[str]:

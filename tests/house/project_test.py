@@ -75,6 +75,10 @@ OFFENCES = {
         project.changelog_offences,
         {"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n## [1.3.0] - 2026-02-03\n"},
     ),
+    "a gap between entries": (
+        project.changelog_offences,
+        {"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n- one\n  thing\n\n- another\n"},
+    ),
     "a dead link": (project.link_offences, {"docs/b.md": "[gone](gone.md)\n"}),
     "a dead anchor": (project.link_offences, {"docs/b.md": "[gone](a.md#gone)\n"}),
     "a link without https": (project.link_offences, {"docs/b.md": "[old](http://a.b)\n"}),
