@@ -14,6 +14,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -24,6 +25,8 @@ import pytest
 
 from lanewise.report.write import write_report
 from lanewise.results import specimen
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import printed_page
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +36,10 @@ addEventListener("load", () => {
   parent.postMessage([name, `${names.length}: ${[...new Set(names)].join(", ")}`], "*");
 });
 """
+# Margins of a printed page, as shares of its width; half of what Chromium leaves.
+MARGIN = 0.03
+# Pages with long lines of a terminal, and with wide tables.
+PRINTED = ("docs/gate.html", "docs/reference/lanewise-measure.html", "docs/comparison.html")
 # Elements whose address is loaded with the page, and the attribute that has it.
 LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "src"}
 
@@ -144,6 +150,25 @@ def test_each_page_fits_a_narrow_screen(site: Path, browser: Any) -> None:
     over.pop("index.html")
     assert len(over) > 40
     assert {name: said for name, said in over.items() if said != "0: "} == {}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_page_is_printed_whole(site: Path, browser: Any, tmp_path: Path, name: str) -> None:
+    if shutil.which("pdftotext") is None:
+        pytest.skip("no pdftotext; install poppler-utils")
+    pdf = tmp_path / "page.pdf"
+
+    pdf.write_bytes(browser.pdf(site / name))
+
+    words = printed_page.words_of(pdf)
+    over = [word for word in words if word.left < MARGIN or word.right > 1 - MARGIN]
+    assert [word.text for word in over] == []
+    # What is cut off is not in the file. Lines that are broken are joined again.
+    there = "".join(word.text for word in words)
+    lines = [line for text in printed_page.texts(site / name, "pre") for line in text.splitlines()]
+    wanted = [*lines, *printed_page.texts(site / name, "td", "th")]
+    assert len(wanted) > 50
+    assert [text for text in wanted if "".join(text.split()) not in there] == []
 
 
 def test_links_to_other_sites_are_alive(tmp_path: Path) -> None:
