@@ -90,3 +90,16 @@ def test_a_struct_that_a_program_fills_begins_with_its_size() -> None:
 
     assert len(declared) > len(WITHOUT_SIZE)
     assert without == WITHOUT_SIZE
+
+
+def test_the_page_names_the_structs_whose_first_size_is_still_taken() -> None:
+    sources = [path for path in (ROOT / "src").rglob("*.?pp") if "_test." not in path.name]
+    taken = {
+        name
+        for path in sources
+        for name in re.findall(r"\boffsetof\((lw_\w+),", path.read_text(encoding="utf-8"))
+    }
+
+    told = re.search(r"that size too,(.*?)\. Any other size", PAGE, re.S)
+    assert told is not None
+    assert set(re.findall(r"`(lw_\w+)`", told[1])) == taken
