@@ -23,6 +23,11 @@ from lanewise.cli.example import ExampleTyper
 from lanewise.cli.renamed import translate
 from lanewise.errors import LanewiseError
 
+# A command below one that takes arguments of its own; it is found by its two words.
+BELOW: dict[str, str] = {
+    "tune export": "tune_export",
+    "check same-bits": "check_same_bits",
+}
 # The commands by purpose, in the order of the help, each with the module that adds it.  (A module
 # called run would take the place of the function of that name below.)
 PURPOSES: dict[str, dict[str, str]] = {
@@ -34,27 +39,34 @@ PURPOSES: dict[str, dict[str, str]] = {
         "report": "report",
         "suite": "suite",
     },
-    "Tune": {"tune": "tune", "run": "run_tuned", "model": "model"},
+    "Tune": {
+        "tune": "tune",
+        "run": "run_tuned",
+        "check same-bits": BELOW["check same-bits"],
+        "model": "model",
+    },
     "Test against faults": {"testbed": "testbed", "rdma": "rdma"},
     "Sweep matrices larger than memory": {"wavefront": "wavefront"},
 }
 COMMANDS: dict[str, str] = {
-    name: module for group in PURPOSES.values() for name, module in group.items()
+    name: module
+    for group in PURPOSES.values()
+    for name, module in group.items()
+    if name not in BELOW
 }
+# Commands below one that the help lists among the others, by both of their words.
+LISTED_BELOW = tuple(name for group in PURPOSES.values() for name in group if name in BELOW)
 # Commands that are groups of commands.
 GROUPS = ("model", "testbed", "rdma")
 # Commands for those who work on Lanewise itself; outside of a checkout the help omits them.
 FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # Commands that the help omits; what they do, report and compare do by themselves.
 HIDDEN: dict[str, str] = {"import": "import_text"}
-# A command below one that takes arguments of its own; it is found by its two words.
-BELOW: dict[str, str] = {
-    "tune export": "tune_export",
-    "check same-bits": "check_same_bits",
-}
 
 # What typer says of words that nobody asked for.
 UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)
+# What a shell sets when it asks for completions.
+COMPLETING = "_LANEWISE_COMPLETE"
 # Set to anything, this shows where in Lanewise a fault is.
 TRACEBACK = "LANEWISE_TRACEBACK"
 
@@ -89,6 +101,14 @@ def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN)) -> ty
         import_module(f"lanewise.cli.{({**COMMANDS, **FOR_DEVELOPERS, **HIDDEN})[name]}").register(
             app
         )
+    return app
+
+
+def make_whole_app() -> typer.Typer:
+    """Build the command with all of its subcommands, those below others listed by both words."""
+    app = make_app()
+    for name in LISTED_BELOW:
+        import_module(f"lanewise.cli.{BELOW[name]}").register(app, name)
     return app
 
 
@@ -131,7 +151,9 @@ def run_one(arguments: list[str]) -> int:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
     known = [word for word in asked if word in {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}]
-    app = make_app(known) if known else make_app()
+    # A shell completes words, so it is not offered two of them as one.
+    wants_help = set(arguments) <= {"-h", "--help"} and COMPLETING not in os.environ
+    app = make_app(known) if known else make_whole_app() if wants_help else make_app()
     bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))
     return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise")
 

@@ -86,10 +86,14 @@ NoOutput = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as one JSON object.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command `same-bits` to `app`, which is `lanewise check`."""
+def register(app: typer.Typer, name: str = "same-bits") -> None:
+    """Add the command `same-bits` to `app`, which is `lanewise check`, or another of its names."""
     settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}
-    app.command("same-bits", context_settings=settings)(check_same_bits)
+    app.command(
+        name,
+        context_settings=settings,
+        short_help="Find the reduction that first differs between runs.",
+    )(check_same_bits)
 
 
 @dataclass(frozen=True)

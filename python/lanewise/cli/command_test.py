@@ -49,7 +49,18 @@ def test_the_help_of_the_whole_opens_with_an_example(arguments: list[str], capsy
 
     shown = capsys.readouterr().out
     assert shown.startswith("Example:\n  $ lanewise measure")
-    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert all(f"  {name} " in shown for name in (*COMMANDS, "check same-bits"))
+
+
+def test_a_shell_completes_single_words(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_LANEWISE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "lanewise ")
+    monkeypatch.setenv("COMP_CWORD", "1")
+
+    with pytest.raises(SystemExit):
+        run([])
+
+    assert set(capsys.readouterr().out.split()) == {*COMMANDS, "reproduce"}
 
 
 @pytest.mark.parametrize("arguments", [[], ["model"], ["rdma"], ["testbed"]])

@@ -155,12 +155,12 @@ class ExampleGroup(TyperGroup):
         if not self.purposes:
             super().format_commands(ctx, formatter)
             return
-        room = formatter.width - 6 - max(len(name) for name in self.commands)
         for purpose, names in self.purposes.items():
             present = [self.commands[name] for name in names if name in self.commands]
             shown = [one for one in present if not one.hidden]
-            rows = [(str(one.name), one.get_short_help_str(room)) for one in shown]
-            if rows:
+            if shown:
+                room = formatter.width - 6 - max(len(str(one.name)) for one in shown)
+                rows = [(str(one.name), one.get_short_help_str(room)) for one in shown]
                 with formatter.section(purpose):
                     formatter.write_dl(rows)
 

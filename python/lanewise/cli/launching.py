@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.example import LAUNCH
-from lanewise.cli.numbers import duration_s, positive_count, positive_number
+from lanewise.cli.numbers import duration_s, positive_count, rate_bytes_per_s, speed_flops
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
@@ -101,8 +101,8 @@ Rate = Annotated[
     str,
     typer.Option(
         "--smpi-rate",
-        metavar="BYTES/S",
-        help="smpi: rate of each host's link in bytes per second (default: 125e6).",
+        metavar="RATE",
+        help="smpi: rate of each host's link, such as 125MB/s (default: 1Gbit/s).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -119,8 +119,8 @@ Speeds = Annotated[
     str,
     typer.Option(
         "--smpi-speeds",
-        metavar="FLOPS,...",
-        help="smpi: speeds of the hosts in flop/s (default: 1e9).",
+        metavar="SPEED,...",
+        help="smpi: speeds of the hosts, such as 2Gflop/s (default: 1Gflop/s).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -133,9 +133,9 @@ with_launch_options = with_options(
         option("host", Host, ""),
         option("hostfile", Hostfile, ""),
         option("launcher_args", LauncherArguments, ""),
-        option("smpi_rate", Rate, "125e6"),
+        option("smpi_rate", Rate, "1Gbit/s"),
         option("smpi_latency", Latency, "10us"),
-        option("smpi_speeds", Speeds, "1e9"),
+        option("smpi_speeds", Speeds, "1Gflop/s"),
         option("print_command", PrintCommand, False),
         option("quiet", Quiet, False),
     ]
@@ -193,9 +193,9 @@ def cluster_of(values: Mapping[str, Any]) -> Cluster:
     """Return the cluster that smpi simulates."""
     option, speeds = "--smpi-speeds", values["smpi_speeds"]
     return Cluster(
-        rate_bytes_per_s=positive_number("--smpi-rate", values["smpi_rate"], "125e6"),
+        rate_bytes_per_s=rate_bytes_per_s("--smpi-rate", values["smpi_rate"]),
         latency_s=duration_s("--smpi-latency", values["smpi_latency"], "10us"),
-        speeds_flops=tuple(positive_number(option, word, "1e9,2e9") for word in speeds.split(",")),
+        speeds_flops=tuple(speed_flops(option, word) for word in speeds.split(",")),
     )
 
 

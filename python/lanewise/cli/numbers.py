@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers on the command line, refused by value and with an example of a good one.
 
-Every command reads them by the same grammar: counts, durations with a unit (`500ms`, `90s`, `5min`;
-a bare number is in seconds), and shares as a percentage or a fraction (`5%`, `0.05`).
+Every command reads them by the same grammar: counts, repetitions (`20` or `6:12`), durations with a
+unit (`500ms`, `90s`, `5min`; a bare number is in seconds), rates (`1Gbit/s`, `125MB/s`; a bare
+number is in bytes a second), and shares as a percentage or a fraction (`5%`, `0.05`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import math
 import re
 
 from lanewise.errors import RequestError
+from lanewise.toml import quantities
+from lanewise.toml.quantities import RATE, SPEED, Kind
 
 _DURATION = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*(ns|us|µs|ms|s|min|h|)")
 _UNITS_S = {
@@ -52,6 +55,47 @@ def duration_s(
     if seconds < 0 or (seconds == 0 and not zero):
         raise RequestError(f"{option} {text} is no duration; write {example}")
     return seconds
+
+
+def rate_bytes_per_s(option: str, text: str) -> float:
+    """Parse a rate above 0, and return bytes a second, which a bare number is in.
+
+    RequestError that names `option` and `text`.
+    """
+    return _in_base_unit(option, text, RATE, 8.0, "1Gbit/s or 125MB/s")
+
+
+def speed_flops(option: str, text: str) -> float:
+    """Parse a speed above 0, and return operations a second, which a bare number is in.
+
+    RequestError that names `option` and `text`.
+    """
+    return _in_base_unit(option, text, SPEED, 1.0, "2Gflop/s")
+
+
+def _in_base_unit(option: str, text: str, kind: Kind, base: float, example: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        try:
+            found = quantities.parse(kind, text) / base
+        except ValueError:
+            found = math.nan
+    if not 0 < found < math.inf:
+        raise RequestError(f"{option} {text} is not {kind.what} above 0; write {example}")
+    return found
+
+
+def repetitions(option: str, text: str) -> tuple[int, int]:
+    """Parse `20`, a fixed number, or `6:12`, and return both bounds.
+
+    RequestError that names `option` and `text`.
+    """
+    words = text.split(":")
+    counts = [int(word) if word.isascii() and word.isdigit() else 0 for word in words]
+    if len(counts) not in (1, 2) or min(counts) < 1 or counts != sorted(counts):
+        raise RequestError(f"{option} {text} is neither N nor MIN:MAX; write {option} 6:12")
+    return counts[0], counts[-1]
 
 
 def counted(count: int, what: str) -> str:

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One grammar for counts, durations and shares, whatever the command."""
+"""One grammar for counts, durations, rates and shares, whatever the command."""
 
 import pytest
 
-from lanewise.cli.numbers import counted, duration_s, positive_count, share
+from lanewise.cli.numbers import (
+    counted,
+    duration_s,
+    positive_count,
+    rate_bytes_per_s,
+    repetitions,
+    share,
+    speed_flops,
+)
 from lanewise.errors import RequestError
 
 DURATIONS = {
@@ -32,6 +40,35 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, value: float) -> None:
 def test_what_could_be_either_or_neither_is_no_share(text: str) -> None:
     with pytest.raises(RequestError, match=r"is not a share; write 5% or 0\.05"):
         share("--error", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["125e6", "125MB/s", "125 MB/s", "0.125GB/s", "1Gbit/s", "1000 Mb/s"]
+)
+def test_a_rate_is_in_bits_or_bytes_and_a_bare_number_in_bytes(text: str) -> None:
+    assert rate_bytes_per_s("--smpi-rate", text) == pytest.approx(125e6)
+
+
+@pytest.mark.parametrize("text", ["2e9", "2Gflop/s", "2000 Mflop/s"])
+def test_a_speed_is_in_operations_a_second(text: str) -> None:
+    assert speed_flops("--smpi-speeds", text) == pytest.approx(2e9)
+
+
+@pytest.mark.parametrize("text", ["", "fast", "0", "-1", "nan", "inf", "5 MB", "2Gflop/s"])
+def test_what_is_no_rate_is_refused_by_value(text: str) -> None:
+    with pytest.raises(RequestError, match=f"--rate {text} is not a rate above 0; write 1Gbit/s"):
+        rate_bytes_per_s("--rate", text)
+
+
+@pytest.mark.parametrize(("text", "bounds"), {"12": (12, 12), "6:12": (6, 12)}.items())
+def test_repetitions_are_a_number_or_bounds(text: str, bounds: tuple[int, int]) -> None:
+    assert repetitions("--repetitions", text) == bounds
+
+
+@pytest.mark.parametrize("text", ["", "0", "12:6", "6:", "1:2:3", "few", "-4"])
+def test_what_are_no_repetitions_is_refused_by_value(text: str) -> None:
+    with pytest.raises(RequestError, match=f"--repetitions {text} is neither N nor MIN:MAX"):
+        repetitions("--repetitions", text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", ""])

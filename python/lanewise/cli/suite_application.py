@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewise.cli.numbers import counted, positive_count, share
+from lanewise.cli.numbers import repetitions as bounds_of
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import require_places, write_whole
 
@@ -61,10 +62,10 @@ def application(
         "LAMMPS for LAMMPS, else the wall-clock time counts).",
     ),
     repetitions: str = typer.Option(
-        "12",
+        "6:12",
         "--repetitions",
-        metavar="N",
-        help="Largest number of runs on each number of ranks (default: 12).",
+        metavar="N|MIN:MAX",
+        help="Runs on each number of ranks: a fixed number, or bounds (default: 6:12).",
     ),
     error: str = typer.Option(
         "5%",
@@ -90,6 +91,7 @@ def application(
         raise RequestError("--weak and --strong exclude each other; choose one")
     if weak and not any("{ranks}" in word for word in command):
         raise RequestError("--weak needs {ranks} in the command, where its work is set")
+    least, most = bounds_of("--repetitions", repetitions)
     require_places(output)
     plan = part.Plan(
         command=tuple(command),
@@ -97,7 +99,8 @@ def application(
         work="scaled" if weak else "fixed",
         pattern=part.pattern_for(command, pattern),
         error=share("--error", error),
-        repetitions_max=positive_count("--repetitions", repetitions),
+        repetitions_min=least,
+        repetitions_max=most,
     )
     curves = part.measure(plan, chosen(transports, plan), tell)
     if as_json:

@@ -51,6 +51,7 @@ class Plan:
     work: Work = "fixed"
     pattern: str = ""
     error: float = 0.05
+    repetitions_min: int = REPETITIONS_MIN
     repetitions_max: int = 12
     limit_s: float = 600.0
     site: Site = HERE
@@ -172,7 +173,7 @@ def measure(
 def narrow(plan: Plan, curve: Curve, ranks: int) -> bool:
     """Say whether the interval of a median is narrow enough to stop."""
     times = curve.times_s.get(ranks, [])
-    if len(times) < REPETITIONS_MIN:
+    if len(times) < max(plan.repetitions_min, REPETITIONS_MIN):
         return False
     low, high = median_interval(times)
     return (high - low) / 2 <= plan.error * float(np.median(times))

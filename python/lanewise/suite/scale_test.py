@@ -7,7 +7,15 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.run import Outcome
-from lanewise.suite.scale import Plan, command_for, efficiencies, pattern_for, time_in
+from lanewise.suite.scale import (
+    Curve,
+    Plan,
+    command_for,
+    efficiencies,
+    narrow,
+    pattern_for,
+    time_in,
+)
 
 
 def said(*lines: str) -> Outcome:
@@ -48,6 +56,13 @@ def test_lammps_needs_no_pattern() -> None:
 def test_a_pattern_that_cannot_give_a_number_is_refused(pattern: str) -> None:
     with pytest.raises(RequestError, match="--pattern"):
         pattern_for(["app"], pattern)
+
+
+def test_a_narrow_interval_is_enough_from_the_least_number_of_repetitions_on() -> None:
+    curve = Curve("shm", {1: [1.0] * 8})
+
+    assert narrow(Plan(("app",), (1,), repetitions_min=8), curve, 1)
+    assert not narrow(Plan(("app",), (1,), repetitions_min=9, repetitions_max=9), curve, 1)
 
 
 def test_scaled_work_is_efficient_where_the_time_stays() -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantities with units, as a description of a testbed has them: "250 Mbit/s", "5 ms", "0.1 %".
+"""Quantities with units, as descriptions of testbeds and options have them: "250 Mbit/s", "5 ms".
 
-A unit is always written.  Rates are in bits, sizes in bytes, and the prefixes of the SI are
-powers of ten.
+A unit is always written.  Rates are in bits or bytes a second, sizes in bytes, and the prefixes of
+the SI are powers of ten.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 _NUMBER_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9.].*?)?\s*")
 
+_PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _RATES = {
-    f"{prefix}{unit}": factor
-    for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
-    for unit in ("bit/s", "b/s")
+    f"{prefix}{unit}": factor * bits
+    for unit, bits in (("bit/s", 1.0), ("b/s", 1.0), ("B/s", 8.0))
+    for prefix, factor in _PREFIXES.items()
 }
 _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 _SIZES = {
@@ -35,13 +36,16 @@ class Kind:
 
 
 RATE = Kind("a rate", _RATES, "250 Mbit/s", most=1e12)
+SPEED = Kind(
+    "a speed", {f"{prefix}flop/s": factor for prefix, factor in _PREFIXES.items()}, "2 Gflop/s"
+)
 TIME = Kind("a time", _TIMES, "5 ms", most=1e12)
 SIZE = Kind("a size", _SIZES, "1 MiB", most=1e12)
 SHARE = Kind("a share", {"%": 0.01}, "0.1 %", most=1.0)
 
 
 def parse(kind: Kind, value: object) -> float:
-    """Return a quantity in its base unit: bits a second, nanoseconds, bytes, or a fraction.
+    """Return a quantity in its base unit: bits or operations a second, ns, bytes, or a fraction.
 
     Raises ValueError with a sentence that says what is wrong and shows how it is written.
     """
@@ -58,7 +62,7 @@ def parse(kind: Kind, value: object) -> float:
         raise ValueError(f"has the unit '{unit}'; {kind.what} is in one of {known}")
     found = float(number) * kind.units[unit]
     if found > kind.most:
-        raise ValueError("is more than a testbed can be")
+        raise ValueError("is more than can be emulated")
     return found
 
 

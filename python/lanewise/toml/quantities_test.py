@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanewise.toml import quantities
-from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME, Kind
+from lanewise.toml.quantities import RATE, SHARE, SIZE, SPEED, TIME, Kind
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME, Kind
         (RATE, "250 Mbit/s", 250e6),
         (RATE, "10Gb/s", 10e9),
         (RATE, "1.5 kbit/s", 1500.0),
+        (RATE, "125MB/s", 1e9),
+        (RATE, "1.5 GB/s", 12e9),
+        (SPEED, "2 Gflop/s", 2e9),
         (TIME, "5 ms", 5e6),
         (TIME, "20us", 20e3),
         (TIME, "0 ms", 0.0),
@@ -34,7 +37,8 @@ def test_a_quantity_is_a_number_and_a_unit(kind: Kind, text: str, value: float) 
         (RATE, "250", "no unit"),
         (TIME, 0, "no unit"),
         (TIME, "5 Mbit/s", "ns, us"),
-        (RATE, "5 MB/s", "Mbit/s"),
+        (RATE, "5 MB", "Mbit/s"),
+        (SPEED, "5 Gbit/s", "Gflop/s"),
         (RATE, "-5 Mbit/s", "is not a rate"),
         (RATE, "fast", "is not a rate"),
         (RATE, True, "is not a rate"),

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     def model() -> None:
         """$ lanewise model fit --measure -n 4 -o platform.json
 
-        Fit communication models and predict collectives with them.
+        Fit communication models and predict collectives.
         """
 
     for part in (fit, predict, algorithms, guidelines):
