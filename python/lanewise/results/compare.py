@@ -17,15 +17,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scipy import stats
-
 from lanewise.errors import RequestError
-from lanewise.results.intervals import LAUNCHES_MIN, launch_ratio, rank_sum, ratio_interval
+from lanewise.results.intervals import (
+    LAUNCHES_MIN,
+    launch_ratio,
+    rank_sum,
+    ratio_interval,
+    signed_rank,
+)
 from lanewise.results.launches import medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
-SIZES_MIN = 6
 DEFINED = "IMB, NetPIPE and OSU"
 
 Key = tuple[str, int, int, int, int, int, int]
@@ -224,7 +227,4 @@ def overall_for(operation: str, ratios: Sequence[Ratio]) -> Overall:
     logs = [math.log(ratio.ratio) for ratio in ratios if ratio.ratio > 0]
     if not logs:
         return Overall(operation, 0, math.nan, math.nan)
-    p_value = math.nan
-    if len(logs) >= SIZES_MIN:
-        p_value = float(stats.wilcoxon(logs).pvalue) if any(logs) else 1.0
-    return Overall(operation, len(logs), math.exp(sum(logs) / len(logs)), p_value)
+    return Overall(operation, len(logs), math.exp(sum(logs) / len(logs)), signed_rank(logs))

@@ -32,6 +32,8 @@ CONFIDENCE = 0.95
 REPETITIONS_MIN = 6
 # A single launch has no spread to learn from.
 LAUNCHES_MIN = 2
+# With fewer differences no p-value of the signed-rank test is small.
+DIFFERENCES_MIN = 6
 
 
 def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -155,3 +157,13 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float:
     if len(set(first) | set(second)) == 1:
         return 1.0
     return float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)
+
+
+def signed_rank(differences: Sequence[float]) -> float:
+    """Return the two-sided p-value of Wilcoxon's test that differences lie around zero.
+
+    NaN for fewer than six.
+    """
+    if len(differences) < DIFFERENCES_MIN:
+        return math.nan
+    return float(stats.wilcoxon(differences).pvalue) if any(differences) else 1.0

@@ -25,7 +25,7 @@ import numpy as np
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.packages import not_found
 from lanewise.launch.run import Outcome
-from lanewise.results.intervals import log_median_variance, median_interval
+from lanewise.results.intervals import median_interval, ratio_interval
 from lanewise.suite.start import HERE, Ranks, Site, run_on
 from lanewise.suite.transport import Transport
 
@@ -186,17 +186,8 @@ def efficiencies(times_s: Mapping[int, Sequence[float]], work: Work) -> list[Eff
     found = []
     for ranks, times in sorted(times_s.items()):
         ideal = 1.0 if work == "scaled" else first / ranks
-        value = ideal * float(np.median(base)) / float(np.median(times))
-        reach = 0.0
-        if ranks != first and min(len(base), len(times)) >= REPETITIONS_MIN:
-            variance = log_median_variance(base) + log_median_variance(times)
-            reach = 1.96 * math.sqrt(variance)
-        elif ranks != first:
-            reach = math.nan
-        found.append(
-            Efficiency(
-                ranks, float(np.median(times)), value,
-                value * math.exp(-reach), value * math.exp(reach),
-            )
-        )  # fmt: skip
+        median_s = float(np.median(times))
+        low, high = (1.0, 1.0) if ranks == first else ratio_interval(times, base)
+        value = ideal * float(np.median(base)) / median_s
+        found.append(Efficiency(ranks, median_s, value, ideal * low, ideal * high))
     return found

@@ -7,6 +7,7 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.run import Outcome
+from lanewise.results.intervals import ratio_interval
 from lanewise.suite.scale import (
     Curve,
     Plan,
@@ -75,3 +76,14 @@ def test_fixed_work_is_efficient_where_the_time_halves() -> None:
     times = {1: [1.0] * 6, 2: [0.5] * 6, 4: [0.5] * 6}
 
     assert [one.value for one in efficiencies(times, "fixed")] == [1.0, 1.0, 0.5]
+
+
+def test_the_interval_of_an_efficiency_is_that_of_the_ratio_of_medians() -> None:
+    times = {1: [1.0, 1.1, 0.9, 1.0, 1.05, 0.95], 4: [0.5, 0.55, 0.45, 0.5, 0.52, 0.48]}
+
+    one, four = efficiencies(times, "fixed")
+
+    low, high = ratio_interval(times[4], times[1])
+    assert (one.low, one.high) == (1.0, 1.0)
+    assert (four.low, four.high) == pytest.approx((low / 4, high / 4))
+    assert four.low < four.value < four.high
