@@ -19,20 +19,22 @@ from typing import Any
 import numpy as np
 
 prange: Any
+njit: Any
 try:
-    from numba import prange
+    from numba import njit, prange
 except ImportError:  # the experiment then leaves these loops out
-    prange = range
+    njit, prange = (lambda function: function), range
 
 BLOCK_ROWS = 8
 COEFFICIENTS = ("zb", "zv", "zu", "zr", "zz")
 
 
-def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa: PLR0913, PLR0917
-    """Update `d` once, in place; all are of one shape."""
-    rows, columns = d.shape
-    for i in range(1, rows - 1):
-        for j in range(1, columns - 1):
+def update_rows(  # noqa: PLR0913, PLR0917
+    first: int, end: int, d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any
+) -> None:
+    """Update the rows from `first` to before `end` of `d` once, in place."""
+    for i in range(first, end):
+        for j in range(1, d.shape[1] - 1):
             q = (
                 d[i - 1, j] * zb[i, j]
                 + d[i, j - 1] * zv[i, j]
@@ -44,6 +46,14 @@ def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa:
             d[i, j] += 0.175 * q
 
 
+fast_update_rows = njit(update_rows)
+
+
+def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa: PLR0913, PLR0917
+    """Update `d` once, in place; all are of one shape."""
+    fast_update_rows(1, d.shape[0] - 1, d, zb, zv, zu, zr, zz)
+
+
 def chained(  # noqa: PLR0913, PLR0917
     waves: int, d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any
 ) -> None:
@@ -51,24 +61,14 @@ def chained(  # noqa: PLR0913, PLR0917
 
     Two blocks behind, no row that one of them writes is read by another in the same step.
     """
-    rows, columns = d.shape
-    blocks = (rows - 2 + BLOCK_ROWS - 1) // BLOCK_ROWS
+    rows = d.shape[0] - 1
+    blocks = (rows - 1 + BLOCK_ROWS - 1) // BLOCK_ROWS
     for step in range(blocks + 2 * (waves - 1)):
         for wave in prange(waves):
             block = step - 2 * wave
             if 0 <= block < blocks:
                 first = 1 + block * BLOCK_ROWS
-                for i in range(first, min(first + BLOCK_ROWS, rows - 1)):
-                    for j in range(1, columns - 1):
-                        q = (
-                            d[i - 1, j] * zb[i, j]
-                            + d[i, j - 1] * zv[i, j]
-                            + d[i, j + 1] * zu[i, j]
-                            + d[i + 1, j] * zr[i, j]
-                            + zz[i, j]
-                            - d[i, j]
-                        )
-                        d[i, j] += 0.175 * q
+                fast_update_rows(first, min(first + BLOCK_ROWS, rows), d, zb, zv, zu, zr, zz)
 
 
 def compiled() -> Any:
