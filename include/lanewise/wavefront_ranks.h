@@ -31,8 +31,9 @@ extern "C" {
  * Iterate with a kernel of your own over all parts.  Every rank of `comm` calls this together, each
  * with its own part: rank r with the r-th of those that were split for as many ranks and for the
  * kernel's stencil radius.  The kernel and the options are the same on all ranks, but for `threads`
- * and `memory_bytes`; `row` counts the rows of the whole store.  Iterations go down and right, all
- * borders are fixed, and there are no pauses.  `outcome` is of the own part.
+ * and `memory_bytes`; `row` counts the rows of the whole store, whose borders `borders` are.
+ * Iterations go down and right, rows are not periodic, and there are no pauses.  `outcome` is of
+ * the own part.
  *
  * A thread of the library calls MPI meanwhile, so the MPI must serve MPI_THREAD_SERIALIZED, and
  * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks.  A rank

@@ -48,6 +48,12 @@ void declare(Options& options, RankArguments& arguments) {
         "store was made for, else livermore23)");
     options.numbers("--parameter", "X", run.parameters,
                     "Parameter of the kernel, such as omega of SOR");
+    options
+        .text(
+            "--borders", "KIND", run.borders,
+            "What the border cells of the whole store are, as lanewise wavefront run has it; rows "
+            "are not periodic (default: fixed)")
+        .without_default();
     options.size("--memory", "SIZE", run.options.memory_bytes, "Memory budget of each rank");
     options.number("--threads", "N", run.options.threads,
                    "Compute threads of each rank; 0 means all processors");

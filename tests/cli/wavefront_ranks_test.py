@@ -342,6 +342,27 @@ def test_an_update_of_two_matrices_on_ranks_that_are_killed_goes_on_to_the_same_
         np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), expected)
 
 
+def test_ranks_leave_the_borders_that_one_program_does(tmp_path: Path) -> None:
+    for name in ("whole", "expected"):
+        made = wavefront("create", tmp_path / name, "--shape", "30,12,14", "--kernel", "sor-3d",
+                         "--strip-rows", 3)  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    run = ["--iterations", 20, "--waves", 4, "--borders", "neumann,lines=periodic"]
+    assert wavefront("run", tmp_path / "expected", *run).returncode == 0
+    parts = parts_of(tmp_path, 3)
+    assert wavefront("split", tmp_path / "whole", *parts).returncode == 0
+
+    line = on_ranks(tmp_path, 3, *run)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert wavefront("join", tmp_path / "joined", *parts).returncode == 0
+    assert sums(tmp_path / "joined") == sums(tmp_path / "expected")
+    refused = wavefront("plan", parts[0], "--iterations", 4, "--borders", "periodic")
+    assert refused.returncode == 2
+    assert "not periodic" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -177,16 +177,21 @@ Result<RunOptions> options_for(const WavefrontArguments& arguments, const Matrix
 Outcome plan(const WavefrontArguments& arguments) {
     MatrixShape shape = arguments.shape;
     std::optional<KernelEntry> of_store;
+    std::optional<PartEntry> part;
     if (!arguments.store.empty()) {
         const auto manifest = read_manifest(arguments.store);
         if (!manifest) return manifest.failure();
         shape = manifest->shape;
         of_store = manifest->kernel;
+        part = manifest->part;
     }
     const auto kernel = kernel_for(arguments, shape, of_store);
     if (!kernel) return kernel.failure();
     const auto options = options_for(arguments, shape);
     if (!options) return options.failure();
+    const bool of_several = part && part->ranks > 1;
+    const auto parts = of_several ? check_options_of_parts(*options) : Outcome(Done{});
+    if (!parts) return parts;
     const auto made = plan_run(shape, *kernel, *options);
     if (!made) return made.failure();
     if (arguments.json)

@@ -111,9 +111,26 @@ Outcome note_run(MPI_Comm comm, Store& store, std::uint64_t waves, const RunEntr
     return noted;
 }
 
+// The borders of the whole store that this part has.
+Borders borders_of(Borders whole, JobRank job) {
+    if (job.rank > 0) whole.top = BorderKind::fixed;
+    if (job.rank + 1 < job.ranks) whole.bottom = BorderKind::fixed;
+    return whole;
+}
+
+// Sets the borders within rows that lie one behind the other.
+void set_within_rows(const Borders& borders, const MatrixShape& shape, std::uint64_t radius,
+                     std::vector<std::byte>& rows) {
+    const auto bytes = element_bytes(shape.element);
+    const auto row_bytes = shape.columns * bytes;
+    for (std::size_t at = 0; at < rows.size(); at += row_bytes)
+        set_border_columns(borders, rows.data() + at, shape.columns, shape.line_columns, radius,
+                           bytes);
+}
+
 // With the part's own rows at both ends, beside those of its neighbours.
-Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, std::uint64_t radius,
-              std::size_t halo_bytes) {
+Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, const Borders& borders,
+              std::uint64_t radius, std::size_t halo_bytes) {
     const auto& part = *store.manifest().part;
     const auto above = part.rank > 0 ? radius : 0;
     const auto below = part.rank + 1 < part.ranks ? radius : 0;
@@ -128,6 +145,8 @@ Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, std::uint64_t 
             read_rows(store, m, end - radius, radius, last.data() + m * matrix_bytes);
         if (!read_last) return read_last;
     }
+    set_within_rows(borders, store.shape(), radius, first);
+    set_within_rows(borders, store.shape(), radius, last);
     return halo_exchange.begin(first, last);
 }
 
@@ -164,7 +183,7 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     if (pace == Pace::together) {
         halo_exchange.begin_together();
     } else {
-        const auto begun = begin(halo_exchange, store, kernel.radius, halo_bytes);
+        const auto begun = begin(halo_exchange, store, options.borders, kernel.radius, halo_bytes);
         if (!begun) return begun.failure();
     }
     if (done >= wanted) {
@@ -212,7 +231,9 @@ Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
     const auto least = agreed(comm, store.manifest().iterations, MPI_MIN);
     const auto most = agreed(comm, store.manifest().iterations, MPI_MAX);
     const auto first_row = first_row_of(comm, store, job);
-    const auto ready = agree(comm, job, check_begin(store, begin, least, most));
+    auto ready = check_begin(store, begin, least, most);
+    if (ready) ready = check_options_of_parts(asked);
+    ready = agree(comm, job, ready);
     if (!ready) return ready.failure();
     if (store.shape().tile_columns && store.manifest().iterations > least) {
         const auto back = store.go_back(least);
@@ -226,6 +247,7 @@ Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
     if (!sound) return sound.failure();
     auto options = asked;
     const auto& entry = store.manifest().run;
+    options.borders = resuming ? entry->borders : borders_of(asked.borders, job);
     if (resuming) options.tolerance = entry->tolerance;
     if (resuming && entry->course) options.iterations_done = done - entry->course->first_iteration;
     // Those that are ahead went on because no part had come to rest.
@@ -244,7 +266,13 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
         const auto chosen = kernel_of(asked, part.manifest().kernel);
         return make_kernel_for(chosen.name, chosen.parameters, part.shape());
     };
-    return run_part(comm, *store, make, asked.options,
+    auto options = asked.options;
+    if (!asked.borders.empty()) {
+        const auto borders = parse_borders(asked.borders, dimensions_of(store->shape()));
+        if (!borders) return borders.failure();
+        options.borders = *borders;
+    }
+    return run_part(comm, *store, make, options,
                     asked.resuming ? Begin::where_it_was : Begin::anew);
 }
 

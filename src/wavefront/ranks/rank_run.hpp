@@ -22,7 +22,8 @@ struct RankRun {
     std::string folder; /* of this rank's part */
     std::string kernel;
     std::vector<double> parameters;
-    RunOptions options; /* iterations and tolerance are ignored where a run goes on */
+    RunOptions options;  /* iterations and tolerance are ignored where a run goes on */
+    std::string borders; /* of the whole store, in place of those of `options`; empty: fixed */
     bool resuming = false;
 };
 
@@ -35,7 +36,7 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& wanted);
 using MakeKernel = std::function<Result<Kernel>(const Store& store, std::int64_t first_row)>;
 enum class Begin { anew, where_it_was };
 
-/* The same over a part that is open, and with any kernel. */
+/* The same over a part that is open, and with any kernel; borders are those of the whole store. */
 Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
                            const RunOptions& options, Begin begin);
 

@@ -315,6 +315,58 @@ TEST(RanksTest, UpdatesOfOnesOwnOfSeveralMatricesEqualTheSequentialLoop) {
     }
 }
 
+// The run over the whole store is what borders_test.cpp compares with a loop.
+template <typename Update>
+void expect_borders(std::uint64_t seed, const std::string& borders) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    constexpr std::uint64_t radius = Update::radius;
+    auto trial = draw_for<Update>(seed, job.ranks);
+    trial.shape.columns = std::max(trial.shape.columns, 3 * radius);
+    trial.shape.rows = std::max(trial.shape.rows, 3 * radius);
+    trial.shape.strip_rows = std::max(trial.shape.strip_rows, 2 * radius);
+    SCOPED_TRACE(borders + ", seed " + std::to_string(seed));
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, trial, seed);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, radius, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto& given = trial.run.options;
+    const options wanted{.iterations = given.iterations,
+                         .threads = given.threads,
+                         .waves = given.waves,
+                         .borders = borders};
+    store part = store::open(names[static_cast<std::size_t>(job.rank)]);
+
+    run_on_ranks(MPI_COMM_WORLD, part, Update{}, wanted);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job.rank == 0) {
+        store whole = store::open(folder + "whole");
+        run(whole, Update{}, wanted);
+        const auto joined = join_stores(names, folder + "joined");
+        ASSERT_TRUE(joined) << joined.failure().sentence;
+        store found = store::open(folder + "joined");
+        for (std::uint32_t m = 0; m < Update::data_count; ++m)
+            EXPECT_EQ(found.template read<double>(m), whole.template read<double>(m)) << m;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, PartsHaveTheBordersOfTheWholeStore) {
+    for (const auto *borders : {"neumann", "columns=periodic", "columns=periodic,top=neumann",
+                                "bottom=neumann,left=neumann"}) {
+        for (std::uint64_t seed = 0; seed < 7 && !HasFailure(); ++seed) {
+            expect_borders<Placed<false, 1>>(seed, borders);
+            expect_borders<Placed<true, 2>>(seed, borders);
+            expect_borders<Smooth>(seed, borders);
+        }
+    }
+}
+
 TEST(RanksTest, AnUpdateOfOnesOwnComesToRestOnAllRanksTogether) {
     const Job job;
     const Folder own(Medium::memory);
@@ -370,6 +422,30 @@ TEST(RanksTest, WhatOneRankCannotRunIsRefusedOnAll) {
     }
 
     EXPECT_THAT(refused, ::testing::HasSubstr("memory"));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, PeriodicRowsOfPartsAreRefused) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, draw_for<Smooth>(1, job.ranks), 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    RankRun wanted;
+    wanted.folder = names[static_cast<std::size_t>(job.rank)];
+    wanted.kernel = "sor";
+    wanted.borders = "periodic";
+
+    const auto report = run_rank(MPI_COMM_WORLD, wanted);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, ::testing::HasSubstr("not periodic"));
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -413,6 +413,18 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
     return make_plan(request_for(stored, *largest, options));
 }
 
+Outcome check_options_of_parts(const RunOptions& options) {
+    if (options.pause_every > 0)
+        return bad_argument("parts of a store do not pause between iterations; join them first");
+    if (!is_plain(options.directions))
+        return bad_argument("parts of a store go down and right only; join them first");
+    if (rows_are_periodic(options.borders))
+        return bad_argument(
+            "rows of parts of a store are not periodic, as none has both the top and the bottom; "
+            "join them first");
+    return Done{};
+}
+
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
     const bool sound = options.tolerance >= 0.0 && !std::isinf(options.tolerance);
     if (!sound && options.tolerance != no_tolerance)
@@ -426,12 +438,8 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
     if (options.until && options.pause_every == 0)
         return bad_argument("a condition is asked after every so many iterations; say how many");
-    if (options.halo_exchange && options.pause_every > 0)
-        return bad_argument("parts of a store do not pause between iterations; join them first");
-    if (options.halo_exchange && !is_plain(options.directions))
-        return bad_argument("parts of a store go down and right only; join them first");
-    if (options.halo_exchange && !are_fixed(options.borders))
-        return bad_argument("borders of parts of a store are fixed; join them first");
+    const auto parts = options.halo_exchange ? check_options_of_parts(options) : Outcome(Done{});
+    if (!parts) return parts.failure();
     // The data before the first iteration have their borders in memory only.
     const bool asks_first = options.until && options.until->relative &&
                             options.until->measure == Measure::residual && !options.first_measure;

@@ -95,6 +95,9 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
 
 /* The plan of a run of `kernel` over a store of `stored`, which it must suit. */
 Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
+/* Whether parts of a store can be run so: they go down and right, without pauses, and none holds
+ * both ends of a column. */
+Outcome check_options_of_parts(const RunOptions& options);
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);
 
