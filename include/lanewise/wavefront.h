@@ -191,10 +191,11 @@ typedef struct lw_wavefront_progress {
 } lw_wavefront_progress;
 
 /*
- * End the run under way on `store` within a row block: it fails with LW_ERR_OPERATION and commits
- * nothing more, so the store holds the data of the last whole pass.  May be called from another
- * thread, from the kernel, from `progress` and from a signal handler.  A run that begins afterwards
- * is not ended.
+ * End the call under way on `store`: it fails with LW_ERR_OPERATION.  A run ends within a row block
+ * of a wave, with a kernel of your own within a row, and commits nothing more, so the store holds
+ * the data of the last whole pass.  Reading, writing and checking end within a strip.  May be
+ * called from another thread, from the kernel, from `progress` and from a signal handler.  A call
+ * that begins afterwards is not ended.
  */
 LW_API void lw_wavefront_stop(lw_wavefront *store);
 

@@ -19,6 +19,7 @@ from lanewise import wavefront
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.native import find_program
 from lanewise.wavefront import arrays
+from lanewise.wavefront.library import library
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -521,6 +522,37 @@ def test_what_progress_raises_ends_the_run_and_reaches_the_caller(tmp_path: Path
     with filled(tmp_path / "t") as whole:
         wavefront.run(whole, "sor", 4)
         np.testing.assert_array_equal(swept, whole.read(0))
+
+
+@pytest.mark.parametrize("act", [wavefront.Store.verify, lambda store: store.read_rows(0, 0, 256)])
+def test_an_interrupt_stops_reading_and_checking(
+    act: Callable[[wavefront.Store], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, asked = library().lw_wavefront_stop, []
+
+    def noted(handle: object) -> None:
+        asked.append(handle)
+        stop(handle)
+
+    def interrupt(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(library(), "lw_wavefront_stop", noted)
+    former = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with wavefront.Store.create(tmp_path / "s", 256, 4096) as store:
+            store.write(0, np.ones((256, 4096)))
+            for _ in range(100):
+                signal.setitimer(signal.ITIMER_REAL, 0.02)
+                with pytest.raises(KeyboardInterrupt):
+                    while True:
+                        act(store)
+                if asked:
+                    break
+            assert asked
+            store.verify()
+    finally:
+        signal.signal(signal.SIGALRM, former)
 
 
 def test_an_interrupt_ends_a_run_within_a_pass(tmp_path: Path) -> None:

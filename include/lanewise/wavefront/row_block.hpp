@@ -15,6 +15,7 @@
 namespace lanewise::wavefront {
 
 struct Borders;
+struct Stop;
 
 struct RowBlock {
     std::uint64_t rows = 0;    /* of the whole matrix */
@@ -58,6 +59,7 @@ struct Step {
     double *changes = nullptr; /* for each row block, raised to its largest |change|; may be null */
     /* Of which each row sets its own once it is updated; null: it sets none. */
     const Borders *borders = nullptr;
+    const Stop *stop = nullptr; /* asked between rows that take long; null: nobody will */
 };
 
 /* Updates a step. */

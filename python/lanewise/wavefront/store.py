@@ -254,10 +254,8 @@ class Store:
                 f"{count} rows from row {first} on are not in a matrix of {rows} rows"
             )
         found = np.empty((count, *row), self.dtype)
-        status = library().lw_wavefront_read_rows(
-            self.handle, number, first, count, found.ctypes.data
-        )
-        self.failures.check(status)
+        read = library().lw_wavefront_read_rows
+        self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
 
     def each_strip(self, matrix: int | str, take: Callable[[int, Array], None]) -> None:
@@ -266,7 +264,17 @@ class Store:
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
-        self.failures.check(library().lw_wavefront_verify(self.handle))
+        self._check(lambda: int(library().lw_wavefront_verify(self.handle)))
+
+    def _check(self, function: Callable[[], int]) -> None:
+        """Make a native call that an interrupt ends within a strip."""
+        call = Call(lambda: library().lw_wavefront_stop(self.handle))
+        try:
+            status = call.result(function)
+        except BaseException:
+            self.failures.sentences.clear()
+            raise
+        self.failures.check(status)
 
     def _move(self, function: Any, matrix: int | str, move: Callable[[int, Array], None]) -> None:
         row, dtype, number = self.shape_of(matrix)[1:], self.dtype, self._number(matrix)

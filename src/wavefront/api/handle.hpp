@@ -20,10 +20,26 @@ struct lw_wavefront {
     lanewise::wavefront::Store store;
     lw_wavefront_report_fn report;
     void *report_context;
-    std::atomic<bool> stop{false};
+    mutable std::atomic<bool> stop{false};
+    mutable int calls{0}; /* under way, one within the other */
 };
 
 namespace lanewise::wavefront::api {
+
+// While one lives, a call is under way that lw_wavefront_stop ends. What was asked before the
+// outermost one began is not for it.
+class UnderWay {
+  public:
+    explicit UnderWay(const lw_wavefront& store) : store_(store) {
+        if (store_.calls++ == 0) store_.stop = false;
+    }
+    ~UnderWay() { --store_.calls; }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+  private:
+    const lw_wavefront& store_;
+};
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure);
 lw_status report_failure(const lw_wavefront *store, const Failure& failure);

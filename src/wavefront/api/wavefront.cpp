@@ -68,7 +68,7 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
                       const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome) {
     if (!store || !kernel) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        store->stop = false;
+        const UnderWay call(*store);
         const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         const auto made = kernel_from(*kernel, store->store, 0);
@@ -140,11 +140,14 @@ lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
-        return write_matrix(
-            store->store, matrix, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
-                return source(context, first, count, rows) == 0 ? Outcome(lanewise::Done{})
-                                                                : Outcome(callback_failure);
-            });
+        const UnderWay call(*store);
+        return write_matrix(store->store, matrix,
+                            [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
+                                return source(context, first, count, rows) == 0
+                                           ? Outcome(lanewise::Done{})
+                                           : Outcome(callback_failure);
+                            },
+                            {.stop = &store->stop});
     });
 }
 
@@ -154,12 +157,14 @@ lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix, lw_wavef
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
+        const UnderWay call(*store);
         return read_matrix(store->store, matrix,
                            [&](std::uint64_t first, std::uint64_t count, const std::byte *rows) {
                                return sink(context, first, count, rows) == 0
                                           ? Outcome(lanewise::Done{})
                                           : Outcome(callback_failure);
-                           });
+                           },
+                           {.stop = &store->stop});
     });
 }
 
@@ -175,8 +180,9 @@ lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix, uin
                                                 std::to_string(first_row) +
                                                 " on are not in the matrix; it has " +
                                                 std::to_string(all)};
-        return read_rows(store->store, matrix, first_row, row_count,
-                         static_cast<std::byte *>(rows));
+        const UnderWay call(*store);
+        return read_rows(store->store, matrix, first_row, row_count, static_cast<std::byte *>(rows),
+                         {.stop = &store->stop});
     });
 }
 
@@ -193,7 +199,8 @@ lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name,
 lw_status lw_wavefront_verify(const lw_wavefront *store) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        const auto damaged = verify(store->store);
+        const UnderWay call(*store);
+        const auto damaged = verify(store->store, &store->stop);
         if (!damaged) return damaged.failure();
         if (damaged->empty()) return lanewise::Done{};
         for (const auto& name : *damaged) report_failure(store, {LW_ERR_IO, name});
@@ -211,7 +218,7 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
                            lw_wavefront_outcome *outcome) {
     if (!store || !name || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        store->stop = false;
+        const UnderWay call(*store);
         const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         const auto kernel =
@@ -237,7 +244,7 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
                               lw_wavefront_outcome *outcome) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        store->stop = false;
+        const UnderWay call(*store);
         const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         return give(resume(store->store, *wanted), outcome);

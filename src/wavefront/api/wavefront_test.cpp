@@ -11,11 +11,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -82,6 +85,19 @@ void reckless(void *const *updated, const void *const * /*data*/,
     static_cast<double *>(updated[0])[end] += 1.0;
 }
 
+/* Asks to stop in one of the calls of a kernel that changes nothing. */
+struct Stopping {
+    lw_wavefront *store = nullptr;
+    int stops_at = 0;
+    int calls = 0;
+};
+void count_and_stop(void *const * /*updated*/, const void *const * /*data*/,
+                    const void *const * /*coefficients*/, std::int64_t /*row*/,
+                    std::int64_t /*first*/, std::int64_t /*end*/, void *context) {
+    auto& stopping = *static_cast<Stopping *>(context);
+    if (++stopping.calls == stopping.stops_at) lw_wavefront_stop(stopping.store);
+}
+
 class WavefrontTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -102,6 +118,20 @@ class WavefrontTest : public ::testing::Test {
         ASSERT_EQ(lw_wavefront_write(store_, 1, fill, &c_), LW_OK) << sentence_;
     }
     void TearDown() override { lw_wavefront_close(store_); }
+
+    lw_status run_until_stopped(Stopping& stopping, lw_wavefront_run_options options) {
+        stopping.store = store_;
+        lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+        kernel.update = count_and_stop;
+        kernel.context = &stopping;
+        options.threads = 1;
+        return lw_wavefront_run_kernel(store_, &kernel, &options, nullptr);
+    }
+    std::uint64_t iterations() const {
+        std::uint64_t done = 0;
+        EXPECT_EQ(lw_wavefront_query(store_, nullptr, &done), LW_OK);
+        return done;
+    }
 
     Folder folder_{Medium::memory};
     lw_wavefront *store_ = nullptr;
@@ -264,6 +294,78 @@ TEST_F(WavefrontTest, ASecondProgramIsKeptOut) {
     EXPECT_EQ(lw_wavefront_open((folder_ / "store").c_str(), remember, &sentence_, &second),
               LW_ERR_LIMIT);
     EXPECT_THAT(sentence_, HasSubstr("is being changed by another program"));
+}
+
+TEST_F(WavefrontTest, AStopEndsARunAfterTheRowThatIsBeingUpdated) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 32;
+    for (const int row : {1, 100, 1003}) {
+        Stopping stopping{.stops_at = row};
+
+        EXPECT_EQ(run_until_stopped(stopping, options), LW_ERR_OPERATION);
+
+        EXPECT_EQ(stopping.calls, row);
+        EXPECT_THAT(sentence_, HasSubstr("the data of its last whole pass are kept"));
+        EXPECT_EQ(iterations(), 0u);
+    }
+}
+
+TEST_F(WavefrontTest, AStopEndsTheMeasureOfAConditionAfterARow) {
+    constexpr int rows_updated = rows - 2;
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.until = "residual<-1";
+    options.pause_every = 1;
+    Stopping stopping{.stops_at = rows_updated + 23};
+
+    EXPECT_EQ(run_until_stopped(stopping, options), LW_ERR_OPERATION);
+
+    EXPECT_EQ(stopping.calls, rows_updated + 23);
+    EXPECT_THAT(sentence_, HasSubstr("the data of its last whole pass are kept"));
+    EXPECT_EQ(iterations(), 1u);
+}
+
+TEST_F(WavefrontTest, AStopFromAnotherThreadEndsReadingAndChecking) {
+    std::atomic<bool> ended{false};
+    std::thread stopper([&] {
+        while (!ended) lw_wavefront_stop(store_);
+    });
+    Array found;
+    const std::function<lw_status()> acts[] = {
+        [&] { return lw_wavefront_verify(store_); },
+        [&] { return lw_wavefront_read(store_, 0, take, &found); },
+        [&] { return lw_wavefront_read_rows(store_, 0, 0, rows, found.values.data()); },
+        [&] { return lw_wavefront_write(store_, 0, fill, &u_); }};
+    for (const auto& act : acts) {
+        auto status = LW_OK;
+        for (int i = 0; i < 100'000 && status == LW_OK; ++i) status = act();
+        EXPECT_EQ(status, LW_ERR_OPERATION);
+        EXPECT_THAT(sentence_, HasSubstr("stopped before all rows had been moved"));
+    }
+    ended = true;
+    stopper.join();
+
+    EXPECT_EQ(lw_wavefront_verify(store_), LW_OK);
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &found), LW_OK);
+    EXPECT_EQ(found.values, u_.values);
+}
+
+TEST_F(WavefrontTest, ReadingInAPauseDoesNotForgetThatTheRunIsToStop) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 4;
+    options.pause_every = 2;
+    options.paused_context = store_;
+    options.paused = [](void *context, std::uint64_t /*iterations*/, double /*measured*/) {
+        auto *const store = static_cast<lw_wavefront *>(context);
+        lw_wavefront_stop(store);
+        std::vector<double> row(columns);
+        EXPECT_EQ(lw_wavefront_read_rows(store, 0, 0, 1, row.data()), LW_ERR_OPERATION);
+        return 0;
+    };
+    Stopping stopping;
+
+    EXPECT_EQ(run_until_stopped(stopping, options), LW_ERR_OPERATION);
+
+    EXPECT_EQ(iterations(), 2u);
 }
 
 TEST_F(WavefrontTest, AValueThatIsNotFiniteIsNamedAndTheDataStay) {

@@ -14,6 +14,7 @@
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/kernel/rows.hpp"
 #include "wavefront/layout/values.hpp"
+#include "wavefront/run/stop.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -280,6 +281,7 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
             before.emplace(remembered_rows(sweep, pointers), (first - radius) * bytes,
                            (end + radius) * bytes);
         call(sweep, row_block, pointers, row, columns);
+        if (step.stop && stop_asked(step.stop->asked)) throw KernelFailure(stopped_sentence);
         if (sweep.user.writes == WriteCheck::watched)
             check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
         set_border_columns(step, row_block, row, sweep.shape.line_columns, radius, bytes);

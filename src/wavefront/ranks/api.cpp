@@ -27,7 +27,7 @@ lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *
                   Begin begin) {
     if (!part || !kernel) return LW_ERR_ARGUMENT;
     return api::guarded(part, [&]() -> Outcome {
-        part->stop = false;
+        const api::UnderWay call(*part);
         const auto threads = check_threads();
         if (!threads) return threads;
         const auto wanted = api::options_from(*part, options);

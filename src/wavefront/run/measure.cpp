@@ -14,6 +14,7 @@
 #include <lanewise/wavefront/row_block.hpp>
 #include "base/nearest.hpp"
 #include "wavefront/layout/values.hpp"
+#include "wavefront/run/stop.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {
@@ -106,18 +107,20 @@ Result<Kernel> by_rows(const Kernel& kernel) {
 
 class MeasuredStrips {
   public:
-    MeasuredStrips(const Store& store, Kernel kernel, Measure what, std::uint64_t iteration)
+    MeasuredStrips(const Store& store, Kernel kernel, Measure what, std::uint64_t iteration,
+                   const std::atomic<bool> *stop)
         : shape_(store.shape()),
           kernel_(std::move(kernel)),
           what_(what),
           iteration_(iteration),
+          stop_{stop},
           row_bytes_(shape_.columns * element_bytes(shape_.element)),
           above_bytes_(kernel_.radius * row_bytes_) {}
 
     Outcome open(const Store& store) {
         const auto count = residual() ? shape_.matrix_count() : shape_.data_count;
         for (std::uint32_t m = 0; m < count; ++m) {
-            auto source = strip_source(store, m, {.tiles_read = tiles_read});
+            auto source = strip_source(store, m, {.tiles_read = tiles_read, .stop = stop_.asked});
             if (!source) return source.failure();
             sources_.push_back(std::move(*source));
             const auto rows =
@@ -203,7 +206,7 @@ class MeasuredStrips {
                                  .reads = 0,
                                  .writes = shape_.matrix_count(),
                                  .iteration = iteration_};
-        kernel_.advance({.row_blocks = &row_block});
+        kernel_.advance({.row_blocks = &row_block, .stop = &stop_});
     }
 
     void add(std::uint64_t s, std::uint32_t m) {
@@ -223,6 +226,7 @@ class MeasuredStrips {
     Kernel kernel_;
     Measure what_;
     std::uint64_t iteration_;
+    Stop stop_;
     std::uint64_t row_bytes_;
     std::uint64_t above_bytes_;
     std::vector<StripSource> sources_;
@@ -288,16 +292,23 @@ std::string until_text(const Until& until) {
 }
 
 Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
-                       std::uint64_t iteration) {
+                       std::uint64_t iteration, const std::atomic<bool> *stop) {
     const auto& shape = store.shape();
     if (numbers_of(shape.element) == Numbers::complex)
         return bad_argument(std::string("measures are of real and whole numbers, not of ") +
                             element_name(shape.element));
     auto rows = by_rows(kernel);
     if (!rows) return rows.failure();
-    MeasuredStrips strips(store, std::move(*rows), what, iteration);
+    MeasuredStrips strips(store, std::move(*rows), what, iteration, stop);
     const auto opened = strips.open(store);
-    return opened ? strips.all() : Result<double>(opened.failure());
+    if (!opened) return opened.failure();
+    try {
+        const auto measured = strips.all();
+        if (stop_asked(stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
+        return measured;
+    } catch (const KernelFailure& failed) {
+        return Failure{LW_ERR_OPERATION, failed.what()};
+    }
 }
 
 std::uint64_t measure_bytes(const MatrixShape& stored, std::uint32_t radius) {

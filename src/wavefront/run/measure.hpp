@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,10 @@ Result<Until> parse_until(const std::string& text);
 std::string until_text(const Until& until);
 
 /* Of all data matrices of `store`, which has no other data than `kernel` updates; a strip whose
- * checksum is wrong is named. `iteration` is what a kernel is told that asks for it. */
+ * checksum is wrong is named. `iteration` is what a kernel is told that asks for it. Fails once
+ * `stop` is true. */
 Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
-                       std::uint64_t iteration);
+                       std::uint64_t iteration, const std::atomic<bool> *stop = nullptr);
 /* Bytes of memory that it takes. */
 std::uint64_t measure_bytes(const MatrixShape& stored, std::uint32_t radius);
 

@@ -172,7 +172,8 @@ class Run {
     }
 
     Result<double> measure_now() const {
-        return measure(store_, kernel_, options_.until->measure, iterations_of_run());
+        return measure(store_, kernel_, options_.until->measure, iterations_of_run(),
+                       options_.stop);
     }
 
     Outcome measure_first() {

@@ -2,8 +2,9 @@
 //
 // Stop: a flag by which another thread, a callback or a signal handler ends a run.
 //
-// The threads of a pass look at it after each row block, and the run once more before it commits:
-// what was set before a kernel returned ends the run before its data count.
+// The threads of a pass look at it after each row block, and after each row of a kernel of the
+// user's, which may take long; the run looks once more before it commits: what was set before a
+// kernel returned ends the run before its data count.
 
 #pragma once
 
@@ -17,5 +18,10 @@ inline constexpr const char *stopped_sentence =
 inline bool stop_asked(const std::atomic<bool> *stop) {
     return stop && stop->load(std::memory_order_acquire);
 }
+
+/* As a step carries it: its header has built-in types only. */
+struct Stop {
+    const std::atomic<bool> *asked = nullptr;
+};
 
 }  // namespace lanewise::wavefront

@@ -60,6 +60,7 @@ BorderSetting border_setting(const WaveSet& set, std::uint64_t row_block_bytes) 
 
 Waves::Waves(WaveSet set)
     : set_(std::move(set)),
+      stop_{set_.stop},
       row_blocks_((set_.shape.rows + set_.rows_per_block - 1) / set_.rows_per_block),
       row_block_bytes_(set_.row_block_bytes ? set_.row_block_bytes
                                             : set_.rows_per_block * set_.shape.row_elements() *
@@ -267,8 +268,9 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .columns_before = shape.columns_before,
              .iteration = set_.first_iteration + wave});
     }
-    // Edges are those of one wave before the next reads them.
-    const std::size_t at_once = set_.edges ? 1 : batch.row_blocks.size();
+    // Edges are those of one wave before the next reads them, and rows may be long.
+    const bool alone = set_.edges || set_.kernel->steps == Steps::whole;
+    const std::size_t at_once = alone ? 1 : batch.row_blocks.size();
     for (std::size_t i = 0; i < batch.row_blocks.size(); i += at_once) {
         const auto& row_block = batch.row_blocks[i];
         const Step step{
@@ -277,7 +279,9 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
             .first = first,
             .end = end,
             .changes = set_.measuring ? &changes_[group.first_wave + from + i] : nullptr,
-            .borders = set_.edges ? &set_.edges->borders() : nullptr};
+            .borders = set_.edges ? &set_.edges->borders() : nullptr,
+            .stop = &stop_};
+        if (stop_asked(set_.stop)) throw KernelFailure(stopped_sentence);
         if (set_.measuring)
             set_.kernel->advance_and_measure(step);
         else

@@ -150,6 +150,7 @@ class Waves {
     void fail(const std::string& sentence);
 
     WaveSet set_;
+    Stop stop_;
     std::uint64_t row_blocks_;
     std::uint64_t row_block_bytes_;
     std::uint64_t row_bytes_; /* where row blocks are not skewed */

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "wavefront/layout/values.hpp"
+#include "wavefront/run/stop.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/tile_stream.hpp"
 #include "wavefront/store/vectors.hpp"
@@ -29,6 +30,12 @@ Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64
         done += static_cast<std::uint64_t>(moved);
     }
     return Done{};
+}
+
+// What a matrix is being read or written for may be given up.
+Outcome go_on(const std::atomic<bool> *stop) {
+    if (!stop_asked(stop)) return Done{};
+    return Failure{LW_ERR_OPERATION, "stopped before all rows had been moved"};
 }
 
 std::uint64_t mix(std::uint64_t value) {
@@ -134,7 +141,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
         const auto got = source(0, own.rows, values.data());
         return got ? write_vector(store, matrix - shape.matrix_count(), values) : got;
     }
-    auto files = store.open_next(matrix);
+    auto files = store.open_next(matrix, moving.stop);
     if (!files) return files.failure();
     auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
@@ -149,6 +156,8 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     };
     Tile tile(shape);
     for (std::uint64_t t = 0; t < sums.size(); ++t) {
+        const auto going_on = go_on(moving.stop);
+        if (!going_on) return going_on;
         const auto strip = t / shape.tiles_in_strip();
         const auto row_count = rows_in_strip(shape, strip);
         if (t % shape.tiles_in_strip() == 0) {
@@ -189,7 +198,7 @@ class StripReader {
   public:
     static Result<StripReader> open(const Store& store, std::uint32_t matrix,
                                     const Moving& moving) {
-        StripReader reader(store, matrix);
+        StripReader reader(store, matrix, moving.stop);
         auto files = store.open_current(matrix);
         if (!files) return files.failure();
         reader.files_ = std::move(*files);
@@ -218,6 +227,8 @@ class StripReader {
             const auto bad = [&](const std::string& what) {
                 return Failure{LW_ERR_IO, store_->tile_name(matrix_, t) + ": " + what};
             };
+            const auto going_on = go_on(stop_);
+            if (!going_on) return going_on;
             for (; tiles_asked_for_ < std::min(t + stream_.depth(), end); ++tiles_asked_for_)
                 stream_.submit(Transfer::Direction::read, files_.place(tiles_asked_for_),
                                tiles_asked_for_);
@@ -231,11 +242,12 @@ class StripReader {
     }
 
   private:
-    StripReader(const Store& store, std::uint32_t matrix)
-        : store_(&store), matrix_(matrix), tile_(store.shape()) {}
+    StripReader(const Store& store, std::uint32_t matrix, const std::atomic<bool> *stop)
+        : store_(&store), matrix_(matrix), stop_(stop), tile_(store.shape()) {}
 
     const Store *store_;
     std::uint32_t matrix_;
+    const std::atomic<bool> *stop_;
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
     Tile tile_;
@@ -320,7 +332,7 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
 }
 
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
-                  std::uint64_t count, std::byte *rows) {
+                  std::uint64_t count, std::byte *rows, const Moving& moving) {
     if (store.shape().is_vector(matrix)) {
         const auto values = read_vector(store, matrix - store.shape().matrix_count());
         if (!values) return values.failure();
@@ -329,7 +341,7 @@ Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
         std::memcpy(rows, values->data() + first * row_bytes, count * row_bytes);
         return Done{};
     }
-    auto reader = RowReader::open(store, matrix, {});
+    auto reader = RowReader::open(store, matrix, moving);
     return reader ? reader->read(first, count, rows) : Outcome(reader.failure());
 }
 
@@ -384,7 +396,7 @@ Outcome copy_matrices(const Store& from, Store& to, const Moving& moving) {
     return to.commit(manifest);
 }
 
-Result<std::vector<std::string>> verify(const Store& store) {
+Result<std::vector<std::string>> verify(const Store& store, const std::atomic<bool> *stop) {
     const auto& shape = store.shape();
     std::vector<std::string> damaged;
     auto tile = Memory::reserve(tile_bytes(shape));
@@ -396,6 +408,8 @@ Result<std::vector<std::string>> verify(const Store& store) {
         const auto sums = store.read_sums(m);
         if (!sums) return sums.failure();
         for (std::uint64_t t = 0; t < shape.tile_count(); ++t) {
+            const auto going_on = go_on(stop);
+            if (!going_on) return going_on.failure();
             const auto read = read_strip(files->place(t), tile->begin(), tile->bytes());
             if (!read)
                 damaged.push_back(store.tile_name(m, t) + ": " + read.failure().sentence);

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -24,6 +25,7 @@ using RowSink =
 struct Moving {
     std::uint64_t tiles_read = 0;
     std::uint64_t tiles_written = 0;
+    const std::atomic<bool> *stop = nullptr; /* once true, what moves fails; may be null */
 };
 
 /* Replaces a matrix: all of it, or none where anything fails. */
@@ -42,7 +44,7 @@ Result<StripSource> strip_source(const Store& store, std::uint32_t matrix,
 
 /* Rows [first, first + count) of a matrix, in row-major order. */
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
-                  std::uint64_t count, std::byte *rows);
+                  std::uint64_t count, std::byte *rows, const Moving& moving = {});
 
 struct RowRange {
     const Store *store = nullptr;
@@ -58,8 +60,10 @@ Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store
  * another layout or in strips of another height; with the iterations done and an unfinished run. */
 Outcome copy_matrices(const Store& from, Store& to, const Moving& moving = {});
 
-/* Reads every strip of every filled matrix; returns the names of those that are damaged. */
-Result<std::vector<std::string>> verify(const Store& store);
+/* Reads every strip of every filled matrix; returns the names of those that are damaged. Fails once
+ * `stop` is true. */
+Result<std::vector<std::string>> verify(const Store& store,
+                                        const std::atomic<bool> *stop = nullptr);
 
 /* A value in [0, 1) that depends on seed, matrix and place alone: contents for trials. */
 double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
