@@ -90,6 +90,14 @@ LW_API lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shap
 LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report,
                                    void *report_context, lw_wavefront **store);
 
+/*
+ * Open a store for reading, also while another program changes it: what is read is the generation
+ * that is committed now.  A run waits before it replaces that, until the store is closed.  Functions
+ * that change a store refuse this one with LW_ERR_ARGUMENT.
+ */
+LW_API lw_status lw_wavefront_open_reading(const char *folder, lw_wavefront_report_fn report,
+                                           void *report_context, lw_wavefront **store);
+
 /* Close a store and free it; NULL is fine. */
 LW_API void lw_wavefront_close(lw_wavefront *store);
 

@@ -405,7 +405,9 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(
     assert digest(store) == expected
 
 
-def test_readers_beside_a_run_see_a_sound_generation(native: Lanewise, tmp_path: Path) -> None:
+def test_readers_beside_a_run_see_a_sound_generation(
+    native: Lanewise, lanewise: Lanewise, tmp_path: Path
+) -> None:
     store = tmp_path / "s"
     native("create", store, "--rows", 1024, "--cols", 512, "--strip-rows", 8)
     program = str(find_program(PROGRAM, os.environ))
@@ -423,6 +425,10 @@ def test_readers_beside_a_run_see_a_sound_generation(native: Lanewise, tmp_path:
             ):
                 done = native(*read)
                 assert done.returncode == 0, (read[0], done.stderr)
+            # Each takes a start of Python.
+            for name in (f"data{i}.h5", f"data{i}.zarr") if i < 2 else ():
+                done = lanewise("wavefront", "export", store, "data", name)
+                assert done.returncode == 0, done.stderr
             # One iteration for all matrices, whatever the run did meanwhile.
             assert native("verify", target).returncode == 0
         assert running.poll() is None, "the run ended before it was read"

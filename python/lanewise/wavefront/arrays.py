@@ -36,7 +36,7 @@ def import_array(program: Path, folder: str, matrix: str, name: str, memory: str
 def export_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
     """Write `matrix` of the store in `folder` to a new array called `name`, within the memory."""
     number = matrix_number(program, folder, matrix)
-    with Store.open(folder) as store:
+    with Store.open(folder, mode="r") as store:
         check_memory(memory, store, None)
         strip_rows = int(store.native_shape.strip_rows)
         array = create_array(name, store.shape_of(number), store.dtype, strip_rows)

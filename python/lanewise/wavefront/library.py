@@ -129,6 +129,7 @@ class RunOutcome(Structure):
 ARGUMENTS = {
     "create": (c_char_p, POINTER(MatrixShape), Report, c_void_p, POINTER(c_void_p)),
     "open": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
+    "open_reading": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
     "query": (c_void_p, POINTER(MatrixShape), POINTER(c_uint64)),
     "write": (c_void_p, c_uint32, MoveRows, c_void_p),
     "read": (c_void_p, c_uint32, MoveRows, c_void_p),

@@ -62,7 +62,7 @@ class _RowsAhead:
 
 
 class Store:
-    """An open store; close it, or use it in a `with` statement.  Others are kept out meanwhile.
+    """An open store; close it, or use it in a `with` statement.  Others do not change it meanwhile.
 
     A store is read like an array, which is its first data matrix: `store[10:20]` reads ten rows and
     numpy.asarray(store) all.  `store["f"]` is another matrix of it, read the same way.  Matrices
@@ -74,11 +74,18 @@ class Store:
         self.failures = failures
 
     @classmethod
-    def open(cls, folder: str | Path) -> Store:
-        """Open the store in `folder`.  RequestError where there is none or it is in use."""
+    def open(cls, folder: str | Path, mode: str = "r+") -> Store:
+        """Open the store in `folder`.  RequestError where there is none or it is in use.
+
+        With mode "r" it is not to be changed, and may be in use: what is read is the generation
+        that is committed now.  A run waits until the store is closed before it replaces that.
+        """
+        if mode not in ("r", "r+"):
+            raise RequestError(f'a store is opened with mode "r" or "r+", not "{mode}"')
+        native = library()
+        function = native.lw_wavefront_open_reading if mode == "r" else native.lw_wavefront_open
         handle, failures = ctypes.c_void_p(), Failures()
-        name = str(folder).encode()
-        failures.check(library().lw_wavefront_open(name, failures.callback, None, byref(handle)))
+        failures.check(function(str(folder).encode(), failures.callback, None, byref(handle)))
         return cls(handle, failures)
 
     @classmethod

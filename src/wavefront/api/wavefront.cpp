@@ -62,6 +62,17 @@ Outcome check_matrix(const Store& store, std::uint32_t matrix) {
                                         std::to_string(store.shape().number_count())};
 }
 
+lw_status open_store(const char *folder, Access access, lw_wavefront_report_fn report,
+                     void *report_context, lw_wavefront **store) {
+    if (!folder || !store) return LW_ERR_ARGUMENT;
+    return guarded(report, report_context, [&]() -> Outcome {
+        auto opened = Store::open(folder, access);
+        if (!opened) return opened.failure();
+        *store = new lw_wavefront{std::move(*opened), report, report_context, {}};
+        return lanewise::Done{};
+    });
+}
+
 /* `advance` is `run` or `resume`. */
 lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const RunOptions&),
                       lw_wavefront *store, const lw_wavefront_kernel *kernel,
@@ -95,13 +106,12 @@ lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shap
 
 lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report, void *report_context,
                             lw_wavefront **store) {
-    if (!folder || !store) return LW_ERR_ARGUMENT;
-    return guarded(report, report_context, [&]() -> Outcome {
-        auto opened = Store::open(folder, Access::changing);
-        if (!opened) return opened.failure();
-        *store = new lw_wavefront{std::move(*opened), report, report_context, {}};
-        return lanewise::Done{};
-    });
+    return open_store(folder, Access::changing, report, report_context, store);
+}
+
+lw_status lw_wavefront_open_reading(const char *folder, lw_wavefront_report_fn report,
+                                    void *report_context, lw_wavefront **store) {
+    return open_store(folder, Access::reading, report, report_context, store);
 }
 
 void lw_wavefront_close(lw_wavefront *store) {

@@ -296,6 +296,28 @@ TEST_F(WavefrontTest, ASecondProgramIsKeptOut) {
     EXPECT_THAT(sentence_, HasSubstr("is being changed by another program"));
 }
 
+TEST_F(WavefrontTest, AStoreThatIsChangedIsReadBesideAndNotChangedFromThere) {
+    lw_wavefront *reading = nullptr;
+    std::string said;
+    ASSERT_EQ(lw_wavefront_open_reading((folder_ / "store").c_str(), remember, &said, &reading),
+              LW_OK)
+        << said;
+    // A matrix that is replaced leaves the reader's generation alone.
+    ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &c_), LW_OK) << sentence_;
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+
+    Array found;
+    EXPECT_EQ(lw_wavefront_read(reading, 0, take, &found), LW_OK) << said;
+    EXPECT_EQ(found.values, u_.values);
+    EXPECT_EQ(lw_wavefront_verify(reading), LW_OK) << said;
+    EXPECT_EQ(lw_wavefront_write(reading, 0, fill, &u_), LW_ERR_ARGUMENT);
+    EXPECT_THAT(said, HasSubstr("was opened for reading"));
+    EXPECT_EQ(lw_wavefront_run(reading, "jacobi", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(said, HasSubstr("was opened for reading"));
+
+    lw_wavefront_close(reading);
+}
+
 TEST_F(WavefrontTest, AStopEndsARunAfterTheRowThatIsBeingUpdated) {
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     options.iterations = 32;

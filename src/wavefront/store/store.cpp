@@ -308,7 +308,15 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
     return StripFiles(std::move(files), shape());
 }
 
+Outcome Store::check_changing() const {
+    if (lock_ >= 0) return Done{};
+    return Failure{LW_ERR_ARGUMENT,
+                   folder_ + " was opened for reading; open it for changing to do this"};
+}
+
 Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool> *stop) const {
+    const auto changing = check_changing();
+    if (!changing) return changing.failure();
     StripFiles opened;
     std::vector<int> files;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
@@ -364,6 +372,8 @@ Result<std::string> Store::write_next_sums(std::uint32_t matrix,
 }
 
 Outcome Store::commit(const Manifest& manifest) {
+    const auto changing = check_changing();
+    if (!changing) return changing;
     const auto written = write_manifest(folder_, manifest);
     if (written) {
         manifest_ = manifest;

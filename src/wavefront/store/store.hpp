@@ -90,6 +90,8 @@ class Store {
     const MatrixShape& shape() const { return manifest_.shape; }
     Result<std::uint32_t> matrix_named(const std::string& name) const;
 
+    /* Fails where the store was opened for reading. */
+    Outcome check_changing() const;
     /* The name of a matrix, or of a vector, by its number. */
     const std::string& name_of(std::uint32_t number) const;
     /* The file of vector `vector`, 0 being the first, once its checksum is `sum`. */
@@ -98,8 +100,8 @@ class Store {
     void drop_vector(std::uint32_t vector, const std::string& sum) const;
     /* The committed generation, for reading. */
     Result<StripFiles> open_current(std::uint32_t matrix) const;
-    /* The other generation, for writing, with room reserved on the disk; waits for its readers
-     * until `stop` is true. */
+    /* The other generation of a store that is open for changing, with room reserved on the disk;
+     * waits for its readers until `stop` is true. */
     Result<StripFiles> open_next(std::uint32_t matrix,
                                  const std::atomic<bool> *stop = nullptr) const;
     /* A file beside the data whose contents nobody keeps. */
@@ -111,7 +113,7 @@ class Store {
     /* Writes the checksums of the next generation; returns the text that the manifest keeps. */
     Result<std::string> write_next_sums(std::uint32_t matrix,
                                         const std::vector<std::uint64_t>& sums) const;
-    /* Replaces the manifest on the disk atomically. */
+    /* Replaces the manifest on the disk atomically; check_changing says where it does not. */
     Outcome commit(const Manifest& manifest);
     /* Removes the generation of `matrix` that is not committed, unless others still read it. */
     void drop_former(std::uint32_t matrix) const;

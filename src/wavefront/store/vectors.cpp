@@ -45,6 +45,8 @@ void add_vector_names(const MatrixShape& shape, std::vector<std::string>& names)
 }
 
 Outcome write_vector(Store& store, std::uint32_t vector, const Vector& values) {
+    const auto changing = store.check_changing();
+    if (!changing) return changing;
     const auto sum = checksum_text(checksum(values.data(), values.size()));
     const auto written = replace_file(store.vector_path(vector, sum), values.data(), values.size());
     if (!written) return written;
