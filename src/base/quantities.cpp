@@ -13,7 +13,7 @@ namespace {
 
 struct Unit {
     std::string_view name;
-    double seconds;
+    double factor;
 };
 
 constexpr std::array<Unit, 7> units{{{"h", 3600.0},
@@ -23,6 +23,15 @@ constexpr std::array<Unit, 7> units{{{"h", 3600.0},
                                      {"us", 1e-6},
                                      {"\u00b5s", 1e-6},
                                      {"ns", 1e-9}}};
+
+constexpr std::array<Unit, 4> prefixes{{{"", 1.0}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}}};
+
+/* How many bytes or cells the unit behind a prefix is; 0 where it is none of them. */
+double per_second(std::string_view unit, RateOf of) {
+    if (of == RateOf::cells) return unit == "cells/s" ? 1.0 : 0.0;
+    if (unit == "B/s") return 1.0;
+    return unit == "bit/s" || unit == "b/s" ? 1.0 / 8.0 : 0.0;
+}
 
 Failure refusal(std::string_view what, std::string_view text, std::string_view why) {
     return {LW_ERR_ARGUMENT,
@@ -76,10 +85,25 @@ Result<double> parse_duration(std::string_view text, std::string_view what) {
     for (const auto& unit : units) {
         // A division gives 1us as the literal 1e-6 is, a product may not.
         if (unit.name != parts->unit) continue;
-        return unit.seconds < 1.0 ? parts->number / std::round(1.0 / unit.seconds)
-                                  : parts->number * unit.seconds;
+        return unit.factor < 1.0 ? parts->number / std::round(1.0 / unit.factor)
+                                 : parts->number * unit.factor;
     }
     return refusal(what, text, "has an unknown unit; use ns, us, ms, s, min or h");
+}
+
+Result<double> parse_rate(std::string_view text, RateOf of, std::string_view what) {
+    const auto *why = of == RateOf::bytes ? "is no rate; write 1.5GB/s or 10Gbit/s"
+                                          : "is no rate; write 500Mcells/s";
+    const auto parts = number_and_unit(what, text, why);
+    if (!parts) return parts.failure();
+    if (!(parts->number > 0.0) || !std::isfinite(parts->number)) return refusal(what, text, why);
+    if (parts->unit.empty()) return parts->number;
+    for (const auto& prefix : prefixes) {
+        if (!parts->unit.starts_with(prefix.name)) continue;
+        const double each = per_second(parts->unit.substr(prefix.name.size()), of);
+        if (each > 0.0) return parts->number * prefix.factor * each;
+    }
+    return refusal(what, text, why);
 }
 
 Result<double> parse_share(std::string_view text, std::string_view what) {
@@ -102,9 +126,9 @@ Result<Repetitions> parse_repetitions(std::string_view text) {
 std::string duration_text(double duration_s) {
     if (duration_s == 0.0) return "0";
     for (const auto& unit : units) {
-        const double number = tidied(duration_s / unit.seconds);
+        const double number = tidied(duration_s / unit.factor);
         const bool whole = number == std::round(number);
-        if (unit.seconds >= 60.0 ? whole && number >= 1.0 : std::fabs(number) >= 1.0)
+        if (unit.factor >= 60.0 ? whole && number >= 1.0 : std::fabs(number) >= 1.0)
             return number_text(number) + std::string(unit.name);
     }
     return number_text(tidied(duration_s * 1e9)) + "ns";

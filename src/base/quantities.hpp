@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Quantities: the grammar of durations, shares and repetitions on the command line. That of sizes
-// is in sizes.hpp.
+// Quantities: the grammar of durations, rates, shares and repetitions on the command line. That of
+// sizes is in sizes.hpp.
 //
 //   duration    = number [ "ns" | "us" | "ms" | "s" | "min" | "h" ]      without a unit seconds
+//   rate        = number [ prefix ( "B" | "bit" | "b" | "cells" ) "/s" ] without a unit per second
+//   prefix      = "" | "k" | "M" | "G"                                   powers of ten
 //   share       = number [ "%" ]                                         2.5% is 0.025
 //   repetitions = count | count ":" count                                N, or MIN:MAX
 
@@ -19,6 +21,12 @@ namespace lanewise {
 
 /* In seconds. A refusal calls it `what`, as in --time-limit "soon" is no time. */
 Result<double> parse_duration(std::string_view text, std::string_view what = "duration");
+
+/* What a rate counts: bytes, which may be given in bits, or cells of a sweep. */
+enum class RateOf { bytes, cells };
+
+/* In bytes or cells per second; more than none. */
+Result<double> parse_rate(std::string_view text, RateOf of, std::string_view what = "rate");
 
 /* As a fraction of one. */
 Result<double> parse_share(std::string_view text, std::string_view what = "share");

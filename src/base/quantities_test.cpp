@@ -12,6 +12,7 @@
 namespace lanewise {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Durations, HaveUnitsAndAreSecondsWithoutOne) {
@@ -46,6 +47,32 @@ TEST(Durations, AreWrittenAsTheyAreReadBack) {
         EXPECT_EQ(duration_text(duration_s), text);
         EXPECT_DOUBLE_EQ(*parse_duration(text), duration_s);
     }
+}
+
+TEST(Rates, AreInBytesOrBitsAndInBytesWithoutAUnit) {
+    for (const auto *text : {"1.5e9", "1.5GB/s", "1500 MB/s", "12Gbit/s", "12e6kb/s"}) {
+        const auto parsed = parse_rate(text, RateOf::bytes);
+        ASSERT_TRUE(parsed) << text;
+        EXPECT_DOUBLE_EQ(*parsed, 1.5e9) << text;
+    }
+}
+
+TEST(Rates, OfASweepAreInCells) {
+    for (const auto *text : {"5e8", "500Mcells/s", "0.5 Gcells/s"}) {
+        const auto parsed = parse_rate(text, RateOf::cells);
+        ASSERT_TRUE(parsed) << text;
+        EXPECT_DOUBLE_EQ(*parsed, 5e8) << text;
+    }
+}
+
+TEST(Rates, RefuseWhatIsNoRate) {
+    for (const auto *text : {"", "fast", "0", "-1", "nan", "inf", "5GB", "5Mcells/s", "5TB/s"}) {
+        const auto parsed = parse_rate(text, RateOf::bytes, "--read-rate");
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_THAT(parsed.failure().sentence,
+                    AllOf(HasSubstr("--read-rate"), HasSubstr("1.5GB/s")));
+    }
+    EXPECT_THAT(parse_rate("5GB/s", RateOf::cells).failure().sentence, HasSubstr("Mcells/s"));
 }
 
 TEST(Shares, AreFractionsOrPercentages) {

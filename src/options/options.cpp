@@ -385,6 +385,18 @@ Option& Options::duration(const std::string& names, double& value_s, const std::
     return option;
 }
 
+Option& Options::rate(const std::string& names, RateOf of, double& value_per_s,
+                      const std::string& help) {
+    auto& option = declare(names, "rate", "RATE", help);
+    option.read_ = [&value_per_s, of, name = long_name(names)](const auto& values) -> Outcome {
+        const auto rate = parse_rate(values.front(), of, name);
+        if (!rate) return rate.failure();
+        value_per_s = *rate;
+        return Done{};
+    };
+    return option;
+}
+
 Option& Options::share(const std::string& names, double& value, const std::string& help) {
     auto& option = declare(names, "percentage", "SHARE", help);
     option.default_ = share_text(value);

@@ -94,6 +94,8 @@ class Options {
     Option& sizes(const std::string& names, const std::string& initially,
                   std::vector<std::uint64_t>& values_bytes, const std::string& help);
     Option& duration(const std::string& names, double& value_s, const std::string& help);
+    /* A rate above 0, in bytes or cells per second. */
+    Option& rate(const std::string& names, RateOf of, double& value_per_s, const std::string& help);
     Option& share(const std::string& names, double& value, const std::string& help);
     Option& repetitions(const std::string& names, std::uint32_t& min, std::uint32_t& max,
                         const std::string& help);

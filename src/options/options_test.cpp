@@ -36,6 +36,7 @@ struct Values {
     std::vector<std::uint64_t> sizes_bytes;
     double limit_s = 10.0;
     double error = 0.025;
+    double read_bytes_per_s = 0.0;
     std::uint32_t repetitions_min = 10;
     std::uint32_t repetitions_max = 1000;
     Colour colour = Colour::green;
@@ -57,6 +58,7 @@ class Declared : public ::testing::Test {
         options.sizes("--sizes", "1:4:x2", values.sizes_bytes, "message sizes");
         options.duration("--time-limit", values.limit_s, "time for each point");
         options.share("--error", values.error, "half-width of the interval");
+        options.rate("--read-rate", RateOf::bytes, values.read_bytes_per_s, "rate of the disk");
         options.repetitions("--repetitions", values.repetitions_min, values.repetitions_max,
                             "how often");
         options.choice("--colour", colours, values.colour, "which colour");
@@ -95,10 +97,11 @@ TEST_F(Declared, KeepTheirDefaultsWhereNothingIsGiven) {
 }
 
 TEST_F(Declared, ReadEachTypeInItsGrammar) {
-    EXPECT_EQ(text({"scatter",  "gather", "--resume",      "-o",   "file",         "--root=3",
-                    "--warmup", "0",      "--tolerance",   "0.25", "--weights",    "1,0.5",
-                    "--stride", "4K",     "--sizes",       "8,64", "--time-limit", "500ms",
-                    "--error",  "5%",     "--repetitions", "7:70", "--colour",     "red"}),
+    EXPECT_EQ(text({"scatter",     "gather", "--resume",      "-o",   "file",         "--root=3",
+                    "--warmup",    "0",      "--tolerance",   "0.25", "--weights",    "1,0.5",
+                    "--stride",    "4K",     "--sizes",       "8,64", "--time-limit", "500ms",
+                    "--error",     "5%",     "--repetitions", "7:70", "--colour",     "red",
+                    "--read-rate", "2GB/s"}),
               "");
 
     EXPECT_THAT(values.operations, ElementsAre("scatter", "gather"));
@@ -112,6 +115,7 @@ TEST_F(Declared, ReadEachTypeInItsGrammar) {
     EXPECT_THAT(values.sizes_bytes, ElementsAre(8u, 64u));
     EXPECT_EQ(values.limit_s, 0.5);
     EXPECT_EQ(values.error, 0.05);
+    EXPECT_EQ(values.read_bytes_per_s, 2e9);
     EXPECT_EQ(values.repetitions_min, 7u);
     EXPECT_EQ(values.repetitions_max, 70u);
     EXPECT_EQ(values.colour, Colour::red);
@@ -123,6 +127,7 @@ TEST_F(Declared, RefuseWithTheNameAndTheRemedy) {
     EXPECT_EQ(refused({"--colour", "blue"}), "unknown colour \"blue\"; use red or green");
     EXPECT_THAT(refused({"--time-limit", "soon"}), HasSubstr("write 10s, 500ms or 1us"));
     EXPECT_THAT(refused({"--stride", "wide"}), HasSubstr("\"wide\""));
+    EXPECT_THAT(refused({"--read-rate", "fast"}), HasSubstr("--read-rate \"fast\" is no rate"));
     EXPECT_THAT(refused({"--colours", "red"}), HasSubstr("; --help lists the options"));
 }
 
@@ -148,6 +153,7 @@ TEST_F(Declared, AreDescribedAsJson) {
     EXPECT_EQ(find("--output")["names"], Json({"-o", "--output"}));
     EXPECT_EQ(find("--output")["default"], nullptr);
     EXPECT_EQ(find("--error")["type"], "percentage");
+    EXPECT_EQ(find("--read-rate")["type"], "rate");
     EXPECT_EQ(find("--error")["default"], "2.5%");
     EXPECT_EQ(find("--stride")["default"], "1K");
     EXPECT_EQ(find("--stride")["group"], "Numbers");

@@ -9,6 +9,9 @@ from pathlib import Path
 import tree
 
 LINE_CHARACTERS_MAX = 100
+# The programs, which leave their work to the parts of the product.
+MAINS = Path("src/tools")
+MAIN_LINES_MAX = 100
 
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 LICENCE_LINES = 3  # after an interpreter line, or inside the first comment
@@ -65,6 +68,15 @@ def line_offences(root: Path) -> list[str]:
             if reason:
                 found.append(f"{path}:{number}: {reason}")
     return found
+
+
+def main_offences(root: Path) -> list[str]:
+    """Return the programs of the product that are more than a main."""
+    return [
+        f"{path}: {count} lines, at most {MAIN_LINES_MAX}; move what it does to the part it is of"
+        for path in tree.files(root, ".cpp", ".hpp")
+        if path.parent == MAINS and (count := len(tree.lines(root, path))) > MAIN_LINES_MAX
+    ]
 
 
 def _line_reason(line: str, *, tabs_mean_something: bool) -> str:

@@ -21,6 +21,7 @@ RULES = {
     "has a name that says something": sources.name_offences,
     "has tidy lines": sources.line_offences,
     "is merged": sources.conflict_offences,
+    "is a short main, if it is a program": sources.main_offences,
 }
 
 
@@ -44,6 +45,7 @@ OFFENCES = {
     "a long line": (sources.line_offences, "src/a.cpp", "x" * 101 + "\n"),
     "trailing blanks": (sources.line_offences, "src/a.cpp", "int x; \n"),
     "an unfinished merge": (sources.conflict_offences, "docs/a.md", "<<<<<<" + "< main\na\n"),
+    "a main that does the work": (sources.main_offences, "src/tools/a.cpp", "int x;\n" * 101),
     "unfinished business": (sources.line_offences, "src/a.cpp", "// TO" + "DO: later\n"),
 }
 
@@ -55,6 +57,7 @@ def test_an_offence_is_caught(plant: Plant, rule: Rule, name: str, text: str) ->
 
 FINE = {
     "a C++ file": ("src/renewal.cpp", LICENCE + "void f() {\n}\n"),
+    "a long file of a part": ("src/base/a.cpp", LICENCE + "int x;\n" * 200),
     "a script": ("packaging/get.sh", f"#!/bin/sh\n{PYTHON_LICENCE}"),
     "a Makefile": ("Makefile", f"{PYTHON_LICENCE}all:\n\ttrue\n"),
 }

@@ -28,8 +28,9 @@ class OptionDescription:
     """One option.
 
     `names` has the long one last, without dashes where the place on the line says what it is.
-    `type` is flag, text, number, size, sizes, duration, percentage, repetitions or choice; only a
-    choice has `choices`.  `default` is written as it would be typed, None where there is none.
+    `type` is flag, text, number, size, sizes, duration, rate, percentage, repetitions or choice;
+    only a choice has `choices`.  `default` is written as it would be typed, None where there is
+    none.
     """
 
     names: tuple[str, ...]

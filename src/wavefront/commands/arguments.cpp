@@ -122,16 +122,16 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
                    "Number of compute threads; 0 means one per processor");
     command.number("--waves", "K", options.waves, "Iterations per pass; 0 lets Lanewise choose");
     command
-        .number("--read-rate", "X", options.rates.read_bytes_per_s,
-                "Read rate of the disk in bytes per second (default: unknown)")
+        .rate("--read-rate", RateOf::bytes, options.rates.read_bytes_per_s,
+              "Read rate of the disk, such as 1.5GB/s (default: unknown)")
         .without_default();
     command
-        .number("--write-rate", "X", options.rates.write_bytes_per_s,
-                "Write rate of the disk in bytes per second (default: unknown)")
+        .rate("--write-rate", RateOf::bytes, options.rates.write_bytes_per_s,
+              "Write rate of the disk, such as 1.5GB/s (default: unknown)")
         .without_default();
     command
-        .number("--cell-rate", "X", options.rates.cells_per_s,
-                "Rate of the kernel in cells per second (default: unknown)")
+        .rate("--cell-rate", RateOf::cells, options.rates.cells_per_s,
+              "Rate of the kernel, such as 500Mcells/s (default: unknown)")
         .without_default();
     command.choice("--io", queues, options.queue, "How strips are read and written");
     command
