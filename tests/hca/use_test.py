@@ -108,6 +108,7 @@ PROMISES = {
     "parent-domain": "keys of a parent domain are those of its protection domain",
     "windows": "a memory window of type 1 opens what it was bound to last",
     "invalidated": "a memory window of type 2 is open until it is invalidated",
+    "extended": "a file names one domain of extended connections",
     "timed": "completions tell when they were made",
 }
 

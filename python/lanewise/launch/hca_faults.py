@@ -46,6 +46,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ibv_reg_dm_mr": ("ENOMEM", "EINVAL"),
     "ibv_alloc_mw": ("ENOMEM", "EINVAL"),
     "ibv_bind_mw": ("ENOMEM", "EINVAL"),
+    "ibv_open_xrcd": ("ENOMEM", "EINVAL"),
     "ibv_create_comp_channel": ("EMFILE", "ENOMEM"),
     "ibv_create_cq": ("ENOMEM", "EINVAL"),
     "ibv_create_srq": ("ENOMEM", "EINVAL"),

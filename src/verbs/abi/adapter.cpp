@@ -60,7 +60,9 @@ struct Numbered {
 // The place of a packet that its peer may send again. An acknowledgement is a new one each time.
 std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
     const auto packet = decode(datagram).packet;
-    if (!packet || packet->transport != Transport::rc) return std::nullopt;
+    const bool repeats =
+        packet && (packet->transport == Transport::rc || packet->transport == Transport::xrc);
+    if (!repeats) return std::nullopt;
     if (packet->row.kind == PacketKind::acknowledge) return std::nullopt;
     const faults::Stream stream{.destination_qpn = packet->base.destination_qpn,
                                 .responses = packet->row.is_response()};
@@ -107,10 +109,9 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
       wire_(std::move(wire)),
       watch_(std::move(watch)),
       ports_(config_.interfaces.size()),
-      engine_(std::make_unique<Device>(engine_config(),
-                                       [this](const AddressVector& to, std::uint32_t qpn) {
-                                           return origin_of(to, qpn);
-                                       })),
+      engine_(std::make_unique<Device>(
+          engine_config(),
+          [this](const AddressVector& to, std::uint32_t qpn) { return origin_of(to, qpn); })),
       outgoing_(port::batch_bytes_max) {
     engine_->memory().draw_keys_with(port::random_number);
     // A capture shows what is on the wire, and has no place for packets without an ICRC.

@@ -130,11 +130,12 @@ void refuse_batch(ibv_qp_ex *qp) {
 void wr_send_tso(ibv_qp_ex *qp, void *, std::uint16_t, std::uint16_t) {
     refuse_batch(qp);
 }
-void wr_set_xrc_srqn(ibv_qp_ex *qp, std::uint32_t) {
-    refuse_batch(qp);
-}
 void wr_atomic_write(ibv_qp_ex *qp, std::uint32_t, std::uint64_t, const void *) {
     refuse_batch(qp);
+}
+
+void wr_set_xrc_srqn(ibv_qp_ex *qp, std::uint32_t number) {
+    if (RequestBatch::Item *item = last(qp)) item->request.remote_srqn = number;
 }
 
 void wr_set_ud_addr(ibv_qp_ex *qp, ibv_ah *ah, std::uint32_t remote_qpn,

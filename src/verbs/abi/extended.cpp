@@ -117,6 +117,7 @@ void set_extended_operations(verbs_context& context) {
     set_domain_operations(context);
     set_memory_operations(context);
     set_device_memory_operations(context);
+    set_extended_domain_operations(context);
     context.create_cq_ex = create_cq_ex;
     context.create_qp_ex = create_qp_ex;
 }

@@ -21,6 +21,7 @@ namespace {
     injector->left("ibv_ah", HandlePool<AddressObject>::count());
     injector->left("ibv_comp_channel", HandlePool<ChannelObject>::count());
     injector->left("ibv_cq", HandlePool<CompletionObject>::count());
+    injector->left("ibv_xrcd", HandlePool<ExtendedDomainObject>::count());
     injector->left("ibv_srq", HandlePool<SharedReceiveObject>::count());
     injector->left("ibv_qp", HandlePool<QueuePairObject>::count());
     injector->write_census();

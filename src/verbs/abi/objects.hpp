@@ -7,18 +7,21 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "verbs/abi/adapter.hpp"
 #include "verbs/abi/handle_pool.hpp"
@@ -38,6 +41,9 @@ struct ThreadDomainObject {
     ibv_td shown{};
     std::uint32_t users = 0;
 };
+
+// The file by which extended domains are one and the same: its device and inode.
+using FileIdentity = std::pair<dev_t, ino_t>;
 
 struct DomainObject {
     ibv_pd shown{};
@@ -85,9 +91,17 @@ struct CompletionObject {
     std::uint32_t events_taken = 0;
 };
 
+struct ExtendedDomainObject {
+    ibv_xrcd shown{};
+    std::uint32_t number = 0;
+    std::optional<FileIdentity> file;  // that others may open it by
+    std::uint32_t users = 0;           // of this handle
+};
+
 struct SharedReceiveObject {
     ibv_srq shown{};
     SharedReceiveQueue *engine = nullptr;
+    ExtendedDomainObject *extended_domain = nullptr;
     std::uint32_t events_taken = 0;
 };
 
@@ -115,6 +129,7 @@ struct RequestBatch {
 struct QueuePairObject {
     ibv_qp_ex shown{};
     QueuePair *engine = nullptr;
+    ExtendedDomainObject *extended_domain = nullptr;  // of one that takes extended requests
     RequestBatch batch;
     std::uint32_t events_taken = 0;
 };
@@ -131,6 +146,12 @@ struct Context {
     std::unique_ptr<Adapter> adapter;
     std::unique_ptr<ProgressThread> progress;
     ProtectionDomain last_domain = 0;
+    struct NamedDomain {
+        std::uint32_t number = 0;
+        std::uint32_t handles = 0;
+    };
+    std::map<FileIdentity, NamedDomain> named_domains;  // under the lock of the adapter
+    std::uint32_t last_extended_domain = 0;
     std::atomic<std::uint64_t> device_memory_bytes = 0;
     std::atomic<std::uint32_t> last_device_memory = 0;
     bool forked = false;  // this is a child of the process that opened it
@@ -163,6 +184,9 @@ inline WindowObject& own(ibv_mw *mw) {
 }
 inline AddressObject& own(ibv_ah *ah) {
     return own_as<AddressObject>(ah);
+}
+inline ExtendedDomainObject& own(ibv_xrcd *xrcd) {
+    return own_as<ExtendedDomainObject>(xrcd);
 }
 inline CompletionObject& own(ibv_cq *cq) {
     return own_as<CompletionObject>(cq);
@@ -242,6 +266,7 @@ void set_domain_operations(verbs_context& context);
 void set_memory_operations(verbs_context& context);
 void set_device_memory_operations(verbs_context& context);
 void set_window_operations(ibv_context_ops& operations);
+void set_extended_domain_operations(verbs_context& context);
 void set_work_operations(ibv_qp_ex& queue_pair);
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 
@@ -256,6 +281,10 @@ ibv_ah_attr shown_address(const AddressVector& address);
 // the binding would open (memory_windows.cpp).
 std::optional<WindowBinding> binding_of(const ibv_qp& qp, ibv_mw *mw, std::uint32_t key,
                                         const ibv_mw_bind_info& info);
+
+// Null with errno set if it cannot be made (receive.cpp).
+SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, const ibv_srq_attr& wanted,
+                                               void *srq_context, const ExtendedReceive& extended);
 
 // Null with errno set if it cannot be made (completion.cpp).
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,

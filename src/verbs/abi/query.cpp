@@ -34,10 +34,10 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     attributes->sys_image_guid = attributes->node_guid;
     attributes->max_mr_size = ~std::uint64_t{0};
     attributes->page_size_cap = pages_of_4_kib_and_more;
-    attributes->device_cap_flags = IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_CHANGE_PHY_PORT |
-                                   IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                                   IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
-                                   IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    attributes->device_cap_flags =
+        IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_PORT_ACTIVE_EVENT |
+        IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+        IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_XRC;
     attributes->vendor_id = vendor_id;
     attributes->vendor_part_id = 1;
     attributes->max_qp = static_cast<int>(port::numbers_per_slot);
@@ -87,6 +87,7 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
     made.device_cap_flags_ex = made.orig_attr.device_cap_flags;
     made.phys_port_cnt_ex = made.orig_attr.phys_port_cnt;
     made.odp_caps = paging();
+    made.xrc_odp_caps = made.odp_caps.per_transport_caps.rc_odp_caps;
     made.max_dm_size = device_memory_bytes_max;
     made.completion_timestamp_mask = ~std::uint64_t{0};
     made.hca_core_clock = clock_khz;

@@ -19,6 +19,13 @@ constexpr std::uint64_t known_operations =
     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |
     IBV_QP_EX_WITH_SEND_WITH_INV;
 
+// What a queue pair belongs to: a protection domain, or an extended one where it only takes
+// requests.
+struct Parents {
+    ibv_pd *pd = nullptr;
+    ibv_xrcd *xrcd = nullptr;
+};
+
 std::optional<Transport> transport_of(ibv_qp_type type) {
     switch (type) {
         case IBV_QPT_RC:
@@ -27,9 +34,17 @@ std::optional<Transport> transport_of(ibv_qp_type type) {
             return Transport::uc;
         case IBV_QPT_UD:
             return Transport::ud;
+        case IBV_QPT_XRC_SEND:
+        case IBV_QPT_XRC_RECV:
+            return Transport::xrc;
         default:
             return std::nullopt;
     }
+}
+
+Role role_of(ibv_qp_type type) {
+    if (type == IBV_QPT_XRC_SEND) return Role::initiator;
+    return type == IBV_QPT_XRC_RECV ? Role::target : Role::both;
 }
 
 // A queue of no requests is one that nothing can be posted to; the engine wants at least one.
@@ -43,14 +58,20 @@ bool fits(const ibv_qp_cap& cap, const DeviceConfig& config) {
            cap.max_inline_data <= config.inline_bytes_max;
 }
 
-QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport,
-                          const DomainObject& domain, std::uint32_t number, void *cookie) {
+CompletionQueue *engine_of(ibv_cq *cq) {
+    return cq ? own(cq).engine : nullptr;
+}
+
+QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport, const Parents& of,
+                          std::uint32_t number, void *cookie) {
     QueuePairInit to;
     to.transport = transport;
+    to.role = role_of(from.qp_type);
     to.number = number;
-    to.domain = domain.number;
-    to.send_queue = own(from.send_cq).engine;
-    to.receive_queue = own(from.recv_cq).engine;
+    to.domain = of.pd ? own(of.pd).number : 0;
+    to.xrc_domain = of.xrcd ? own(of.xrcd).number : 0;
+    to.send_queue = to.role != Role::target ? engine_of(from.send_cq) : nullptr;
+    to.receive_queue = to.role == Role::both ? engine_of(from.recv_cq) : nullptr;
     to.shared_receive_queue = from.srq ? own(from.srq).engine : nullptr;
     to.send_requests_max = at_least_one(from.cap.max_send_wr);
     to.receive_requests_max = at_least_one(from.cap.max_recv_wr);
@@ -62,12 +83,22 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport,
     return to;
 }
 
-ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
+// Whether the queues are there that a queue pair of this kind has.
+bool has_queues(const ibv_qp_init_attr& init) {
+    const Role role = role_of(init.qp_type);
+    const bool sends = role == Role::target || is_live(init.send_cq);
+    const bool receives = role != Role::both || is_live(init.recv_cq);
+    return sends && receives && (!init.srq || (role == Role::both && is_live(init.srq)));
+}
+
+ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     if (const int error = planned_error("ibv_create_qp")) return refuse(error);
-    if (const int error = refusal(pd)) return refuse(error);
-    if (!is_live(init.send_cq) || !is_live(init.recv_cq)) return refuse(EINVAL);
-    if (init.srq && !is_live(init.srq)) return refuse(EINVAL);
-    Context& context = own(pd->context);
+    if (const int error = of.xrcd ? refusal(of.xrcd) : refusal(of.pd)) return refuse(error);
+    if (!has_queues(init) || (role_of(init.qp_type) == Role::target) != (of.xrcd != nullptr)) {
+        return refuse(EINVAL);
+    }
+    ibv_context *opened = of.xrcd ? of.xrcd->context : of.pd->context;
+    Context& context = own(opened);
     const std::optional<Transport> transport = transport_of(init.qp_type);
     if (!transport) return refuse(EOPNOTSUPP);
     const std::lock_guard guard(context.adapter->lock());
@@ -78,14 +109,15 @@ ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
 
     auto object = HandlePool<QueuePairObject>::make();
     object->engine =
-        engine.create_queue_pair(engine_init(init, *transport, own(pd), number, object.get()));
+        engine.create_queue_pair(engine_init(init, *transport, of, number, object.get()));
     if (!object->engine) return nullptr;
     ibv_qp& qp = object->shown.qp_base;
-    qp.context = pd->context;
+    qp.context = opened;
     qp.qp_context = init.qp_context;
-    qp.pd = pd;
-    qp.send_cq = init.send_cq;
-    qp.recv_cq = init.recv_cq;
+    qp.pd = of.pd;
+    const Role role = role_of(init.qp_type);
+    qp.send_cq = role != Role::target ? init.send_cq : nullptr;
+    qp.recv_cq = role == Role::both ? init.recv_cq : nullptr;
     qp.srq = init.srq;
     qp.handle = number;
     qp.qp_num = number;
@@ -95,7 +127,11 @@ ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
     pthread_cond_init(&qp.cond, nullptr);
     set_work_operations(object->shown);
     mark_use(use_connected);
-    ++own(pd).users;
+    if (of.pd) ++own(of.pd).users;
+    if (of.xrcd) {
+        object->extended_domain = &own(of.xrcd);
+        ++object->extended_domain->users;
+    }
     return shown(*object.release());
 }
 
@@ -192,15 +228,18 @@ ibv_qp_init_attr shown_init(const ibv_qp& qp, const QueuePairInit& from) {
 }  // namespace
 
 ibv_qp *create_qp_ex(ibv_context *, ibv_qp_init_attr_ex *init) {
-    constexpr unsigned known =
-        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+    constexpr unsigned known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                               IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
     const bool flags = init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && init->create_flags != 0;
     const bool operations = init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
                             (init->send_ops_flags & ~known_operations) != 0;
     if (init->comp_mask & ~known || flags || operations) return refuse(EOPNOTSUPP);
-    if (!(init->comp_mask & IBV_QP_INIT_ATTR_PD)) return refuse(EINVAL);
+    const bool takes_extended = init->qp_type == IBV_QPT_XRC_RECV;
+    const unsigned parent = takes_extended ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+    if (!(init->comp_mask & parent)) return refuse(EINVAL);
+    const Parents of = takes_extended ? Parents{.xrcd = init->xrcd} : Parents{.pd = init->pd};
     // The extended struct begins with the plain one.
-    return make_queue_pair(init->pd, *reinterpret_cast<ibv_qp_init_attr *>(init));
+    return make_queue_pair(of, *reinterpret_cast<ibv_qp_init_attr *>(init));
 }
 
 }  // namespace lanewise::verbs::abi
@@ -211,7 +250,7 @@ using lanewise::verbs::Attributes;
 extern "C" {
 
 ibv_qp *ibv_create_qp(ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {
-    return make_queue_pair(pd, *qp_init_attr);
+    return make_queue_pair({.pd = pd}, *qp_init_attr);
 }
 
 ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
@@ -271,7 +310,8 @@ int ibv_destroy_qp(ibv_qp *qp) {
         context.adapter->send_all(lanewise::monotonic_ns());
         context.adapter->leave_groups(object.engine);
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
-        --own(qp->pd).users;
+        if (qp->pd) --own(qp->pd).users;
+        if (object.extended_domain) --object.extended_domain->users;
     }
     context.events.forget_if([&](const ibv_async_event& event) {
         switch (event.event_type) {

@@ -6,16 +6,11 @@
 
 #include "verbs/abi/objects.hpp"
 
-using namespace lanewise::verbs::abi;
+namespace lanewise::verbs::abi {
 
-extern "C" {
-
-ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
-    if (const int error = planned_error("ibv_create_srq")) return refuse(error);
-    if (const int error = refusal(pd)) return refuse(error);
+SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, const ibv_srq_attr& wanted,
+                                               void *srq_context, const ExtendedReceive& extended) {
     Context& context = own(pd->context);
-    const ibv_srq_attr& wanted = srq_init_attr->attr;
-    const std::lock_guard guard(context.adapter->lock());
     auto& engine = context.adapter->engine();
     if (wanted.max_wr < 1 || wanted.max_wr > engine.config().requests_max ||
         wanted.max_sge > engine.config().slices_max) {
@@ -23,16 +18,34 @@ ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
     }
     auto object = HandlePool<SharedReceiveObject>::make();
     const std::uint32_t slices = wanted.max_sge > 0 ? wanted.max_sge : 1;
-    object->engine =
-        engine.create_shared_receive_queue(own(pd).number, wanted.max_wr, slices, object.get());
-    if (!object->engine) return refuse(ENOMEM);
+    object->engine = extended.number != 0
+                         ? engine.create_extended_receive_queue(extended, own(pd).number,
+                                                                wanted.max_wr, slices, object.get())
+                         : engine.create_shared_receive_queue(own(pd).number, wanted.max_wr, slices,
+                                                              object.get());
+    if (!object->engine) return refuse(errno);
     object->shown.context = pd->context;
-    object->shown.srq_context = srq_init_attr->srq_context;
+    object->shown.srq_context = srq_context;
     object->shown.pd = pd;
     pthread_mutex_init(&object->shown.mutex, nullptr);
     pthread_cond_init(&object->shown.cond, nullptr);
     ++own(pd).users;
-    return &object.release()->shown;
+    return object.release();
+}
+
+}  // namespace lanewise::verbs::abi
+
+using namespace lanewise::verbs::abi;
+
+extern "C" {
+
+ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
+    if (const int error = planned_error("ibv_create_srq")) return refuse(error);
+    if (const int error = refusal(pd)) return refuse(error);
+    const std::lock_guard guard(own(pd->context).adapter->lock());
+    SharedReceiveObject *made =
+        make_shared_receive_queue(pd, srq_init_attr->attr, srq_init_attr->srq_context, {});
+    return made ? &made->shown : nullptr;
 }
 
 int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
@@ -66,6 +79,7 @@ int ibv_destroy_srq(ibv_srq *srq) {
         const std::lock_guard guard(context.adapter->lock());
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
         --own(srq->pd).users;
+        if (object.extended_domain) --object.extended_domain->users;
     }
     context.events.forget_if([&](const ibv_async_event& event) {
         return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == srq;

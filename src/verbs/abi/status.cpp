@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t queue_pairs_shown_max = 200;
 constexpr std::array states{"reset", "init", "rtr", "rts", "sqd", "sqe", "error"};
 constexpr std::array migrations{"migrated", "rearm", "armed"};
-constexpr std::array transports{"rc", "uc", "rd", "ud"};  // as enum Transport counts
+constexpr std::array transports{"rc", "uc", "rd", "ud", "", "xrc"};  // as enum Transport counts
 
 std::string name_of_program() {
     std::ifstream file("/proc/self/comm");

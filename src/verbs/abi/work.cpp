@@ -24,13 +24,16 @@ std::span<const Slice> slices_of(const ibv_sge *list, int count) {
     return {reinterpret_cast<const Slice *>(list), static_cast<std::size_t>(count)};
 }
 
-SendRequest request_of(const ibv_send_wr& from, bool datagram) {
+SendRequest request_of(const ibv_send_wr& from, ibv_qp_type type) {
+    const bool datagram = type == IBV_QPT_UD;
+    const bool extended = type == IBV_QPT_XRC_SEND;
     SendRequest to;
     to.id = from.wr_id;
     to.operation = static_cast<Operation>(from.opcode);
     to.flags = from.send_flags;
     to.immediate = from.imm_data;
     to.slices = slices_of(from.sg_list, from.num_sge);
+    to.remote_srqn = extended ? from.qp_type.xrc.remote_srqn : 0;
     if (from.opcode == IBV_WR_LOCAL_INV || from.opcode == IBV_WR_SEND_WITH_INV) {
         to.invalidated_key = from.invalidate_rkey;
     }
@@ -70,9 +73,9 @@ int post_one(QueuePairObject& object, const ibv_send_wr& work) {
     if (const int error = planned_error("ibv_post_send")) return error;
     if (work.opcode > IBV_WR_SEND_WITH_INV) return EOPNOTSUPP;
     if (work.opcode == IBV_WR_BIND_MW) return post_binding(object, work);
-    const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
-    if (datagram && !is_live(work.wr.ud.ah)) return EINVAL;
-    return object.engine->post_send(request_of(work, datagram));
+    const ibv_qp_type type = object.shown.qp_base.qp_type;
+    if (type == IBV_QPT_UD && !is_live(work.wr.ud.ah)) return EINVAL;
+    return object.engine->post_send(request_of(work, type));
 }
 
 int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {

@@ -175,7 +175,12 @@ static void what_is_not_there(void) {
     NOTHING(EOPNOTSUPP, ibv_create_qp(domain, &raw));
     NOTHING(EINVAL, ibv_alloc_mw(domain, 3));
     struct ibv_xrcd_init_attr unused = {.comp_mask = 0};
-    NOTHING(EOPNOTSUPP, ibv_open_xrcd(context, &unused));
+    NOTHING(EINVAL, ibv_open_xrcd(context, &unused));
+    struct ibv_qp_init_attr taking = pair_of(queue);
+    taking.qp_type = IBV_QPT_XRC_RECV;
+    NOTHING(EINVAL, ibv_create_qp(domain, &taking));
+    unsigned number = 0;
+    NUMBER(EOPNOTSUPP, ibv_get_srq_num(shared, &number));
     struct ibv_alloc_dm_attr memory = {.length = 64, .comp_mask = 1};
     NOTHING(EINVAL, ibv_alloc_dm(context, &memory));
     struct ibv_td_init_attr thread = {.comp_mask = 1};

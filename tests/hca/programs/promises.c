@@ -5,6 +5,7 @@
 // status is 0 if it was as the manual says.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -395,6 +396,102 @@ static int invalidated(void) {
     return wrong;
 }
 
+static struct ibv_qp *make_extended(enum ibv_qp_type type, struct ibv_xrcd *xrcd) {
+    const int sends = type == IBV_QPT_XRC_SEND;
+    struct ibv_qp_init_attr_ex wanted = {
+        .send_cq = sends ? cq : NULL,
+        .qp_type = type,
+        .sq_sig_all = 1,
+        .cap = {.max_send_wr = 8, .max_send_sge = 1},
+        .comp_mask = sends ? IBV_QP_INIT_ATTR_PD : IBV_QP_INIT_ATTR_XRCD,
+        .pd = sends ? pd : NULL,
+        .xrcd = xrcd};
+    struct ibv_qp *made = ibv_create_qp_ex(context, &wanted);
+    need(made != NULL, "ibv_create_qp_ex");
+    return made;
+}
+
+// Each side takes the attributes that it has, while join() asks for all.
+static void join_extended(struct ibv_qp *qp, unsigned peer) {
+    const int takes = qp->qp_type == IBV_QPT_XRC_RECV;
+    union ibv_gid gid;
+    need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
+    need(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+         "to INIT");
+    to.qp_state = IBV_QPS_RTR;
+    to.path_mtu = IBV_MTU_4096;
+    to.dest_qp_num = peer;
+    to.max_dest_rd_atomic = 4;
+    to.min_rnr_timer = 1;
+    to.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh.dgid = gid};
+    const int taking = takes ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0;
+    need(!ibv_modify_qp(
+             qp, &to,
+             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | taking),
+         "to RTR");
+    to.qp_state = IBV_QPS_RTS;
+    to.timeout = 14;
+    to.retry_cnt = to.rnr_retry = 7;
+    to.max_rd_atomic = 4;
+    const int sending = takes ? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | sending),
+         "to RTS");
+}
+
+// Two handles of one file are one domain: a connection of one reaches a queue of the other.
+static int extended(void) {
+    FILE *file = tmpfile();
+    need(file != NULL, "tmpfile");
+    const unsigned both = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+    struct ibv_xrcd_init_attr opened = {both, fileno(file), 0};
+    int wrong = ibv_open_xrcd(context, &opened) != NULL || errno != ENOENT;
+    opened.oflags = O_CREAT;
+    struct ibv_xrcd *first = ibv_open_xrcd(context, &opened);
+    struct ibv_xrcd *second = ibv_open_xrcd(context, &opened);
+    need(first && second, "ibv_open_xrcd");
+    opened.oflags = O_CREAT | O_EXCL;
+    wrong += ibv_open_xrcd(context, &opened) != NULL || errno != EEXIST;
+    struct ibv_srq_init_attr_ex wanted = {
+        .attr = {.max_wr = 4, .max_sge = 1},
+        .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                     IBV_SRQ_INIT_ATTR_CQ,
+        .srq_type = IBV_SRQT_XRC,
+        .pd = pd,
+        .xrcd = first,
+        .cq = cq};
+    struct ibv_srq *srq = ibv_create_srq_ex(context, &wanted);
+    need(srq != NULL, "ibv_create_srq_ex");
+    unsigned number = 0;
+    wrong += ibv_get_srq_num(srq, &number) != 0 || number == 0 || number >= 1 << 24;
+    struct ibv_qp *from = make_extended(IBV_QPT_XRC_SEND, NULL);
+    struct ibv_qp *to = make_extended(IBV_QPT_XRC_RECV, second);
+    join_extended(from, to->qp_num);
+    join_extended(to, from->qp_num);
+    char *own = memory + 2 * page;
+    struct ibv_sge place = {(uintptr_t)own, page, mr->lkey},
+                   piece = {(uintptr_t)memory, 64, mr->lkey};
+    struct ibv_recv_wr *unposted, receive = {.wr_id = 7, .sg_list = &place, .num_sge = 1};
+    need(!ibv_post_srq_recv(srq, &receive, &unposted), "ibv_post_srq_recv");
+    strcpy(memory, "by way of a shared queue");
+    struct ibv_send_wr *bad, work = {.sg_list = &piece,
+                                     .num_sge = 1,
+                                     .opcode = IBV_WR_SEND,
+                                     .qp_type.xrc.remote_srqn = number};
+    need(!ibv_post_send(from, &work, &bad), "ibv_post_send");
+    for (int i = 0; i < 2; ++i) wrong += next().status != IBV_WC_SUCCESS;
+    wrong += strcmp(own, memory) != 0;
+    wrong += ibv_close_xrcd(first) != EBUSY || ibv_close_xrcd(second) != EBUSY;
+    wrong += ibv_destroy_qp(from) != 0 || ibv_destroy_qp(to) != 0 || ibv_destroy_srq(srq) != 0;
+    wrong += ibv_close_xrcd(first) != 0 || ibv_close_xrcd(second) != 0;
+    wrong += ibv_close_xrcd(second) != EINVAL;
+    opened.oflags = 0;
+    wrong += ibv_open_xrcd(context, &opened) != NULL || errno != ENOENT;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 static unsigned long nanoseconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -472,6 +569,7 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "parent-domain")) return parent_domain();
     if (!strcmp(words[1], "windows")) return windows();
     if (!strcmp(words[1], "invalidated")) return invalidated();
+    if (!strcmp(words[1], "extended")) return extended();
     if (!strcmp(words[1], "timed")) return timed();
     return 2;
 }

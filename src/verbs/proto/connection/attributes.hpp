@@ -85,10 +85,16 @@ struct Attributes {
     std::uint8_t rnr_timer = 0;  // a code of rnr_timer_ns()
 };
 
+// Of an extended connection, whose sides are queue pairs of different kinds (IBV_QPT_XRC_SEND and
+// IBV_QPT_XRC_RECV): one sends requests, the other takes them. A queue pair of others does both.
+enum class Role : std::uint8_t { both, initiator, target };
+
 struct QueuePairInit {
     Transport transport = Transport::rc;
     std::uint32_t number = 0;  // the border finds one that is free on the host
-    ProtectionDomain domain = 0;
+    Role role = Role::both;
+    ProtectionDomain domain = 0;   // a target has those of the queues that it receives into
+    std::uint32_t xrc_domain = 0;  // of a target
     CompletionQueue *send_queue = nullptr;
     CompletionQueue *receive_queue = nullptr;
     SharedReceiveQueue *shared_receive_queue = nullptr;

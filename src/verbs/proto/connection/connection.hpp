@@ -39,7 +39,8 @@ struct Connection {
     // The path before the last migration. Packets that were in flight on it are still accepted.
     std::optional<Path> previous_path;
 
-    bool reliable() const { return init.transport == Transport::rc; }
+    bool extended() const { return init.transport == Transport::xrc; }
+    bool reliable() const { return init.transport == Transport::rc || extended(); }
     bool connected() const { return init.transport != Transport::ud; }
     // As whom requests of the peer, and those that change a window, reach memory.
     Accessor accessor() const { return {init.domain, init.number}; }
@@ -56,9 +57,10 @@ struct Connection {
 
     void fail() { attributes.state = State::error; }
 
-    // Adds a completion; the queue pair fails if the queue is full.
+    // Adds a completion; the queue pair fails if the queue is full. None is of a queue that is
+    // gone.
     void complete(CompletionQueue *queue, const Completion& completion) {
-        if (!queue->push(completion, device.now) && state() != State::error) {
+        if (queue != nullptr && !queue->push(completion, device.now) && state() != State::error) {
             fail();
             report(EventKind::qp_fatal);
         }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "verbs/proto/connection/attributes.hpp"
@@ -96,6 +97,8 @@ struct DeviceContext {
     std::deque<Event> events;
     Scheduler scheduler;
     std::deque<Copies> copies;
+    // Those that extended connections receive into, by the numbers that packets name.
+    std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
     // Of the latest call that told the time; completions carry it.
     Nanoseconds now = 0;
 

@@ -22,8 +22,11 @@ void erase_object(std::vector<std::unique_ptr<Object>>& objects, const Object *o
 
 bool makes_sense(const DeviceConfig& config, const QueuePairInit& init) {
     const SharedReceiveQueue *shared = init.shared_receive_queue;
-    return init.send_queue != nullptr && init.receive_queue != nullptr && init.number <= 0xffffff &&
-           init.send_requests_max <= config.requests_max &&
+    const bool sends = init.role != Role::target;
+    const bool completes = init.transport == Transport::xrc
+                               ? init.role != Role::both && (init.send_queue != nullptr) == sends
+                               : init.send_queue != nullptr && init.receive_queue != nullptr;
+    return completes && init.number <= 0xffffff && init.send_requests_max <= config.requests_max &&
            init.receive_requests_max <= config.requests_max &&
            init.send_slices_max <= config.slices_max &&
            init.receive_slices_max <= config.slices_max &&
@@ -41,7 +44,8 @@ Device::Device(const DeviceConfig& config, OriginOf origin_of)
                .ports = std::vector<DevicePort>(config.port_count),
                .events = {},
                .scheduler = {},
-               .copies = {}} {}
+               .copies = {},
+               .numbered_queues = {}} {}
 
 CompletionQueue *Device::create_completion_queue(std::uint32_t capacity, void *cookie) {
     auto& queues = completion_queues_;
@@ -58,6 +62,21 @@ SharedReceiveQueue *Device::create_shared_receive_queue(ProtectionDomain domain,
     return queues.back().get();
 }
 
+SharedReceiveQueue *Device::create_extended_receive_queue(const ExtendedReceive& extended,
+                                                          ProtectionDomain domain,
+                                                          std::uint32_t requests_max,
+                                                          std::uint32_t slices_max, void *cookie) {
+    auto made = std::make_unique<SharedReceiveQueue>(domain, requests_max, slices_max,
+                                                     context_.events, cookie, extended);
+    if (!context_.numbered_queues.try_emplace(extended.number, made.get()).second) {
+        errno = EEXIST;
+        return nullptr;
+    }
+    ++extended.completions->users;
+    shared_receive_queues_.push_back(std::move(made));
+    return shared_receive_queues_.back().get();
+}
+
 QueuePair *Device::create_queue_pair(const QueuePairInit& init) {
     if (!makes_sense(context_.config, init)) {
         errno = EINVAL;
@@ -69,8 +88,9 @@ QueuePair *Device::create_queue_pair(const QueuePairInit& init) {
         return nullptr;
     }
     slot = std::make_unique<QueuePair>(context_, init);
-    ++init.send_queue->users;
-    ++init.receive_queue->users;
+    for (CompletionQueue *queue : {init.send_queue, init.receive_queue}) {
+        if (queue != nullptr) ++queue->users;
+    }
     if (init.shared_receive_queue != nullptr) {
         ++init.shared_receive_queue->users;
     }
@@ -93,6 +113,10 @@ int Device::destroy(SharedReceiveQueue *queue) {
     }
     std::erase_if(context_.events,
                   [&](const Event& event) { return event.shared_receive_queue == queue; });
+    if (queue->extended().number != 0) {
+        context_.numbered_queues.erase(queue->extended().number);
+        --queue->extended().completions->users;
+    }
     erase_object(shared_receive_queues_, queue);
     return 0;
 }
@@ -102,10 +126,11 @@ int Device::destroy(QueuePair *queue_pair) {
     context_.scheduler.forget(queue_pair->schedule_slot());
     std::erase_if(context_.events,
                   [&](const Event& event) { return event.queue_pair == queue_pair; });
-    --init.send_queue->users;
-    --init.receive_queue->users;
-    init.send_queue->forget(init.number);
-    init.receive_queue->forget(init.number);
+    for (CompletionQueue *queue : {init.send_queue, init.receive_queue}) {
+        if (queue == nullptr) continue;
+        --queue->users;
+        queue->forget(init.number);
+    }
     if (init.shared_receive_queue != nullptr) {
         --init.shared_receive_queue->users;
     }

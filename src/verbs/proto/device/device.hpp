@@ -47,6 +47,11 @@ class Device {
     SharedReceiveQueue *create_shared_receive_queue(ProtectionDomain domain,
                                                     std::uint32_t requests_max,
                                                     std::uint32_t slices_max, void *cookie);
+    // One that extended connections receive into. Null with errno EEXIST where its number is taken.
+    SharedReceiveQueue *create_extended_receive_queue(const ExtendedReceive& extended,
+                                                      ProtectionDomain domain,
+                                                      std::uint32_t requests_max,
+                                                      std::uint32_t slices_max, void *cookie);
     // Null with errno EINVAL where `init` makes no sense, EEXIST where its number is taken.
     QueuePair *create_queue_pair(const QueuePairInit& init);
     // 0, or EBUSY while queue pairs use it.

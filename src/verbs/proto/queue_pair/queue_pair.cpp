@@ -103,8 +103,11 @@ void QueuePair::take_values(const Attributes& wanted, std::uint32_t mask) {
 
 void QueuePair::reset() {
     // A program that reuses the queue pair must not find completions of earlier work.
-    connection_.init.send_queue->forget(connection_.init.number);
-    connection_.init.receive_queue->forget(connection_.init.number);
+    for (CompletionQueue *queue : {connection_.init.send_queue, connection_.init.receive_queue}) {
+        if (queue != nullptr) {
+            queue->forget(connection_.init.number);
+        }
+    }
     requester_.reset();
     responder_.reset();
     connection_.attributes = {};
@@ -156,7 +159,7 @@ int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
     const State from = state();
     const State to = (mask & state_attribute) != 0 ? wanted.state : from;
     const bool migrates = (mask & migration_attribute) != 0;
-    if (!may_change(connection_.init.transport, from, to, mask) ||
+    if (!may_change(connection_.init.transport, connection_.init.role, from, to, mask) ||
         !has_valid_values(wanted, mask)) {
         return EINVAL;
     }
@@ -204,6 +207,10 @@ bool QueuePair::is_plausible(const Packet& packet) {
 
 void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds now) {
     if (!connection_.receives() || packet.transport != connection_.init.transport) {
+        ++connection_.counters.dropped;
+        return;
+    }
+    if (connection_.init.role == Role::initiator && !packet.row.is_response()) {
         ++connection_.counters.dropped;
         return;
     }

@@ -90,10 +90,21 @@ constexpr std::array changes{
            {0, current | qkey}},
 };
 
-const Needs& needs_of(const Change& change, Transport transport) {
+// What only the side that sends requests has, and what only the other.
+constexpr std::uint32_t of_initiator =
+    retry_count_attribute | rnr_retry_attribute | read_atomic_attribute;
+constexpr std::uint32_t of_target = destination_read_atomic_attribute | rnr_timer;
+
+Needs without(const Needs& needs, std::uint32_t attributes) {
+    return {needs.required & ~attributes, needs.allowed & ~attributes};
+}
+
+Needs needs_of(const Change& change, Transport transport, Role role) {
     switch (transport) {
         case Transport::rc:
             return change.reliable;
+        case Transport::xrc:
+            return without(change.reliable, role == Role::initiator ? of_target : of_initiator);
         case Transport::uc:
             return change.unreliable;
         default:
@@ -103,7 +114,7 @@ const Needs& needs_of(const Change& change, Transport transport) {
 
 }  // namespace
 
-bool may_change(Transport transport, State from, State to, std::uint32_t mask) {
+bool may_change(Transport transport, Role role, State from, State to, std::uint32_t mask) {
     const std::uint32_t given = mask & ~std::uint32_t{state_attribute};
     if (to == State::reset || (to == State::error && from != State::reset)) {
         return given == 0;
@@ -114,7 +125,7 @@ bool may_change(Transport transport, State from, State to, std::uint32_t mask) {
     if (found == changes.end()) {
         return false;
     }
-    const Needs& needs = needs_of(*found, transport);
+    const Needs needs = needs_of(*found, transport, role);
     return (given & needs.required) == needs.required &&
            (given & ~(needs.required | needs.allowed)) == 0;
 }

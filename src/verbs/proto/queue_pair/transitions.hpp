@@ -12,6 +12,6 @@
 namespace lanewise::verbs {
 
 // Whether a queue pair may go from one state to another with the attributes in `mask`.
-bool may_change(Transport transport, State from, State to, std::uint32_t mask);
+bool may_change(Transport transport, Role role, State from, State to, std::uint32_t mask);
 
 }  // namespace lanewise::verbs

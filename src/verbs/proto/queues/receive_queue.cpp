@@ -42,8 +42,12 @@ int ReceiveQueue::resize(std::uint32_t requests_max) {
 
 SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain domain, std::uint32_t requests_max,
                                        std::uint32_t slices_max, std::deque<Event>& events,
-                                       void *cookie)
-    : queue_(requests_max, slices_max), domain_(domain), events_(events), cookie_(cookie) {}
+                                       void *cookie, const ExtendedReceive& extended)
+    : queue_(requests_max, slices_max),
+      domain_(domain),
+      events_(events),
+      cookie_(cookie),
+      extended_(extended) {}
 
 int SharedReceiveQueue::post(const ReceiveRequest& request) {
     return queue_.post(request);

@@ -40,10 +40,21 @@ class ReceiveQueue {
     std::uint32_t slices_max_;
 };
 
+class CompletionQueue;
+
+// What makes a queue one that extended connections receive into: its number on the wire, whose
+// connections may name it, and where what it receives completes.
+struct ExtendedReceive {
+    std::uint32_t number = 0;
+    std::uint32_t xrc_domain = 0;
+    CompletionQueue *completions = nullptr;
+};
+
 class SharedReceiveQueue {
   public:
     SharedReceiveQueue(ProtectionDomain domain, std::uint32_t requests_max,
-                       std::uint32_t slices_max, std::deque<Event>& events, void *cookie);
+                       std::uint32_t slices_max, std::deque<Event>& events, void *cookie,
+                       const ExtendedReceive& extended = {});
 
     int post(const ReceiveRequest& request);
     // Reports srq_limit_reached once when fewer than `limit` requests are left; 0 is never.
@@ -56,6 +67,7 @@ class SharedReceiveQueue {
     std::uint32_t limit() const { return limit_; }
     const ReceiveQueue& queue() const { return queue_; }
     ProtectionDomain domain() const { return domain_; }
+    const ExtendedReceive& extended() const { return extended_; }
     void *cookie() const { return cookie_; }
     std::uint32_t users = 0;  // queue pairs that receive from here
 
@@ -65,6 +77,7 @@ class SharedReceiveQueue {
     std::uint32_t limit_ = 0;
     std::deque<Event>& events_;
     void *cookie_;
+    ExtendedReceive extended_;  // its number is 0 where it is no such queue
 };
 
 }  // namespace lanewise::verbs

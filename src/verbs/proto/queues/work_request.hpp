@@ -67,6 +67,7 @@ struct SendRequest {
     std::uint32_t invalidated_key = 0;       // of a window of type 2, here or at the peer
     const WindowBinding *binding = nullptr;  // of bind_window; copied
 
+    std::uint32_t remote_srqn = 0;           // extended connections only
     const AddressVector *address = nullptr;  // datagrams only; copied
     std::uint32_t remote_qpn = 0;
     std::uint32_t remote_qkey = 0;

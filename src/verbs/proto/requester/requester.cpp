@@ -47,7 +47,8 @@ std::uint64_t length_of(const SendRequest& request) {
 
 int check_request(const Connection& connection, const SendRequest& request) {
     const State state = connection.state();
-    if (state < State::ready_to_send || !supports(connection, request.operation)) {
+    if (state < State::ready_to_send || connection.init.role == Role::target ||
+        !supports(connection, request.operation)) {
         return EINVAL;
     }
     const std::uint64_t length = length_of(request);
@@ -206,6 +207,7 @@ int Requester::post(const SendRequest& request) {
         entry.binding = *request.binding;
     }
     entry.invalidated_key = request.invalidated_key;
+    entry.remote_srqn = request.remote_srqn;
     entry.is_done = false;
     entry.slices.assign(request.slices.begin(), request.slices.end());
     if ((request.flags & inline_data) != 0) {
@@ -365,6 +367,7 @@ Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
     packet.base.pad_bytes = static_cast<std::uint8_t>(-plan.payload_bytes & 3u);
     packet.immediate = entry.immediate;
     packet.invalidated_key = entry.invalidated_key;
+    packet.srqn = entry.remote_srqn;
     const bool ends = plan.part == Part::only || plan.part == Part::last;
     packet.base.solicited = ends && (entry.flags & solicited) != 0;
     const std::uint64_t offset = std::uint64_t{plan.index} * connection_.mtu();

@@ -45,6 +45,7 @@ struct SendEntry {
     std::uint64_t length_bytes = 0;
     WindowBinding binding;
     std::uint32_t invalidated_key = 0;
+    std::uint32_t remote_srqn = 0;
     Psn first;
     std::uint32_t packets = 1;   // none where it is local
     std::uint32_t sequence = 0;  // counts messages as the peer does, for credits

@@ -60,7 +60,8 @@ Responder::Responder(Connection& connection)
       queue_(connection.init.receive_requests_max, connection.init.receive_slices_max) {}
 
 int Responder::post(const ReceiveRequest& request) {
-    if (connection_.init.shared_receive_queue != nullptr || connection_.state() == State::reset) {
+    if (connection_.init.shared_receive_queue != nullptr || connection_.extended() ||
+        connection_.state() == State::reset) {
         return EINVAL;
     }
     return queue_.post(request);
@@ -106,8 +107,41 @@ void Responder::flush() {
     }
 }
 
-bool Responder::obtain_receive() {
-    SharedReceiveQueue *shared = connection_.init.shared_receive_queue;
+// The shared queue that a request is for; of an extended connection it is the one that the packet
+// names, if that is of the domain of the connection.
+SharedReceiveQueue *Responder::shared_queue(std::uint32_t srqn) const {
+    if (!connection_.extended()) {
+        return connection_.init.shared_receive_queue;
+    }
+    const auto& queues = connection_.device.numbered_queues;
+    const auto found = queues.find(srqn);
+    return found != queues.end() &&
+                   found->second->extended().xrc_domain == connection_.init.xrc_domain
+               ? found->second
+               : nullptr;
+}
+
+// As whom a request reaches memory. An extended connection has the domain of the shared queue.
+Accessor Responder::accessor(std::uint32_t srqn) const {
+    Accessor made = connection_.accessor();
+    const SharedReceiveQueue *shared = shared_queue(srqn);
+    if (connection_.extended() && shared != nullptr) {
+        made.domain = shared->domain();
+    }
+    return made;
+}
+
+CompletionQueue *Responder::completions() const {
+    if (!connection_.extended()) {
+        return connection_.init.receive_queue;
+    }
+    const SharedReceiveQueue *shared = shared_queue(receive_srqn_);
+    return shared != nullptr ? shared->extended().completions : nullptr;
+}
+
+bool Responder::obtain_receive(std::uint32_t srqn) {
+    SharedReceiveQueue *shared = shared_queue(srqn);
+    receive_srqn_ = srqn;
     has_receive_ =
         has_receive_ || (shared != nullptr ? shared->take(receive_) : queue_.take(receive_));
     return has_receive_;
@@ -115,10 +149,10 @@ bool Responder::obtain_receive() {
 
 void Responder::fail_receive(Status status) {
     has_receive_ = false;
-    connection_.complete(connection_.init.receive_queue, {.id = receive_.id,
-                                                          .status = status,
-                                                          .work = CompletedWork::receive,
-                                                          .qpn = connection_.init.number});
+    connection_.complete(completions(), {.id = receive_.id,
+                                         .status = status,
+                                         .work = CompletedWork::receive,
+                                         .qpn = connection_.init.number});
 }
 
 void Responder::complete_receive(const Packet& packet, std::uint32_t length_bytes) {
@@ -134,12 +168,12 @@ void Responder::complete_receive(const Packet& packet, std::uint32_t length_byte
                           .invalidated_key = packet.invalidated_key,
                           .qpn = connection_.init.number,
                           .source_qpn = connection_.attributes.destination_qpn};
-    connection_.complete(connection_.init.receive_queue, completion);
+    connection_.complete(completions(), completion);
 }
 
 bool Responder::in_sequence(const Packet& packet) const {
     return packet.row.begins() ? assembly_.kind == PacketKind::unknown
-                               : assembly_.kind == packet.row.kind;
+                               : assembly_.kind == packet.row.kind && assembly_.srqn == packet.srqn;
 }
 
 bool Responder::has_right_length(const Packet& packet) const {
@@ -158,7 +192,8 @@ bool Responder::has_right_length(const Packet& packet) const {
 // Executes the next new packet of a connection.
 Responder::Verdict Responder::execute(const Packet& packet) {
     const std::uint32_t access = access_for(packet.row.kind);
-    if (!in_sequence(packet) || !has_right_length(packet) ||
+    const bool names_queue = !connection_.extended() || shared_queue(packet.srqn) != nullptr;
+    if (!names_queue || !in_sequence(packet) || !has_right_length(packet) ||
         (connection_.attributes.access & access) != access) {
         return Verdict::invalid;
     }
@@ -175,22 +210,22 @@ Responder::Verdict Responder::execute(const Packet& packet) {
 }
 
 Responder::Verdict Responder::take_send(const Packet& packet) {
-    if (!obtain_receive()) {
+    if (!obtain_receive(packet.srqn)) {
         return Verdict::not_ready;
     }
     MemoryTable& memory = connection_.device.memory;
-    const Accessor self = connection_.accessor();
+    const Accessor self = accessor(packet.srqn);
     if (packet.row.invalidates() && !memory.may_invalidate(packet.invalidated_key, self)) {
         return Verdict::access;
     }
     const std::uint64_t offset = packet.row.begins() ? 0 : assembly_.offset;
-    const Copied copied =
-        scatter(memory, connection_.init.domain, receive_.slices, offset, packet.payload);
+    const Copied copied = scatter(memory, self.domain, receive_.slices, offset, packet.payload);
     if (copied != Copied::all) {
         return copied == Copied::too_long ? Verdict::too_long : Verdict::local;
     }
     assembly_.kind = packet.row.ends() ? PacketKind::unknown : PacketKind::send;
     assembly_.offset = offset + packet.payload.size();
+    assembly_.srqn = packet.srqn;
     if (packet.row.invalidates()) {
         memory.invalidate(packet.invalidated_key, self);
     }
@@ -201,10 +236,10 @@ Responder::Verdict Responder::take_send(const Packet& packet) {
 }
 
 // What a key of the peer opens, of a region or of a window.
-std::byte *Responder::memory_of_peer(std::uint32_t rkey, std::uint64_t address,
+std::byte *Responder::memory_of_peer(std::uint32_t srqn, std::uint32_t rkey, std::uint64_t address,
                                      std::uint64_t length_bytes, std::uint32_t access) const {
-    return connection_.device.memory.find_remote(rkey, connection_.accessor(), address,
-                                                 length_bytes, access);
+    return connection_.device.memory.find_remote(rkey, accessor(srqn), address, length_bytes,
+                                                 access);
 }
 
 Responder::Verdict Responder::take_write(const Packet& packet) {
@@ -219,19 +254,20 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
     const std::uint64_t wanted = packet.row.begins() ? rdma.length_bytes : packet.payload.size();
     std::byte *to = nullptr;
     if (rdma.length_bytes > 0) {
-        to = memory_of_peer(rdma.rkey, rdma.address + offset, wanted, remote_write);
+        to = memory_of_peer(packet.srqn, rdma.rkey, rdma.address + offset, wanted, remote_write);
         if (to == nullptr) {
             return Verdict::access;
         }
     }
-    if (packet.row.has_immediate() && !obtain_receive()) {
+    if (packet.row.has_immediate() && !obtain_receive(packet.srqn)) {
         return Verdict::not_ready;
     }
     if (!packet.payload.empty() &&
         !copy_guarded(to, packet.payload.data(), packet.payload.size())) {
         return Verdict::access;
     }
-    assembly_ = {packet.row.ends() ? PacketKind::unknown : PacketKind::write, end, rdma};
+    assembly_ = {packet.row.ends() ? PacketKind::unknown : PacketKind::write, end, rdma,
+                 packet.srqn};
     if (packet.row.has_immediate()) {
         complete_receive(packet, rdma.length_bytes);
     }
@@ -296,7 +332,7 @@ void Responder::on_datagram(const Packet& packet, const Arrival& from) {
     const RouteHeader header =
         route_header(from, 8 + datagram_bytes(packet.row, packet.payload.size()));
     const std::size_t bytes = header.size() + packet.payload.size();
-    if (packet.payload.size() > connection_.mtu() || !obtain_receive() ||
+    if (packet.payload.size() > connection_.mtu() || !obtain_receive(0) ||
         bytes > length_bytes(receive_.slices)) {
         ++connection_.counters.dropped;  // the request waits for a datagram that fits
         return;
@@ -536,8 +572,8 @@ Responder::Verdict Responder::take_read(const Packet& packet) {
     if (rdma.length_bytes > connection_.device.config.message_bytes_max) {
         return Verdict::invalid;
     }
-    if (rdma.length_bytes > 0 &&
-        memory_of_peer(rdma.rkey, rdma.address, rdma.length_bytes, remote_read) == nullptr) {
+    if (rdma.length_bytes > 0 && memory_of_peer(packet.srqn, rdma.rkey, rdma.address,
+                                                rdma.length_bytes, remote_read) == nullptr) {
         return Verdict::access;
     }
     const std::uint32_t packets = read_packets(rdma.length_bytes);
@@ -548,6 +584,7 @@ Responder::Verdict Responder::take_read(const Packet& packet) {
     responses_.push_back({.kind = PacketKind::read_response,
                           .psn = expected_,
                           .msn = msn_,
+                          .srqn = packet.srqn,
                           .rdma = rdma,
                           .packets = packets});
     expected_ = expected_ + packets;
@@ -556,8 +593,8 @@ Responder::Verdict Responder::take_read(const Packet& packet) {
 
 Responder::Verdict Responder::take_atomic(const Packet& packet) {
     const AtomicHeader& atomic = packet.atomic;
-    std::byte *at =
-        memory_of_peer(atomic.rkey, atomic.address, sizeof(std::uint64_t), remote_atomic);
+    std::byte *at = memory_of_peer(packet.srqn, atomic.rkey, atomic.address, sizeof(std::uint64_t),
+                                   remote_atomic);
     if (at == nullptr) {
         return Verdict::access;
     }
@@ -632,8 +669,8 @@ void Responder::repeat_read(const Packet& packet, const RecentRequest& done) {
     const auto index = static_cast<std::uint64_t>(distance(done.first, packet.base.psn));
     const bool fits = rdma.length_bytes <= left - index * connection_.mtu();
     const bool allowed =
-        rdma.length_bytes == 0 ||
-        memory_of_peer(rdma.rkey, rdma.address, rdma.length_bytes, remote_read) != nullptr;
+        rdma.length_bytes == 0 || memory_of_peer(packet.srqn, rdma.rkey, rdma.address,
+                                                 rdma.length_bytes, remote_read) != nullptr;
     if (!fits || !allowed) {
         ++connection_.counters.dropped;
         return;
@@ -642,6 +679,7 @@ void Responder::repeat_read(const Packet& packet, const RecentRequest& done) {
                      .psn = packet.base.psn,
                      .msn = msn_,
                      .repeated = true,
+                     .srqn = packet.srqn,
                      .rdma = rdma,
                      .packets = read_packets(rdma.length_bytes)});
 }
@@ -681,7 +719,7 @@ std::size_t Responder::payload_bytes(const Response& response) const {
 
 // A shared receive queue cannot promise requests to any one peer.
 std::uint8_t Responder::positive_syndrome() const {
-    const bool shared = connection_.init.shared_receive_queue != nullptr;
+    const bool shared = connection_.extended() || connection_.init.shared_receive_queue != nullptr;
     return syndrome(Acknowledgement::ack, shared ? credits_unlimited : credit_code(queue_.size()));
 }
 
@@ -733,7 +771,8 @@ bool Responder::write_next(Batch& batch) {
 bool Responder::write_data(const Response& response, std::size_t bytes, Batch& batch) const {
     const std::uint64_t address =
         response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
-    const std::byte *from = memory_of_peer(response.rdma.rkey, address, bytes, remote_read);
+    const std::byte *from =
+        memory_of_peer(response.srqn, response.rdma.rkey, address, bytes, remote_read);
     if (from == nullptr || !copy_guarded(batch.room().data(), from, bytes)) {
         return false;
     }

@@ -70,6 +70,7 @@ class Responder {
         PacketKind kind = PacketKind::unknown;  // unknown between messages
         std::uint64_t offset = 0;
         RdmaHeader rdma;
+        std::uint32_t srqn = 0;
     };
     // A read or atomic that was executed.
     struct RecentRequest {
@@ -87,7 +88,8 @@ class Responder {
         bool repeated = false;
         bool of_late_packet = false;  // an acknowledgement of a packet that arrived twice
         Probe probe = Probe::none;
-        RdmaHeader rdma = {};  // of a read
+        std::uint32_t srqn = 0;  // that the request named
+        RdmaHeader rdma = {};    // of a read
         std::uint32_t index = 0;
         std::uint32_t packets = 1;
         std::uint64_t result = 0;
@@ -107,9 +109,12 @@ class Responder {
     bool has_right_length(const Packet& packet) const;
     Verdict take_send(const Packet& packet);
     Verdict take_write(const Packet& packet);
-    std::byte *memory_of_peer(std::uint32_t rkey, std::uint64_t address, std::uint64_t length_bytes,
-                              std::uint32_t access) const;
-    bool obtain_receive();
+    std::byte *memory_of_peer(std::uint32_t srqn, std::uint32_t rkey, std::uint64_t address,
+                              std::uint64_t length_bytes, std::uint32_t access) const;
+    SharedReceiveQueue *shared_queue(std::uint32_t srqn) const;
+    Accessor accessor(std::uint32_t srqn) const;
+    CompletionQueue *completions() const;
+    bool obtain_receive(std::uint32_t srqn);
     void complete_receive(const Packet& packet, std::uint32_t length_bytes);
     void fail_receive(Status status);
 
@@ -144,6 +149,7 @@ class Responder {
     ReceiveQueue queue_;
     ReceiveEntry receive_;  // of the message that is being received
     bool has_receive_ = false;
+    std::uint32_t receive_srqn_ = 0;  // where it is from
 
     Psn expected_;
     std::uint32_t msn_ = 0;

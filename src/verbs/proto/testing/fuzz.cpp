@@ -17,6 +17,9 @@ namespace {
 void clear_reserved(std::vector<std::byte>& bytes, const OpcodeRow& row) {
     bytes[4] = std::byte{0};
     bytes[8] &= std::byte{0x80};
+    if ((row.extensions & has_xrceth) != 0) {
+        bytes[bth_bytes] = std::byte{0};
+    }
     if ((row.extensions & has_deth) != 0) {
         bytes[bth_bytes + 4] = std::byte{0};
     }

@@ -17,7 +17,13 @@ constexpr std::size_t guard_bytes = 8 << 10;
 constexpr std::byte guard{0xa5};
 constexpr std::byte inside{0x11};
 constexpr std::uint32_t first_psn = 0xfffffc;
-constexpr std::array transports{Transport::rc, Transport::uc, Transport::ud};
+struct Kind {
+    Transport transport;
+    Role role = Role::both;
+};
+constexpr std::array kinds{Kind{Transport::rc}, Kind{Transport::uc}, Kind{Transport::ud},
+                           Kind{Transport::xrc, Role::target},
+                           Kind{Transport::xrc, Role::initiator}};
 
 }  // namespace
 
@@ -52,8 +58,10 @@ Target::Target()
                .access = all_access};
     register_memory();
     completions_ = device_.create_completion_queue(4096, nullptr);
-    queue_pairs_.resize(transports.size());
-    for (std::size_t i = 0; i < transports.size(); ++i) {
+    shared_ = device_.create_extended_receive_queue({first_srqn, shared_xrc_domain, completions_},
+                                                    1, 16, 1, nullptr);
+    queue_pairs_.resize(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
         make_queue_pair(i);
     }
     connect_all();
@@ -75,12 +83,15 @@ void Target::remove_memory() {
 }
 
 void Target::make_queue_pair(std::size_t index) {
+    const Role role = kinds[index].role;
     queue_pairs_[index] =
-        device_.create_queue_pair({.transport = transports[index],
+        device_.create_queue_pair({.transport = kinds[index].transport,
                                    .number = first_qpn + static_cast<std::uint32_t>(index),
+                                   .role = kinds[index].role,
                                    .domain = 1,
-                                   .send_queue = completions_,
-                                   .receive_queue = completions_,
+                                   .xrc_domain = shared_xrc_domain,
+                                   .send_queue = role != Role::target ? completions_ : nullptr,
+                                   .receive_queue = role == Role::both ? completions_ : nullptr,
                                    .send_requests_max = 16,
                                    .receive_requests_max = 16});
 }
@@ -125,6 +136,7 @@ void Target::packet(Script& script) {
     made.base.destination_qpn = queue_pair->number();
     made.base.psn = Psn(first_psn + static_cast<std::uint32_t>(script.byte()) - 8);
     made.datagram = {0x1234, 5};
+    made.srqn = first_srqn + (flags >> 4 == 15 ? 1u : 0u);
     const std::uint64_t address = 0x10000 - 64 + std::uint64_t{script.number(2)};
     const std::array keys{key_,        key_ + 1,        windows_[0],
                           windows_[1], windows_[0] ^ 1, windows_[1] ^ 1};
@@ -166,6 +178,7 @@ void Target::work(Script& script) {
     const Slice slice{0x10000 + script.number(2) % region_bytes, script.number(2), key_};
     if (script.byte() % 2 == 0) {
         queue_pair->post_receive({1, {&slice, 1}});
+        if (queue_pair->init().role == Role::target) shared_->post({1, {&slice, 1}});
         return;
     }
     const AddressVector address = Peer{}.vector(1);
@@ -181,6 +194,7 @@ void Target::work(Script& script) {
                                                .rkey = key_,
                                                .invalidated_key = window,
                                                .binding = &binding,
+                                               .remote_srqn = first_srqn,
                                                .address = &address});
     if (refused == 0 && operation == Operation::bind_window) window = binding.key;
 }

@@ -52,6 +52,7 @@ class Target {
     std::uint32_t key_ = 0;
     std::array<std::uint32_t, 2> windows_{};  // their keys, as they were last bound
     CompletionQueue *completions_ = nullptr;
+    SharedReceiveQueue *shared_ = nullptr;  // that the extended connection receives into
     std::vector<QueuePair *> queue_pairs_;
     std::vector<std::byte> buffer_;
     Nanoseconds now_ = 0;

@@ -55,40 +55,53 @@ Peer make_peer(Wire& wire, std::size_t index, const Options& options) {
     if (options.shared_receive_queue) {
         peer.shared = peer.device->create_shared_receive_queue(1, options.requests_max, 4, nullptr);
     }
+    const bool extended = options.transport == Transport::xrc;
+    if (extended && index == 1) {
+        peer.shared = peer.device->create_extended_receive_queue(
+            {first_srqn, shared_xrc_domain, peer.receive_queue}, 1, options.requests_max, 4,
+            nullptr);
+    }
+    const Role role = extended ? (index == 0 ? Role::initiator : Role::target) : Role::both;
     peer.memory.resize(options.memory_bytes);
     peer.key = peer.device->memory().add({.domain = 1,
                                           .start = peer.memory.data(),
                                           .address = peer.address(0),
                                           .length_bytes = options.memory_bytes,
                                           .access = all_access});
-    peer.queue_pair =
-        peer.device->create_queue_pair({.transport = options.transport,
-                                        .number = first_qpn + static_cast<std::uint32_t>(index),
-                                        .domain = 1,
-                                        .send_queue = peer.send_queue,
-                                        .receive_queue = peer.receive_queue,
-                                        .shared_receive_queue = peer.shared,
-                                        .send_requests_max = options.requests_max,
-                                        .receive_requests_max = options.requests_max,
-                                        .send_slices_max = 4,
-                                        .receive_slices_max = 4,
-                                        .inline_bytes_max = 256,
-                                        .signal_all = options.signal_all});
+    peer.queue_pair = peer.device->create_queue_pair(
+        {.transport = options.transport,
+         .number = first_qpn + static_cast<std::uint32_t>(index),
+         .role = role,
+         .domain = role == Role::target ? 0u : 1u,
+         .xrc_domain = shared_xrc_domain,
+         .send_queue = role == Role::target ? nullptr : peer.send_queue,
+         .receive_queue = extended ? nullptr : peer.receive_queue,
+         .shared_receive_queue = extended ? nullptr : peer.shared,
+         .send_requests_max = options.requests_max,
+         .receive_requests_max = options.requests_max,
+         .send_slices_max = 4,
+         .receive_slices_max = 4,
+         .inline_bytes_max = 256,
+         .signal_all = options.signal_all});
     return peer;
 }
 
 void connect(Peer& peer) {
     Attributes wanted = peer.attributes();
     const bool connected = peer.options.transport != Transport::ud;
+    const Role role = peer.queue_pair->init().role;
     const bool reliable = peer.options.transport == Transport::rc;
+    const bool answers = reliable || role == Role::target;
+    const bool asks = reliable || role == Role::initiator;
     wanted.state = State::init;
     const std::uint32_t ud_init = init_mask - access_attribute + qkey_attribute;
     must(peer.queue_pair->modify(wanted, connected ? init_mask : ud_init));
     wanted.state = State::ready_to_receive;
-    const std::uint32_t receive = reliable ? rc_receive_mask : uc_receive_mask;
+    const std::uint32_t receive = answers ? rc_receive_mask : uc_receive_mask;
     must(peer.queue_pair->modify(wanted, connected ? receive : std::uint32_t{state_attribute}));
     wanted.state = State::ready_to_send;
-    must(peer.queue_pair->modify(wanted, reliable ? rc_send_mask : uc_send_mask));
+    const std::uint32_t otherwise = role == Role::target ? target_send_mask : uc_send_mask;
+    must(peer.queue_pair->modify(wanted, asks ? rc_send_mask : otherwise));
 }
 
 std::uint64_t Peer::address(std::size_t offset) const {
@@ -107,7 +120,7 @@ int Peer::post_receive(std::uint64_t id, std::size_t offset, std::size_t bytes) 
 
 int Peer::post_send(std::uint64_t id, std::size_t offset, std::size_t bytes) {
     const Slice one = slice(offset, bytes);
-    return queue_pair->post_send({.id = id, .slices = {&one, 1}});
+    return queue_pair->post_send({.id = id, .slices = {&one, 1}, .remote_srqn = first_srqn});
 }
 
 int Peer::post(Operation operation, std::uint64_t id, const Slice& local, const Peer& remote,
@@ -119,7 +132,8 @@ int Peer::post(Operation operation, std::uint64_t id, const Slice& local, const 
                                   .remote_address = remote.address(remote_offset),
                                   .rkey = remote.key,
                                   .compare_add = compare_add,
-                                  .swap = swap});
+                                  .swap = swap,
+                                  .remote_srqn = first_srqn});
 }
 
 std::vector<Completion> Peer::sends() {

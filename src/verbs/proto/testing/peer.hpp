@@ -30,6 +30,9 @@ struct Options {
 inline constexpr std::uint32_t all_access =
     local_write | remote_write | remote_read | remote_atomic | window_bind;
 inline constexpr std::uint32_t first_qpn = 0x11;
+// Of an extended connection the first peer is the initiator, the second the target.
+inline constexpr std::uint32_t first_srqn = 0x77;
+inline constexpr std::uint32_t shared_xrc_domain = 5;
 
 struct Peer {
     Device *device = nullptr;
@@ -71,6 +74,8 @@ inline constexpr std::uint32_t uc_send_mask = state_attribute | send_psn_attribu
 inline constexpr std::uint32_t rc_send_mask = uc_send_mask | timeout_attribute |
                                               retry_count_attribute | rnr_retry_attribute |
                                               read_atomic_attribute;
+
+inline constexpr std::uint32_t target_send_mask = uc_send_mask | timeout_attribute;
 
 // A peer with its queue pair in RESET, and one that is ready to send.
 Peer make_peer(Wire& wire, std::size_t index, const Options& options);

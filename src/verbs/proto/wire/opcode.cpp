@@ -31,21 +31,37 @@ constexpr void add_messages(Table& table, Transport transport) {
     row(11) = {PacketKind::write, Part::only, has_reth | immediate, true};
 }
 
+constexpr void add_reliable(Table& table, Transport transport) {
+    const auto row = [&](unsigned low) -> OpcodeRow& { return table[number(transport, low)]; };
+    add_messages(table, transport);
+    row(12) = {PacketKind::read_request, Part::only, has_reth, false};
+    row(13) = {PacketKind::read_response, Part::first, has_aeth, true};
+    row(14) = {PacketKind::read_response, Part::middle, 0, true};
+    row(15) = {PacketKind::read_response, Part::last, has_aeth, true};
+    row(16) = {PacketKind::read_response, Part::only, has_aeth, true};
+    row(17) = {PacketKind::acknowledge, Part::only, has_aeth, false};
+    row(18) = {PacketKind::atomic_acknowledge, Part::only, has_aeth | has_atomic_ack_eth, false};
+    row(19) = {PacketKind::compare_swap, Part::only, has_atomic_eth, false};
+    row(20) = {PacketKind::fetch_add, Part::only, has_atomic_eth, false};
+    row(22) = {PacketKind::send, Part::last, has_ieth, true};
+    row(23) = {PacketKind::send, Part::only, has_ieth, true};
+}
+
+// Each request of an extended connection names the shared receive queue that it is for.
+constexpr void name_queues(Table& table) {
+    for (unsigned low = 0; low < 32; ++low) {
+        OpcodeRow& row = table[number(Transport::xrc, low)];
+        const bool is_request = row.kind != PacketKind::unknown && !row.is_response();
+        row.extensions |= is_request ? has_xrceth : 0;
+    }
+}
+
 constexpr Table build() {
     Table table{};
-    add_messages(table, Transport::rc);
+    add_reliable(table, Transport::rc);
     add_messages(table, Transport::uc);
-    table[12] = {PacketKind::read_request, Part::only, has_reth, false};
-    table[13] = {PacketKind::read_response, Part::first, has_aeth, true};
-    table[14] = {PacketKind::read_response, Part::middle, 0, true};
-    table[15] = {PacketKind::read_response, Part::last, has_aeth, true};
-    table[16] = {PacketKind::read_response, Part::only, has_aeth, true};
-    table[17] = {PacketKind::acknowledge, Part::only, has_aeth, false};
-    table[18] = {PacketKind::atomic_acknowledge, Part::only, has_aeth | has_atomic_ack_eth, false};
-    table[19] = {PacketKind::compare_swap, Part::only, has_atomic_eth, false};
-    table[20] = {PacketKind::fetch_add, Part::only, has_atomic_eth, false};
-    table[22] = {PacketKind::send, Part::last, has_ieth, true};
-    table[23] = {PacketKind::send, Part::only, has_ieth, true};
+    add_reliable(table, Transport::xrc);
+    name_queues(table);
     table[number(Transport::ud, 4)] = {PacketKind::send, Part::only, has_deth, true};
     table[number(Transport::ud, 5)] = {PacketKind::send, Part::only,
                                        has_deth | Extension::has_immediate, true};
@@ -89,7 +105,7 @@ std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, Extra ex
 }
 
 std::size_t extension_bytes(const OpcodeRow& row) {
-    constexpr std::array<std::size_t, 7> bytes{8, 16, 28, 4, 8, 4, 4};
+    constexpr std::array<std::size_t, 8> bytes{8, 16, 28, 4, 8, 4, 4, 4};
     std::size_t sum = 0;
     for (std::size_t bit = 0; bit < bytes.size(); ++bit) {
         sum += (row.extensions >> bit & 1) != 0 ? bytes[bit] : 0;

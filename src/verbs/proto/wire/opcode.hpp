@@ -12,7 +12,7 @@
 namespace lanewise::verbs {
 
 // The transport is the upper three bits of an opcode.
-enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3 };
+enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3, xrc = 5 };
 
 enum class PacketKind : std::uint8_t {
     unknown,
@@ -32,7 +32,7 @@ enum class Part : std::uint8_t { only, first, middle, last };
 // window that the peer is to invalidate.
 enum class Extra : std::uint8_t { nothing, immediate, invalidation };
 
-// Which extended headers follow the base header, in this order.
+// Which extended headers follow the base header, in this order, but that has_xrceth comes first.
 enum Extension : std::uint8_t {
     has_deth = 1,
     has_reth = 2,
@@ -41,6 +41,7 @@ enum Extension : std::uint8_t {
     has_atomic_ack_eth = 16,
     has_immediate = 32,
     has_ieth = 64,
+    has_xrceth = 128,
 };
 
 struct OpcodeRow {

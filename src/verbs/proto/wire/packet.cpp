@@ -38,6 +38,10 @@ std::size_t write_base(const BaseHeader& base, std::byte *at) {
 
 const std::byte *read_extensions(Packet& packet, const std::byte *at) {
     const unsigned present = packet.row.extensions;
+    if ((present & has_xrceth) != 0) {
+        packet.srqn = load_network<std::uint32_t>(at + 1, 3);
+        at += 4;
+    }
     if ((present & has_deth) != 0) {
         packet.datagram = {load_network<std::uint32_t>(at), load_network<std::uint32_t>(at + 5, 3)};
         at += 8;
@@ -119,6 +123,11 @@ std::size_t datagram_bytes(const OpcodeRow& row, std::size_t payload_bytes) {
 std::size_t encode_headers(const Packet& packet, std::span<std::byte> into) {
     std::byte *at = into.data() + write_base(packet.base, into.data());
     const unsigned present = packet.row.extensions;
+    if ((present & has_xrceth) != 0) {
+        at[0] = std::byte{0};
+        store_network(at + 1, packet.srqn, 3);
+        at += 4;
+    }
     if ((present & has_deth) != 0) {
         store_network(at, packet.datagram.qkey);
         at[4] = std::byte{0};

@@ -23,6 +23,7 @@ struct Packet {
     BaseHeader base;
     OpcodeRow row;  // of base.opcode
     Transport transport = Transport::rc;
+    std::uint32_t srqn = 0;   // XRCETH
     DatagramHeader datagram;  // where the row says so; likewise below
     RdmaHeader rdma;
     AtomicHeader atomic;

@@ -31,6 +31,8 @@ Packet any_packet(std::uint8_t opcode, std::mt19937_64& random) {
                   static_cast<std::uint32_t>(random() & 0xffffff)};
     packet.atomic_result = random();
     packet.immediate = static_cast<std::uint32_t>(random());
+    packet.invalidated_key = static_cast<std::uint32_t>(random());
+    packet.srqn = static_cast<std::uint32_t>(random() & 0xffffff);
     return packet;
 }
 
@@ -87,6 +89,12 @@ void expect_same_extensions(const Packet& a, const Packet& b) {
     }
     if (a.row.has_immediate()) {
         EXPECT_EQ(a.immediate, b.immediate);
+    }
+    if (a.row.invalidates()) {
+        EXPECT_EQ(a.invalidated_key, b.invalidated_key);
+    }
+    if ((present & has_xrceth) != 0) {
+        EXPECT_EQ(a.srqn, b.srqn);
     }
 }
 
