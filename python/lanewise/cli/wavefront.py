@@ -2,7 +2,7 @@
 """`lanewise wavefront`: sweeps over matrices larger than memory.
 
 The native program has the one parser of options; here its events become progress, and arrays of
-Zarr and HDF5 become rows in a pipe.
+Zarr, HDF5 and netCDF, and those that are converted, are moved by Python.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ RUNNING = ("run", "resume")
 MOVING = ("create", "import", "export", "convert", "split", "join")
 COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
-ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
+ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5", ".nc")
 # What these commands do beyond the native program.
-_ARRAYS = "FILE may also be an array of Zarr (FILE.zarr) or HDF5 (FILE.h5:DATASET)."
+_ARRAYS = """\
+FILE may also be an array of Zarr (FILE.zarr), HDF5 (FILE.h5:DATASET) or netCDF (FILE.nc:NAME)."""
 NOTES = {"import": _ARRAYS, "export": _ARRAYS}
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
@@ -101,7 +102,7 @@ def wavefront(words: Words = None) -> None:
     words = [word for word in words if not (quiet and word in QUIET)]
     if command in RUNNING and "--json" not in words:
         run_shown([str(program), *words, "--json"], words, quiet=quiet)
-    elif command in ("import", "export") and array_name(words):
+    elif command in ("import", "export") and moved_here(program, words):
         from lanewise.wavefront.arrays import export_array, import_array
 
         move = import_array if command == "import" else export_array
@@ -141,7 +142,7 @@ def array_arguments(words: list[str]) -> tuple[str, str, str, str]:
         memory = rest[at + 1]
         rest = rest[:at] + rest[at + 2 :]
     if len(rest) != 3 or any(word.startswith("-") for word in rest):
-        raise RequestError(f"an array of Zarr or HDF5 is moved by: {MOVED_BY}")
+        raise RequestError(f"an array in such a file is moved by: {MOVED_BY}")
     return rest[0], rest[1], rest[2], memory
 
 
@@ -150,8 +151,23 @@ def split_option(word: str) -> list[str]:
     return word.split("=", 1) if word.startswith("--") else [word]
 
 
+def moved_here(program: Path, words: list[str]) -> bool:
+    """Return whether Python moves the array: it is in a library's file, or is converted."""
+    if array_name(words):
+        return True
+    if words[0] == "export" or "--json" in words or not any(w.endswith(".npy") for w in words):
+        return False
+    from lanewise.wavefront.arrays import is_converted
+
+    try:
+        store, _matrix, name, _memory = array_arguments(words)
+    except RequestError:
+        return False  # the native program has more options
+    return is_converted(program, store, name)
+
+
 def array_name(words: list[str]) -> str:
-    """Return the word that names an array of Zarr or HDF5, empty where none does."""
+    """Return the word that names an array of Zarr, HDF5 or netCDF, empty where none does."""
     return next((word for word in words if word.split(":")[0].endswith(ARRAY_SUFFIXES)), "")
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of Zarr and HDF5, streamed into and out of a store a strip at a time.
+"""Arrays of Zarr, HDF5 and netCDF, streamed into and out of a store a strip at a time.
 
-`problem.h5:temperature` names a dataset in a file, `problem.zarr` an array.  What moving takes
-follows from the strips of the store and the chunks of the array, so a budget of memory is kept by
-refusing one that is too small.
+`problem.h5:temperature` names a dataset in a file, `problem.nc:temperature` a variable, and
+`problem.zarr` an array; `problem.npy` is one that is converted.  What moving takes follows from the
+strips of the store and the chunks of the array, so a budget of memory is kept by refusing one that
+is too small.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.npy import is_as_stored, open_npy
 from lanewise.wavefront.run import size_bytes
 from lanewise.wavefront.store import Store
 
@@ -52,7 +56,8 @@ def check_memory(memory: str, store: Store, array: Any) -> None:
     if not memory:
         return
     strip_rows = int(store.native_shape.strip_rows)
-    row_bytes = math.prod(store.shape[1:]) * store.dtype.itemsize
+    itemsize = max(store.dtype.itemsize, 0 if array is None else array.dtype.itemsize)
+    row_bytes = math.prod(store.shape[1:]) * itemsize
     chunk_rows = (getattr(array, "chunks", None) or (strip_rows,))[0]
     # The chunks that a strip touches, as they are kept and as they are; and the strip itself.
     chunks_bytes = 2 * (strip_rows + 2 * chunk_rows) * row_bytes
@@ -72,14 +77,27 @@ def peak_memory_bytes() -> int:
     return 1024 * int(re.search(r"VmHWM:\s*(\d+)", status)[1])  # type: ignore[index]
 
 
-def matrix_number(program: Path, folder: str, matrix: str) -> int:
-    """Return the number of the matrix called `matrix`; RequestError where there is none."""
+def is_converted(program: Path, folder: str, name: str) -> bool:
+    """Return whether `name` is a .npy file whose values the store does not hold as they are."""
+    if not name.endswith(".npy") or not Path(name).is_file():
+        return False
+    return not is_as_stored(name, described(program, folder)["element"])
+
+
+def described(program: Path, folder: str) -> dict[str, Any]:
+    """Return what the store in `folder` holds; RequestError where there is none."""
     done = subprocess.run(
         [str(program), "info", folder, "--json"], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise RequestError(done.stderr.strip().removeprefix("lanewise-wavefront: "))
-    held = json.loads(done.stdout)
+    held: dict[str, Any] = json.loads(done.stdout)
+    return held
+
+
+def matrix_number(program: Path, folder: str, matrix: str) -> int:
+    """Return the number of the matrix called `matrix`; RequestError where there is none."""
+    held = described(program, folder)
     kinds = ("matrices", "row_coefficients", "column_coefficients")
     names = [entry["name"] for kind in kinds for entry in held.get(kind, [])]
     if matrix not in names:
@@ -99,6 +117,9 @@ def open_array(name: str, dimensions: int = 2) -> Any:
             if not hasattr(opened, "dtype"):
                 opened = opened[dataset or _only_dataset(opened, path, dimensions)]
             return _unpacked(opened, name)
+        if path.endswith(".npy"):
+            return open_npy(path)
+        _refuse_classic(path)
         file = _module("h5py").File(path, "r")
         return _unpacked(file[dataset or _only_dataset(file, path, dimensions)], name)
     except (OSError, KeyError, ValueError) as error:
@@ -115,10 +136,34 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int)
     try:
         if path.endswith(".zarr"):
             return _module("zarr").open(path, mode="w", shape=shape, dtype=dtype, chunks=chunks)
-        file = _module("h5py").File(path, "w")
-        return file.create_dataset(dataset or "data", shape=shape, dtype=dtype, chunks=chunks)
+        h5py = _module("h5py")
+        file = h5py.File(path, "w", track_order=True)
+        array = file.create_dataset(
+            dataset or "data", shape=shape, dtype=dtype, chunks=chunks, track_order=True
+        )
+        if path.endswith(".nc"):
+            _name_dimensions(file, array)
+        return array
     except OSError as error:
         raise RunError(f"{name} cannot be written: {error}") from None
+
+
+def _name_dimensions(file: Any, array: Any) -> None:
+    # netCDF-4 says the dimensions of a variable by scales of HDF5, here without coordinates.
+    for axis, (name, length) in enumerate(zip("zyx"[-array.ndim :], array.shape, strict=True)):
+        scale = file.create_dataset(name, shape=(length,), dtype=">f4", track_order=True)
+        scale.make_scale(f"This is a netCDF dimension but not a netCDF variable.{length:10d}")
+        scale.attrs["_Netcdf4Dimid"] = np.int32(axis)
+        array.dims[axis].attach_scale(scale)
+
+
+def _refuse_classic(path: str) -> None:
+    with Path(path).open("rb") as file:
+        if file.read(3) == b"CDF":
+            raise RequestError(
+                f"{path} is in the classic format of netCDF; convert it with "
+                "nccopy -k netCDF-4, or write it to the store from Python through xarray"
+            )
 
 
 def _only_dataset(file: Any, path: str, dimensions: int) -> str:
@@ -141,7 +186,27 @@ def _unpacked(array: Any, name: str) -> Any:
             f"{name} is packed ({', '.join(packing)}); write it with its values first, "
             "such as by xarray without an encoding"
         )
+    filled = np.asarray(array.attrs.get("_FillValue", np.nan))
+    if filled.dtype.kind in "iuf" and not np.isnan(filled).any():
+        return _Filled(array, name, filled.flat[0])
     return array
+
+
+class _Filled:
+    """An array in a file that says by which value it marks what is missing."""
+
+    def __init__(self, array: Any, name: str, missing: Any) -> None:
+        self.shape, self.dtype, self.chunks = array.shape, array.dtype, array.chunks
+        self._array, self._name, self._missing = array, name, missing
+
+    def __getitem__(self, rows: slice) -> Any:
+        found = self._array[rows]
+        if (found == self._missing).any():
+            raise RunError(
+                f"{self._name} has missing values (_FillValue {self._missing}) in rows "
+                f"{rows.start} to {rows.stop - 1}; put numbers in their place first"
+            )
+        return found
 
 
 def _module(name: str) -> Any:

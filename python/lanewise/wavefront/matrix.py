@@ -25,6 +25,10 @@ class RowSource(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Return the type of an element."""
 
+    @property
+    def strip_rows(self) -> int:
+        """Return how many rows move together between disk and memory."""
+
     def read_rows(self, matrix: int | str, first: int, count: int) -> Array:
         """Return `count` rows of a matrix from row `first` on."""
 
@@ -54,6 +58,12 @@ class Matrix:
     def dtype(self) -> np.dtype[Any]:
         """Return the type of an element."""
         return self.store.dtype
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Return the shape of what is read together, a strip, as Zarr and HDF5 say it."""
+        rows, *row = self.shape
+        return min(self.store.strip_rows, rows), *row
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -92,9 +92,10 @@ def run(  # noqa: PLR0913
 ) -> Outcome:
     """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
-    `store` is a `Store`, its folder, or a list of 2-D or 3-D arrays of one shape and dtype: the
-    first is updated in place, the others are coefficients.  For kernels of your own the last ones
-    may be of (rows, 1), one value for each row, or (1, columns), one for each column.  With a
+    `store` is a `Store`, its folder, or a list of 2-D or 3-D arrays of one shape: the first is
+    updated in place and says the dtype, the others are coefficients.  For kernels of your own the
+    last ones may be of (rows, 1), one value for each row, or (1, columns), one for each column.
+    With a
     `tolerance` the run ends once no cell changes by more; with 0, once nothing changes.  Iterations
     go in `directions` in turn: "down-right", "down-left", "up-left", "up-right", "symmetric" or
     "fast-sweeping", in three dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of
@@ -308,6 +309,11 @@ def _run_arrays(
         raise RequestError(
             "the first array is updated in place, which a store in a list is not; "
             "give the store by itself"
+        )
+    if hasattr(data, "__dask_graph__") and data.__dask_graph__() is not None:
+        raise RequestError(
+            "the first array is updated in place, which a lazy array is not; write it to a store, "
+            "and give the store"
         )
     if not getattr(getattr(data, "flags", None), "writeable", True):
         raise RequestError(

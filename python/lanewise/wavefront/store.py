@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.bands import Bands
 from lanewise.wavefront.calls import Call
+from lanewise.wavefront.conversion import check_conversion
 from lanewise.wavefront.library import (
     ELEMENTS,
     Failures,
@@ -29,38 +32,6 @@ from lanewise.wavefront.matrix import Matrix
 Array = npt.NDArray[Any]
 
 
-# Rows of a chunked array that are kept in memory at most.
-_AHEAD_BYTES = 256 << 20
-
-
-class _RowsAhead:
-    """Rows of an array by strips, read by the rows of its chunks where those are more."""
-
-    def __init__(self, values: Any, row_bytes: int) -> None:
-        self._values = values
-        chunk_rows = int((getattr(values, "chunks", None) or (1,))[0])
-        self._step = max(1, min(chunk_rows, _AHEAD_BYTES // row_bytes))
-        self._first = 0
-        self._rows: Any = None
-
-    def copy(self, first: int, rows: Array) -> None:
-        """Copy the rows from `first` on; later calls ask for later ones."""
-        done = 0
-        while done < len(rows):
-            row = first + done
-            if self._step <= len(rows):
-                rows[done:] = self._values[row : first + len(rows)]
-                return
-            if self._rows is None or row >= self._first + len(self._rows):
-                self._first = row - row % self._step
-                self._rows = None  # before the next ones are there
-                end = min(self._first + self._step, self._values.shape[0])
-                self._rows = self._values[self._first : end]
-            found = self._rows[row - self._first :][: len(rows) - done]
-            rows[done : done + len(found)] = found
-            done += len(found)
-
-
 class Store:
     """An open store; close it, or use it in a `with` statement.  Others do not change it meanwhile.
 
@@ -72,6 +43,8 @@ class Store:
     def __init__(self, handle: ctypes.c_void_p, failures: Failures) -> None:
         self._handle = handle
         self.failures = failures
+        # Dask reads rows from several threads.
+        self._reading = threading.Lock()
 
     @classmethod
     def open(cls, folder: str | Path, mode: str = "r+") -> Store:
@@ -110,13 +83,14 @@ class Store:
         dimensions.  Where rows are too long for the memory, `tile_columns` cuts them into tiles.
         `row_coefficients` are one value for each row and called row0 and so on,
         `column_coefficients` one for each column and called column0 and so on; they are numbered
-        behind the matrices, and written as arrays of (rows, 1) and (1, columns).
+        behind the matrices, and written as arrays of (rows, 1) and (1, columns).  Elements are in
+        the machine's order of bytes, whatever that of `dtype`.
         """
         sides = rows if isinstance(rows, tuple) else (rows, columns)
         if len(sides) not in (2, 3) or (isinstance(rows, tuple) and columns):
             raise RequestError(f"a store has two sides or three, not {(*sides, columns)}")
         kind = np.dtype(dtype)
-        if kind.name not in ELEMENTS or not kind.isnative:
+        if kind.name not in ELEMENTS:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
         shape = MatrixShape(
             ctypes.sizeof(MatrixShape), ELEMENTS.index(kind.name), layout.encode(),
@@ -173,6 +147,11 @@ class Store:
         return (native.rows, 1) if vector < native.row_coefficient_count else (1, native.columns)
 
     @property
+    def strip_rows(self) -> int:
+        """Return how many rows move together between disk and memory."""
+        return int(self.native_shape.strip_rows)
+
+    @property
     def ndim(self) -> int:
         """Return how many dimensions the matrices have, two or three."""
         return len(self.shape)
@@ -224,21 +203,24 @@ class Store:
     def write(self, matrix: int | str, values: Any) -> None:
         """Replace matrix `matrix` with the array `values` of the same shape, a strip at a time.
 
-        Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  Where it
-        has `chunks`, their rows are read together, up to 256 MiB, so each is read once.  The
-        matrix is as before where this raises.
+        Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5, dask, a
+        variable of xarray.  Where it has `chunks`, their rows are read together, up to 256 MiB, so
+        each is read, or computed, once.  Values of another byte order or width are converted, and
+        integers to floating point: rounded to the nearest, RunError for one that is out of range.
+        RequestError for another shape, and where real numbers would become integers, or complex
+        ones real.  The matrix is as before where this raises.
         """
         shape = self.shape_of(matrix)
-        if tuple(values.shape) != shape or values.dtype != self.dtype:
+        if tuple(values.shape) != shape:
             raise RequestError(
                 f"an array of {tuple(values.shape)} {values.dtype} is not the store's "
-                f"{shape} {self.dtype}; convert it with .astype or reshape it"
+                f"{shape} {self.dtype}; reshape it or take a part of it"
             )
-
-        ahead = _RowsAhead(values, math.prod(shape[1:]) * self.dtype.itemsize)
+        check_conversion(values.dtype, self.dtype)
+        bands = Bands(values, self.dtype)
 
         def give(first: int, rows: Array) -> None:
-            ahead.copy(first, rows)
+            bands.copy(first, rows)
             give_pages_back(values)
 
         self._move(library().lw_wavefront_write, matrix, give)
@@ -262,7 +244,8 @@ class Store:
             )
         found = np.empty((count, *row), self.dtype)
         read = library().lw_wavefront_read_rows
-        self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
+        with self._reading:
+            self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
 
     def each_strip(self, matrix: int | str, take: Callable[[int, Array], None]) -> None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of NumPy that a store does not hold as they are: of another type, or in Fortran order.
+
+The native program moves `.npy` files whose bytes are those of the store.  Others are converted here
+on the way.  In Fortran order the values of a row are far apart in the file, so bands of rows are
+read, a column of a band at a time; mapped pages would hold far more than the band.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lanewise.errors import RunError
+
+Array = npt.NDArray[Any]
+
+_BAND_BYTES = 16 << 20
+_NAMES = {
+    "f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c16", "i32": "<i4", "i64": "<i8",
+    "f16": "<f2",
+}  # fmt: skip
+
+
+class FortranRows:
+    """An array in Fortran order in a file, read by slices of rows."""
+
+    def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        self._path, self._offset = path, offset
+        row_bytes = math.prod(shape[1:]) * self.dtype.itemsize
+        self.chunks = (max(1, min(_BAND_BYTES // max(1, row_bytes), shape[0])), *shape[1:])
+
+    def __getitem__(self, rows: slice) -> Array:
+        first, end, _step = rows.indices(self.shape[0])
+        columns = math.prod(self.shape[1:])
+        found = np.empty((columns, end - first), self.dtype)
+        with self._path.open("rb", buffering=0) as file:
+            for column, values in enumerate(found.view(np.uint8)):
+                file.seek(self._offset + (column * self.shape[0] + first) * self.dtype.itemsize)
+                if file.readinto(values) != values.nbytes:
+                    raise RunError(f"{self._path} ends within its values")
+        return found.reshape(*reversed(self.shape[1:]), end - first).T
+
+
+def open_npy(path: str) -> Any:
+    """Open a file for reading rows; ValueError or OSError for one that is no sound `.npy` file."""
+    mapped = np.load(path, mmap_mode="r")
+    if not np.isfortran(mapped):
+        return mapped
+    return FortranRows(Path(path), mapped.offset, mapped.shape, mapped.dtype)
+
+
+def is_as_stored(path: str, element: str) -> bool:
+    """Return whether the native program reads this file, or says what is wrong with it."""
+    try:
+        mapped = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError):
+        return True
+    return mapped.dtype.str == _NAMES[element] and not np.isfortran(mapped)
