@@ -271,6 +271,22 @@ extern const Definition throwaway_definition{
 """
 
 
+READ_BACK = r"""
+{python} -m lanewise measure bcast -n 2 --sizes 8 --launches 1 --as throwaway -o looped.jsonl -q
+{python} -m lanewise report --format text looped.jsonl --as throwaway
+"""
+
+
+TRANSPORT = """\
+# SPDX-License-Identifier: BSD-3-Clause
+schema = "lanewise-transport"
+version = 1
+title = "A transport that is thrown away"
+mpi = "openmpi"
+arguments = ["--mca", "btl", "self,throwaway"]
+"""
+
+
 EXPERIMENT = '''\
 # SPDX-License-Identifier: BSD-3-Clause
 """An experiment that is thrown away: it asks its native program for a number."""
@@ -379,17 +395,38 @@ KINDS = [
     ),
     Kind(
         "loop of another tool",
-        places_max=2,
+        places_max=5,
         adds={"src/measure/definitions/throwaway.cpp": DEFINITION},
         inserts=[
             Insertion(
                 "src/measure/definitions/registry.cpp",
                 after="X(osu_definition)",
                 lines="    X(throwaway_definition) \\",
-            )
+            ),
+            Insertion("schema/samples.schema.json", after='"netpipe",', lines='"throwaway",'),
+            Insertion(
+                "python/lanewise/suite/parity.py",
+                after='Parity("NetPIPE", "NPmpi"',
+                lines='    Parity("Throwaway", "tw_bcast", "bcast"),',
+            ),
+            Insertion(
+                "python/lanewise/suite/printed_as.py",
+                after='"osu": (osu_heading, osu_row),',
+                lines='    "throwaway": (osu_heading, osu_row),',
+            ),
         ],
-        shows=two_ranks("bcast", "--as", "throwaway"),
-        prints="# bcast as throwaway",
+        shows=["sh", "-ec", READ_BACK],
+        prints="# tw_bcast v",
+    ),
+    Kind(
+        "transport",
+        places_max=1,
+        adds={"python/lanewise/suite/files/throwaway.toml": TRANSPORT},
+        shows=[
+            *("{python}", "-m", "lanewise", "measure", "bcast", "-n", "2"),
+            *("--transport", "throwaway", "--print-command"),
+        ],
+        prints="--mca btl self,throwaway",
     ),
     Kind(
         "wavefront layout",

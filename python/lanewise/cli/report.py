@@ -139,11 +139,10 @@ def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
 
 def looped_text(samples: Samples, definition: str) -> Iterator[str]:
     """Yield the tables of another tool, of points that were measured with its loop."""
-    from lanewise.suite.parity import DEFINITIONS
-    from lanewise.suite.printed_as import Layout, tables
+    from lanewise.suite.printed_as import TABLES, Layout, tables
 
-    if definition not in DEFINITIONS:
-        raise RequestError(f"no definition '{definition}'; use {' or '.join(DEFINITIONS)}")
+    if definition not in TABLES:
+        raise RequestError(f"no definition '{definition}'; use {' or '.join(TABLES)}")
     isolated = {(one.operation, one.message_bytes): one for one in samples.points}
     pairs = [
         (isolated[one.operation, one.message_bytes], one)

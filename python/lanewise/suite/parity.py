@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-DEFINITIONS = ("imb", "netpipe", "osu")
-
 
 @dataclass(frozen=True)
 class Formula:

@@ -87,11 +87,13 @@ class Layout:
 
     def heading(self, point: Point) -> list[str]:
         """Return the lines above the rows of an operation."""
-        return HEADINGS[self.definition](self, self.parity(point))
+        heading, _ = TABLES[self.definition]
+        return heading(self, self.parity(point))
 
     def row(self, point: Point, number: int) -> str:
         """Return the row of a point, the `number`-th of its table."""
-        return ROWS[self.definition](self, self.parity(point), point, number)
+        _, row = TABLES[self.definition]
+        return row(self, self.parity(point), point, number)
 
     def size(self, point: Point) -> int:
         """Return the size that the tool prints."""
@@ -246,8 +248,12 @@ def netpipe_row(layout: Layout, parity: Parity, point: Point, number: int) -> st
     )
 
 
-HEADINGS = {"imb": imb_heading, "netpipe": netpipe_heading, "osu": osu_heading}
-ROWS = {"imb": imb_row, "netpipe": netpipe_row, "osu": osu_row}
+# For each tool, by the name that --as gives it: the lines above its table, and a row.
+TABLES = {
+    "imb": (imb_heading, imb_row),
+    "netpipe": (netpipe_heading, netpipe_row),
+    "osu": (osu_heading, osu_row),
+}
 
 
 def differences(layout: Layout, pairs: Sequence[tuple[Point, Point]]) -> Iterator[str]:
