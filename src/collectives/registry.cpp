@@ -76,11 +76,13 @@
     X(reduce_knomial_4)                 \
     X(reduce_knomial_8)                 \
     X(reduce_linear)                    \
+    X(reduce_linear_nb)                 \
     X(reduce_rabenseifner)              \
     X(reduce_two_level)                 \
     X(allreduce_binomial)               \
     X(allreduce_direct)                 \
     X(allreduce_linear)                 \
+    X(allreduce_linear_nb)              \
     X(allreduce_multilane)              \
     X(allreduce_rabenseifner)           \
     X(allreduce_recursive_doubling)     \

@@ -19,6 +19,8 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
             return total_units;
         case Collective::reduce:
         case Collective::allreduce:
+            // Where all messages are posted at once, each has a place of its own.
+            return (algorithm.posts_at_once ? ranks : 5) * total_units;
         case Collective::reduce_scatter:
             return 5 * total_units;
         case Collective::scan:

@@ -85,7 +85,7 @@ TEST(Candidates, InOneOrderAreThoseOfTheBracketingWithoutTheReference) {
         EXPECT_TRUE(candidate.lanewise != direct || candidate.segment_bytes > 0);
         names.insert(candidate.algorithm);
     }
-    EXPECT_EQ(names, (std::set<std::string>{"binomial", "direct", "rabenseifner",
+    EXPECT_EQ(names, (std::set<std::string>{"binomial", "direct", "linear_nb", "rabenseifner",
                                             "recursive_doubling"}));
 }
 

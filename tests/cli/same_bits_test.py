@@ -21,20 +21,21 @@ from lanewise.launch.tuned import build_of
 CELLS = 12
 COUNT = 6000
 
-# The program also splits its ranks in every way, so it tries each number of ranks up to its own.
+# Asked for requests, the program also splits its ranks in every way, so it tries each number of
+# ranks up to its own.
 ONE_ORDER = "one_order.c -ffp-contract=off -lm"
 MORE = bool(os.environ.get("LANEWISE_TEST_SAME_BITS"))
-UP_TO_RANKS = (8, 16) if MORE else (5,)
+RANKS_AND_WORD = ((8, "requests"), (16, "whole")) if MORE else ((5, "requests"),)
 LONG_S = 900 if MORE else TIMEOUT_S
 # The table of docs/same-bits.md.
 IN_ONE_ORDER = {
-    "reduce": ["binomial", "direct", "rabenseifner"],
-    "allreduce": ["binomial", "direct", "rabenseifner", "recursive_doubling"],
+    "reduce": ["binomial", "direct", "rabenseifner", "linear_nb"],
+    "allreduce": ["binomial", "direct", "rabenseifner", "recursive_doubling", "linear_nb"],
     "reduce_scatter": ["binomial", "direct"],
     "scan": ["direct"],
     "exscan": ["direct"],
 }
-RULED_TURNS = range(4) if MORE else (1,)
+RULED_TURNS = range(5) if MORE else (1,)
 
 
 @pytest.fixture(autouse=True)
@@ -133,15 +134,13 @@ def added_in_balance(ranks: int) -> list[float]:
 def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
-    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm"))]
-    # MPICH before 4.3 asks only the request that is waited for, and then cannot serve this one.
-    program += ["nonblocking"] if mpi == "openmpi" else []
+    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "nonblocking"]
 
     sums, complaints = printed([*launch_line(mpi, ranks), *program], "--same-bits", "order")
 
     assert complaints == ""
     assert_all_are(added_in_balance(ranks), sums)
-    assert ("iallreduce" in sums) == (mpi == "openmpi")
+    assert "iallreduce" in sums
 
 
 def test_the_last_rank_of_a_scan_has_the_bits_of_the_allreduce(mpi: str, compiled: Compile) -> None:
@@ -188,6 +187,17 @@ def test_one_line_says_that_persistent_reductions_are_left_to_the_mpi(
     assert complaints.count(told) == complaints.count("\n") == (1 if ranks > 1 else 0)
 
 
+def test_one_line_says_that_reductions_over_two_groups_are_left_to_the_mpi(
+    mpi: str, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "groups"]
+
+    _, complaints = printed([*launch_line(mpi, 3), *program], "--same-bits", "order")
+
+    told = "calls of allreduce are left to the MPI: their bits may differ\n"
+    assert complaints.count(told) == complaints.count("\n") == 1
+
+
 def wrong_elements(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Return what one_order.c says of elements that do not have the bits of the bracketing."""
     assert done.returncode == 0, done.stderr
@@ -196,13 +206,11 @@ def wrong_elements(done: subprocess.CompletedProcess[str]) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("ranks", UP_TO_RANKS)
+@pytest.mark.parametrize(("ranks", "word"), RANKS_AND_WORD)
 def test_reductions_of_any_type_by_any_operator_are_combined_in_one_order(
-    mpi: str, ranks: int, compiled: Compile
+    mpi: str, ranks: int, word: str, compiled: Compile
 ) -> None:
-    program = [str(compiled(mpi, "mpicc", ONE_ORDER))]
-    # MPICH before 4.3 asks only the request that is waited for, and then cannot serve all of these.
-    program += ["requests"] if mpi == "openmpi" else []
+    program = [str(compiled(mpi, "mpicc", ONE_ORDER)), word]
     command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
     done = subprocess.run(

@@ -4,56 +4,21 @@
 // the balanced bracketing, as the direct reductions do. No message waits for another.
 // Cost, with g the time to combine a byte: a + (n - 1)(bM + gM).
 
-#include <utility>
+#include <numeric>
 #include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/bracketing.hpp"
+#include "collectives/combine_here.hpp"
 #include "collectives/scan/prefix.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-using model::Place;
-using model::Slice;
-using model::StepId;
-
-constexpr Slice own{Place::send, 0};
-constexpr Slice result{Place::receive, 0};
-
-/* A vector and the step after which it is there. */
-struct Part {
-    Slice at;
-    StepId ready = model::no_step;
-};
-
 template <Prefixes prefixes>
 model::Schedule build(const CallShape& shape) {
-    model::Builder steps;
-    const int me = shape.rank;
-    const auto count = shape.count;
-    std::vector<Part> parts;
-    for (int rank = 0; rank < me; ++rank) {
-        const auto at = steps.scratch(count);
-        parts.push_back({at, steps.receive(rank, at, count)});
-    }
-    // In place, results are written to what these read.
-    std::vector<StepId> before_result;
-    for (int rank = me + 1; rank < shape.ranks; ++rank) {
-        before_result.push_back(steps.send(rank, own, count));
-    }
-    if constexpr (prefixes == Prefixes::inclusive) {
-        const auto at = me > 0 ? steps.scratch(count) : own;
-        parts.push_back({at, me > 0 ? steps.copy(own, at, count) : model::no_step});
-    }
-    if (parts.empty()) return steps.finish();
-    const auto whole = fold_balanced(std::move(parts), [&](const Part& left, const Part& right) {
-        return Part{right.at,
-                    steps.reduce(left.at, right.at, count, {left.ready, right.ready})};
-    });
-    before_result.push_back(whole.ready);
-    steps.copy_after(before_result, whole.at, result, count);
-    return steps.finish();
+    std::vector<int> higher(static_cast<std::size_t>(shape.ranks - shape.rank - 1));
+    std::iota(higher.begin(), higher.end(), shape.rank + 1);
+    return combine_here(shape, higher, shape.rank + (prefixes == Prefixes::inclusive ? 1 : 0));
 }
 
 }  // namespace
@@ -69,7 +34,6 @@ extern constexpr Algorithm scan_direct{
     .bracketing = Bracketing::balanced,
 };
 
-extern constexpr Algorithm exscan_direct =
-    exclusive_form(scan_direct, build<Prefixes::exclusive>);
+extern constexpr Algorithm exscan_direct = exclusive_form(scan_direct, build<Prefixes::exclusive>);
 
 }  // namespace lanewise::collectives

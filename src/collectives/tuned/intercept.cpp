@@ -245,6 +245,15 @@ int raise_error(MPI_Comm comm, int code) {
     return code;
 }
 
+namespace {
+
+bool is_between_groups(MPI_Comm comm) {
+    int between_groups = 0;
+    return PMPI_Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
+}
+
+}  // namespace
+
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     auto *state = compared_state(operation, call.comm);
     if (!state) {
@@ -252,6 +261,10 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {
+        if (environment().same_bits != SameBits::unasked && is_between_groups(call.comm)) {
+            say_what_may_differ(operation, call);
+            return decided;
+        }
         if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
         return decided;
     }

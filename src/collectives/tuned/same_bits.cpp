@@ -11,6 +11,7 @@
 #include "base/launcher.hpp"
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/request.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 
@@ -105,6 +106,18 @@ bool can_be_exact(const Call& call) {
 
 }  // namespace
 
+/* Whether it combines in the one order, and the MPI lets it go on. */
+bool serves(const Algorithm *algorithm, Operation operation) {
+    if (!algorithm || algorithm->bracketing != Bracketing::balanced) return false;
+    return operation.calling == Calling::blocking || can_be_requested(*algorithm);
+}
+
+const Algorithm *algorithm_in_order(const CachedCall& decided) {
+    const auto operation = decided.operation;
+    const auto *chosen = balanced_choice(operation, decided.state->ranks, decided.message_bytes);
+    return serves(chosen, operation) ? chosen : find_algorithm(operation.collective, "linear_nb");
+}
+
 void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
     const int ranks = decided.state->ranks;
@@ -121,10 +134,9 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
         say_once("calls of " + name_of(decided.operation) +
                  " keep their bits on one number of ranks only");
     }
-    const auto *chosen = decided.choice.algorithm;
-    if (!chosen || chosen->bracketing != Bracketing::balanced) {
+    if (!serves(decided.choice.algorithm, decided.operation)) {
         decided.rule = nullptr;
-        decided.choice = {balanced_choice(decided.operation, ranks, decided.message_bytes)};
+        decided.choice = {algorithm_in_order(decided)};
     }
     decided.choice.same_bits = wanted;
     if (!decided.choice.algorithm) say_what_may_differ(decided.operation, call);

@@ -6,8 +6,9 @@
  * is split in several ways, so that one launch tries every number of ranks up to its own.
  *
  * Rank 0 prints "KIND CALL N" where N elements of all ranks were wrong, at the end "checked N" with
- * the number of calls.  With the argument "requests" calls are nonblocking as well; with another
- * one only kinds are checked whose names begin with it, and the world is not split.
+ * the number of calls.  With the argument "requests" calls are nonblocking as well; with "whole"
+ * too, but the world is not split; with another one neither, and only kinds are checked whose
+ * names begin with it.
  */
 #include <math.h>
 #include <mpi.h>
@@ -318,10 +319,11 @@ int main(int argc, char **argv) {
         {"composed", give_affine, 8, 8, 8, pair, composed, composed, 1},
         {"forgetting", give_double, 8, 8, 8, MPI_DOUBLE, forgetting, forgetting, 1},
     };
-    const int requests = argc > 1 && strcmp(argv[1], "requests") == 0;
+    const int whole = argc > 1 && strcmp(argv[1], "whole") == 0;
+    const int requests = whole || (argc > 1 && strcmp(argv[1], "requests") == 0);
     const char *prefix = argc > 1 && !requests ? argv[1] : "";
     /* Of n ranks into k and n - k. */
-    for (int part = 0; part <= (*prefix ? 0 : world_ranks / 2); ++part) {
+    for (int part = 0; part <= (*prefix || whole ? 0 : world_ranks / 2); ++part) {
         MPI_Comm_split(MPI_COMM_WORLD, world_rank < part, world_rank, &comm);
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &ranks);

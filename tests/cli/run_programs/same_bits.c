@@ -6,7 +6,8 @@
  * well.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
  * are multiplied by MPI_PROD; the product of two is exact, too.  With "others" it counts the
  * results of other operators that are not as they should be.  With "persistent" it also prepares
- * reductions of integers and doubles, and starts each twice.
+ * reductions of integers and doubles, and starts each twice.  With "groups" it also adds integers
+ * and doubles over the two groups of an intercommunicator.
  */
 #include <mpi.h>
 #include <math.h>
@@ -91,6 +92,19 @@ static void start_prepared(void)
     for (int i = 0; i < 2; ++i) MPI_Request_free(requests + i);
 }
 
+static void add_over_groups(int rank, int ranks)
+{
+    MPI_Comm group, between;
+    int one = 1, ones = 0;
+    double half = 0.5, halves = 0;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < ranks / 2, rank, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank < ranks / 2 ? ranks / 2 : 0, 0, &between);
+    MPI_Allreduce(&one, &ones, 1, MPI_INT, MPI_SUM, between);
+    MPI_Allreduce(&half, &halves, 1, MPI_DOUBLE, MPI_SUM, between);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&group);
+}
+
 int main(int argc, char **argv)
 {
     static double mine[COUNT], sums[COUNT], part[COUNT];
@@ -147,6 +161,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "others") == 0) check_others(rank, ranks);
     if (argc > 1 && strcmp(argv[1], "persistent") == 0) start_prepared();
+    if (argc > 1 && strcmp(argv[1], "groups") == 0) add_over_groups(rank, ranks);
 
     double alone[] = {-0.0, NAN};
     MPI_Allreduce(MPI_IN_PLACE, alone, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
