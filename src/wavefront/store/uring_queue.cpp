@@ -164,6 +164,12 @@ class UringQueue final : public DiskQueue {
         return offered + waiting_.size() > 0 && under_way_ == offered;
     }
 
+    // Whatever comes next, the kernel has what leads to it.
+    bool has_all_it_can() const {
+        const bool full = under_way_ == pieces_under_way_max;
+        return offered_.empty() && listening_ && (waiting_.empty() || full);
+    }
+
     void listen() {
         if (listening_) return;
         auto *const sqe = calls_.entry(&ring_);
@@ -177,7 +183,7 @@ class UringQueue final : public DiskQueue {
     // What is complete next; null: nothing yet. Sleeps where the ring can say when.
     io_uring_cqe *next() {
         io_uring_cqe *cqe = nullptr;
-        if (broken_.error == 0 && offered_.empty() && listening_) {
+        if (broken_.error == 0 && has_all_it_can()) {
             const int status = calls_.wait(&ring_, &cqe);
             if (status == 0) return cqe;
             if (!passes(-status)) fail(-status, "io_uring_wait_cqe");
