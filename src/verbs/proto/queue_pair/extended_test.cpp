@@ -144,19 +144,21 @@ TEST(Extended, AMessageStaysWithTheQueueThatItBeganWith) {
     Pair pair(extended);
     make_queue(pair.b, {0x99, shared_xrc_domain, pair.b.receive_queue}, 1);
     pair.b.post_receive(1, 0, 5000);
-    pair.wire.tap = [&](std::size_t sender, std::vector<std::byte>& bytes) {
-        if (sender == 0 && bytes[0] == send_middle) {
-            bytes[bth_bytes + 3] = std::byte{0x99};
-            seal(bytes, {address_of(Family::ipv4, 0, 1), address_of(Family::ipv4, 1, 1), 0xc000},
-                 0);
-        }
-        return true;
+    pair.wire.tap = [&](std::size_t, std::vector<std::byte>& bytes) {
+        if (bytes[0] != send_middle) return true;
+        bytes[bth_bytes + 3] = std::byte{0x99};
+        Arrival from{.port = 1, .source_udp_port = 0xc000, .ip_id = 0};
+        from.source = address_of(Family::ipv4, 0, 1);
+        from.destination = address_of(Family::ipv4, 1, 1);
+        seal(bytes, {from.source, from.destination, from.source_udp_port}, 0);
+        pair.wire.deliver(1, bytes, from);
+        return false;
     };
     pair.a.post_send(1, 0, 3000);
-    pair.wire.run_for(1'000'000);
+    pair.wire.run_until(idle);
 
-    EXPECT_NE(only_send(pair.a), Status::success);
-    EXPECT_THAT(pair.b.receives(), Each(Field(&Completion::status, Status::flushed)));
+    EXPECT_EQ(only_send(pair.a), Status::remote_invalid_request);
+    EXPECT_THAT(pair.b.receives(), ElementsAre(Field(&Completion::status, Status::flushed)));
 }
 
 TEST(Extended, AQueueMayGoWhileAMessageIsReceivedIntoIt) {
