@@ -92,8 +92,8 @@ LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn re
 
 /*
  * Open a store for reading, also while another program changes it: what is read is the generation
- * that is committed now.  A run waits before it replaces that, until the store is closed.  Functions
- * that change a store refuse this one with LW_ERR_ARGUMENT.
+ * that is committed now.  A run waits before it replaces that, until the store is closed.
+ * Functions that change a store refuse this one with LW_ERR_ARGUMENT.
  */
 LW_API lw_status lw_wavefront_open_reading(const char *folder, lw_wavefront_report_fn report,
                                            void *report_context, lw_wavefront **store);

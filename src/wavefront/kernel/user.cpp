@@ -14,7 +14,7 @@
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/kernel/rows.hpp"
 #include "wavefront/layout/values.hpp"
-#include "wavefront/run/stop.hpp"
+#include "wavefront/stop.hpp"
 
 namespace lanewise::wavefront {
 namespace {

@@ -14,7 +14,7 @@
 #include <lanewise/wavefront/row_block.hpp>
 #include "base/nearest.hpp"
 #include "wavefront/layout/values.hpp"
-#include "wavefront/run/stop.hpp"
+#include "wavefront/stop.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {

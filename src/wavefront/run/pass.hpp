@@ -19,7 +19,7 @@
 #include "wavefront/layout/borders.hpp"
 #include "wavefront/plan/plan.hpp"
 #include "wavefront/run/halo_exchange.hpp"
-#include "wavefront/run/stop.hpp"
+#include "wavefront/stop.hpp"
 #include "wavefront/store/in_flight.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"

@@ -38,7 +38,7 @@
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/border.hpp"
 #include "wavefront/run/edges.hpp"
-#include "wavefront/run/stop.hpp"
+#include "wavefront/stop.hpp"
 
 namespace lanewise::wavefront {
 

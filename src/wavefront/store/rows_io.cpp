@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "wavefront/layout/values.hpp"
-#include "wavefront/run/stop.hpp"
+#include "wavefront/stop.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/tile_stream.hpp"
 #include "wavefront/store/vectors.hpp"
