@@ -190,7 +190,7 @@ TEST(Posting, RefusesWhatTheManualRefuses) {
     QueuePair& queue_pair = *pair.a.queue_pair;
     SendRequest request{.operation = Operation::write, .slices = many};
     EXPECT_EQ(queue_pair.post_send(request), EINVAL);
-    request = {.operation = static_cast<Operation>(9), .slices = {&slice, 1}};
+    request = {.operation = static_cast<Operation>(99), .slices = {&slice, 1}};
     EXPECT_EQ(queue_pair.post_send(request), EINVAL);
     const Slice large = pair.a.slice(0, 257);
     request = {.flags = inline_data, .slices = {&large, 1}};
