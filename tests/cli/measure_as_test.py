@@ -15,7 +15,8 @@ from lanewise.imports.load import load as load_any
 from lanewise.launch.native import MEASURE, find_program
 from lanewise.results.compare import compare
 from lanewise.results.read import load
-from lanewise.suite.parity import DEFINITIONS, PARITIES
+from lanewise.suite.parity import PARITIES
+from lanewise.suite.printed_as import TABLES
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 # The tools repeat a large message a tenth as often as a small one.
@@ -40,14 +41,14 @@ def plan_of(definition: str, operation: str) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("definition", TABLES)
 def test_every_benchmark_that_the_guide_marks_has_a_loop(definition: str) -> None:
     said = {name: plan_of(definition, name).stderr for name in suite_of(definition)}
 
     assert {name: text for name, text in said.items() if "has no benchmark" in text} == {}
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("definition", TABLES)
 def test_an_operation_without_a_loop_is_refused_by_name(definition: str) -> None:
     done = plan_of(definition, "partitioned")
 

@@ -23,6 +23,14 @@ def first_line(path: Path, otherwise: str = "unknown") -> str:
         return otherwise
 
 
+def processes(root: Path = ROOT) -> list[Path]:
+    """Return the folder in /proc of each process; any may have ended when it is read.
+
+    Path.glob would raise where one ends between the listing and a look at its files.
+    """
+    return [folder for folder in (root / "proc").iterdir() if folder.name.isdigit()]
+
+
 def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
     """Return the number of cores among `cpus` (default: those this process may use).
 

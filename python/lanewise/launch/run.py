@@ -17,10 +17,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any
 
 from lanewise.errors import RunError
+from lanewise.launch.machine import processes
 
 TAIL_LINES = 40
 GRACE_S = 5.0
@@ -177,12 +177,13 @@ def kill_session(session: int) -> None:
 def living_members(session: int) -> list[int]:
     """Return the processes of a session that still run (a zombie does not)."""
     members = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for process in processes():
         with contextlib.suppress(OSError):
             # pid (name) state parent group session: the name may hold spaces and brackets.
-            state, _, _, number = path.read_text().rpartition(")")[2].split()[:4]
+            text = (process / "stat").read_text()
+            state, _, _, number = text.rpartition(")")[2].split()[:4]
             if int(number) == session and state not in "ZX":
-                members.append(int(path.parent.name))
+                members.append(int(process.name))
     return members
 
 

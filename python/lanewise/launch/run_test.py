@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RunError
-from lanewise.launch.run import TAIL_LINES, Event, run
+from lanewise.launch.run import TAIL_LINES, Event, living_members, run
 
 
 def shell(script: str) -> list[str]:
@@ -159,3 +159,15 @@ def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
 
     assert outcomes[0].status == 4
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The kernel says this, and not that there is no such file, between the two.
+    def ended(path: Path, *_: object, **__: object) -> bool:
+        raise ProcessLookupError(3, "No such process", str(path))
+
+    monkeypatch.setattr(Path, "exists", ended)
+
+    assert os.getpid() in living_members(os.getsid(0))

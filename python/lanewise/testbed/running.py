@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.machine import core_count
+from lanewise.launch.machine import core_count, processes
 from lanewise.launch.run import terminated_as_interrupted
 from lanewise.testbed import fault, launchers
 from lanewise.testbed.bed import Bed
@@ -172,8 +172,8 @@ def marked(folder: Path) -> list[int]:
     """Return the processes of the run that has this folder."""
     mark = f"{MARK}={folder}\0".encode()
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for process in processes():
         with suppress(OSError):
-            if mark in path.read_bytes():
-                found.append(int(path.parent.name))
+            if mark in (process / "environ").read_bytes():
+                found.append(int(process.name))
     return found

@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lanewise.errors import LanewiseError, RunError
+from lanewise.launch.machine import processes
 from lanewise.testbed import namespaces
 from lanewise.testbed.layout import make_plan
 from lanewise.testbed.network import Network
@@ -230,10 +231,10 @@ def kill_host(network: Network, host: str) -> int:
     except OSError:
         raise RunError(f"there is no host {host}") from None
     killed = 0
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
-        process = int(path.parent.parent.name)
+    for folder in processes():
+        process = int(folder.name)
         with suppress(OSError):
-            if path.stat().st_ino == number and process != os.getpid():
+            if (folder / "ns/net").stat().st_ino == number and process != os.getpid():
                 os.kill(process, signal.SIGKILL)
                 killed += 1
     return killed
