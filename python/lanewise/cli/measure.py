@@ -78,7 +78,7 @@ def measure(
     values = context.params
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
-        if values["operations"] == ["lanes"]:
+        if tuple(values["operations"]) == ("lanes",):
             measure_lanes(choice, values, folder)
         else:
             measure_operations(choice, values, folder)
