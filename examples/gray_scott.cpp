@@ -15,24 +15,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "gray_scott.hpp"
+
 namespace wavefront = lanewise::wavefront;
 
 namespace {
-
-struct gray_scott {
-    static constexpr int radius = 1;
-    static constexpr bool reads_previous = true;
-    double feed;
-    double kill;
-    std::array<double, 2> operator()(const auto& u, const auto& v) const {
-        const auto spread = [](const auto& c) {
-            return c(-1, 0) + c(0, -1) + c(0, 1) + c(1, 0) - 4 * c(0, 0);
-        };
-        const double reaction = u(0, 0) * v(0, 0) * v(0, 0);
-        return {u(0, 0) + 0.16 * spread(u) - reaction + feed * (1 - u(0, 0)),
-                v(0, 0) + 0.08 * spread(v) + reaction - (feed + kill) * v(0, 0)};
-    }
-};
 
 // A square of both substances in the middle of the first one.
 double start_of(std::uint32_t substance, std::uint64_t side, std::uint64_t i, std::uint64_t j) {

@@ -398,18 +398,24 @@ TEST(RanksTest, AnUpdateOfOnesOwnComesToRestOnAllRanksTogether) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// Rank 0 makes a store that suits the update, and splits it for a stencil radius of 1.
+template <typename Update>
+void split_for(const Job& job, const std::string& folder, const std::vector<std::string>& names) {
+    if (job.rank == 0) {
+        auto whole = make_whole(folder, draw_for<Update>(1, job.ranks), 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // Only one rank has what is wrong, and all say so.
 TEST(RanksTest, WhatOneRankCannotRunIsRefusedOnAll) {
     const Job job;
     const Folder own(Medium::memory);
     const auto folder = shared_folder(own);
     const auto names = part_names(folder, job.ranks);
-    if (job.rank == 0) {
-        auto whole = make_whole(folder, draw_for<Smooth>(1, job.ranks), 1);
-        ASSERT_TRUE(whole) << whole.failure().sentence;
-        ASSERT_TRUE(split_store(*whole, 1, names));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    ASSERT_NO_FATAL_FAILURE(split_for<Smooth>(job, folder, names));
     const bool last = job.rank + 1 == job.ranks;
     auto part = store::open(names[static_cast<std::size_t>(job.rank)]);
     const std::uint64_t memory_bytes = last ? 1 : std::uint64_t{1} << 30;
@@ -430,12 +436,7 @@ TEST(RanksTest, PeriodicRowsOfPartsAreRefused) {
     const Folder own(Medium::memory);
     const auto folder = shared_folder(own);
     const auto names = part_names(folder, job.ranks);
-    if (job.rank == 0) {
-        auto whole = make_whole(folder, draw_for<Smooth>(1, job.ranks), 1);
-        ASSERT_TRUE(whole) << whole.failure().sentence;
-        ASSERT_TRUE(split_store(*whole, 1, names));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    ASSERT_NO_FATAL_FAILURE(split_for<Smooth>(job, folder, names));
 
     RankRun wanted;
     wanted.folder = names[static_cast<std::size_t>(job.rank)];
@@ -454,12 +455,7 @@ TEST(RanksTest, PartsForAnotherStencilRadiusAreRefused) {
     const Folder own(Medium::memory);
     const auto folder = shared_folder(own);
     const auto names = part_names(folder, job.ranks);
-    if (job.rank == 0) {
-        auto whole = make_whole(folder, draw_for<Placed<true, 2>>(1, job.ranks), 1);
-        ASSERT_TRUE(whole) << whole.failure().sentence;
-        ASSERT_TRUE(split_store(*whole, 1, names));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    ASSERT_NO_FATAL_FAILURE((split_for<Placed<true, 2>>(job, folder, names)));
     auto part = store::open(names[static_cast<std::size_t>(job.rank)]);
 
     std::string refused;

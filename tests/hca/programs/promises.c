@@ -50,7 +50,10 @@ static struct ibv_qp *make(void) {
     return made;
 }
 
+// Each side takes the attributes that it has: an extended queue pair sends or receives.
 static void join(struct ibv_qp *qp, unsigned peer) {
+    const int sends = qp->qp_type != IBV_QPT_XRC_RECV;
+    const int takes = qp->qp_type != IBV_QPT_XRC_SEND;
     union ibv_gid gid;
     need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
@@ -63,17 +66,17 @@ static void join(struct ibv_qp *qp, unsigned peer) {
     to.max_dest_rd_atomic = 4;
     to.min_rnr_timer = 1;
     to.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh.dgid = gid};
-    need(!ibv_modify_qp(qp, &to,
-                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+    const int taking = takes ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0;
+    need(!ibv_modify_qp(
+             qp, &to,
+             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | taking),
          "to RTR");
     to.qp_state = IBV_QPS_RTS;
     to.timeout = 14;
     to.retry_cnt = to.rnr_retry = 7;
     to.max_rd_atomic = 4;
-    need(!ibv_modify_qp(qp, &to,
-                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+    const int sending = sends ? IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0;
+    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | sending),
          "to RTS");
 }
 
@@ -411,35 +414,6 @@ static struct ibv_qp *make_extended(enum ibv_qp_type type, struct ibv_xrcd *xrcd
     return made;
 }
 
-// Each side takes the attributes that it has, while join() asks for all.
-static void join_extended(struct ibv_qp *qp, unsigned peer) {
-    const int takes = qp->qp_type == IBV_QPT_XRC_RECV;
-    union ibv_gid gid;
-    need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
-    need(!ibv_modify_qp(qp, &to,
-                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-         "to INIT");
-    to.qp_state = IBV_QPS_RTR;
-    to.path_mtu = IBV_MTU_4096;
-    to.dest_qp_num = peer;
-    to.max_dest_rd_atomic = 4;
-    to.min_rnr_timer = 1;
-    to.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh.dgid = gid};
-    const int taking = takes ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0;
-    need(!ibv_modify_qp(
-             qp, &to,
-             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | taking),
-         "to RTR");
-    to.qp_state = IBV_QPS_RTS;
-    to.timeout = 14;
-    to.retry_cnt = to.rnr_retry = 7;
-    to.max_rd_atomic = 4;
-    const int sending = takes ? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | sending),
-         "to RTS");
-}
-
 // Two handles of one file are one domain: a connection of one reaches a queue of the other.
 static int extended(void) {
     FILE *file = tmpfile();
@@ -467,8 +441,8 @@ static int extended(void) {
     wrong += ibv_get_srq_num(srq, &number) != 0 || number == 0 || number >= 1 << 24;
     struct ibv_qp *from = make_extended(IBV_QPT_XRC_SEND, NULL);
     struct ibv_qp *to = make_extended(IBV_QPT_XRC_RECV, second);
-    join_extended(from, to->qp_num);
-    join_extended(to, from->qp_num);
+    join(from, to->qp_num);
+    join(to, from->qp_num);
     char *own = memory + 2 * page;
     struct ibv_sge place = {(uintptr_t)own, page, mr->lkey},
                    piece = {(uintptr_t)memory, 64, mr->lkey};
