@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -161,8 +162,9 @@ def is_killed(running: subprocess.Popen[bytes], chance: random.Random) -> bool:
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     sent = False
     if running.poll() is None and (found := children.read_text().split()):
-        os.kill(int(chance.choice(found)), signal.SIGKILL)
-        sent = True
+        with contextlib.suppress(ProcessLookupError):  # a rank may end by itself meanwhile
+            os.kill(int(chance.choice(found)), signal.SIGKILL)
+            sent = True
     try:
         status = running.wait(timeout=KILLED_LIMIT_S if sent else MPIRUN_LIMIT_S)
     except subprocess.TimeoutExpired:
