@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.connections import CLIENTS, Client, try_client
 from experiments.hca.hosts import CALLER, LISTENER, Hosts
@@ -90,12 +91,7 @@ PROMISES = {
 @pytest.fixture
 def program(tmp_path: Path) -> str:
     """Compile the program that tries what is promised."""
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler; install build-essential")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", f"{tmp_path}/tried"]
-    source = Path(__file__).with_name("programs") / "connecting.c"
-    subprocess.run([*words, str(source), "-lrdmacm", "-libverbs"], check=True)
-    return words[-1]
+    return compiled("connecting", tmp_path, "rdmacm")
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=PROMISES.values())

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.connections import CLIENTS, try_client
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said, stop
+from lanewise.launch.hca_faults import CALLS
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 
@@ -44,6 +47,26 @@ def test_a_call_fails_with_the_error_of_the_script(hosts: Hosts, tmp_path: Path)
     assert said.statuses[1] == 1
     assert "Couldn't register MR" in said.caller
     assert log == '{"fault": 1, "occurrence": 1, "call": "ibv_reg_mr", "what": "ENOMEM"}\n'
+
+
+@pytest.mark.parametrize("chosen", [0, 1], ids=["the usual error", "another error"])
+def test_each_verb_fails_once_with_each_of_its_errors_and_then_goes_well(
+    hosts: Hosts, tmp_path: Path, chosen: int
+) -> None:
+    wanted = {name: errors[min(chosen, len(errors) - 1)] for name, errors in CALLS.items()}
+    script = tmp_path / "faults.toml"
+    script.write_text(
+        "".join(
+            f'[[fault]]\ncall = "{name}"\nerror = "{error}"\ntimes = 1\n'
+            for name, error in wanted.items()
+        )
+    )
+    alone = Hosts(hosts.bed, ["--ports", "lo", "--faults", str(script)])
+
+    done = alone.run(LISTENER, [compiled("failing_calls", tmp_path)])
+
+    said = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert said == {name: [str(getattr(errno, error)), "0"] for name, error in wanted.items()}
 
 
 def test_a_completion_has_the_status_of_the_script(hosts: Hosts, tmp_path: Path) -> None:

@@ -60,17 +60,18 @@ def test_both_ends_run_and_what_is_found_goes_to_files(tmp_path: Path) -> None:
     if shutil.which(PINGPONG[0]) is None:
         pytest.skip(f"no {PINGPONG[0]} here; install ibverbs-utils")
     junit, html = tmp_path / "sweep.xml", tmp_path / "sweep.html"
-    files = ["--junit", str(junit), "--html", str(html), "--runs-max", "8", "--jobs", "1"]
+    files = ["--junit", str(junit), "--html", str(html), "--runs-max", "16", "--jobs", "1"]
 
     status, out, _ = swept(*files, "--server", " ".join(PINGPONG), "--", *PINGPONG, "{address}")
 
     # It returns from main without destroying anything where a request cannot be posted.
     assert status == 1
-    assert "ibv_reg_mr 1 of 1: ENOMEM       clean error   status 1: Couldn't register MR" in out
-    assert "ibv_post_send 1 of 30: ENOMEM   leak          1 ibv_context, 1 ibv_cq" in out
-    assert "8 runs: " in out
+    rows = [" ".join(row.split()) for row in out.splitlines()]
+    assert "ibv_reg_mr 1 of 1: ENOMEM clean error status 1: Couldn't register MR" in rows
+    assert any(row.startswith("ibv_post_send 1 of 30: ENOMEM leak 1 ibv_context") for row in rows)
+    assert "16 runs: " in out
     suite = ElementTree.parse(junit).getroot()[0]
-    assert (suite.get("tests"), suite.get("failures")) == ("8", "2")
+    assert (suite.get("tests"), suite.get("failures")) == ("16", "8")
     assert "Faults of ibv_rc_pingpong" in html.read_text()
 
 

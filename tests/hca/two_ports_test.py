@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
 
@@ -24,13 +24,7 @@ def needed(program: str, package: str) -> None:
 @pytest.fixture(scope="module")
 def migrating(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build the program whose queue pair has an alternate path."""
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler; install build-essential")
-    program = tmp_path_factory.mktemp("programs") / "migrating"
-    source = str(PROGRAMS / "migrating.c")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", str(program), source]
-    subprocess.run([*words, "-libverbs"], check=True)
-    return str(program)
+    return compiled("migrating", tmp_path_factory.mktemp("programs"))
 
 
 def test_the_device_shows_two_active_ports(hosts: Hosts) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
 
@@ -74,16 +75,6 @@ def read_until(watching: subprocess.Popen[str], last: str) -> list[str]:
         if last in line:
             break
     return lines
-
-
-def compiled(name: str, folder: Path) -> str:
-    """Compile a program for the device."""
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler; install build-essential")
-    program = folder / name
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", str(program)]
-    subprocess.run([*words, str(PROGRAMS / f"{name}.c"), "-libverbs"], check=True)
-    return str(program)
 
 
 def test_wrong_use_gets_the_error_that_the_manual_names(hosts: Hosts, tmp_path: Path) -> None:
