@@ -34,7 +34,7 @@ static lw_status build_halo_exchange(int ranks, uint64_t message_bytes, lw_sched
 }
 
 static void print_models(const lw_platform *platform) {
-    lw_model_description model;
+    lw_model_description model = LW_MODEL_DESCRIPTION;
     for (size_t i = 0; lw_model_describe(platform, i, &model) == LW_OK; ++i) {
         printf("model %s: off by %.1f %% at %zu held-out points%s\n", model.name,
                100.0 * model.held_out_error, model.held_out_points, model.best ? ", best" : "");

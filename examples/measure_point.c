@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     lw_samples *samples = NULL;
     lw_status status = lw_measure(MPI_COMM_WORLD, bcast, 0, &size_bytes, 1, &options, &samples);
 
-    lw_point point;
+    lw_point point = LW_POINT;
     if (rank == 0 && lw_samples_point(samples, 0, &point) == LW_OK) {
         printf("bcast of %llu bytes: %.2f us (%.2f to %.2f, %zu repetitions)\n",
                (unsigned long long)point.message_bytes, 1e6 * point.median_s, 1e6 * point.low_s,

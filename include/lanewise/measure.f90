@@ -102,6 +102,7 @@ module lanewise_measure
 
     ! One point, summed up.
     type, bind(c) :: lw_point
+        integer(c_int32_t) :: struct_size = 0
         integer(c_int64_t) :: message_bytes = 0
         integer(c_int64_t) :: reply_bytes = 0
         integer(c_int) :: root = 0
@@ -326,6 +327,7 @@ contains
         class(lw_samples), intent(in) :: self
         integer, intent(in) :: index
         type(lw_point) :: found
+        found%struct_size = int(c_sizeof(found), c_int32_t)
         call lw_settle(c_samples_point(self%handle, int(index - 1, c_size_t), found), "point")
     end function
 

@@ -159,11 +159,15 @@ LW_API lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64
                                      lw_samples **samples);
 
 typedef struct lw_clock_report {
+    uint32_t struct_size; /* sizeof(lw_clock_report); lets fields be added */
     double residual_s;    /* largest disagreement with rank 0's clock, measured again at the end */
     double uncertainty_s; /* half-width of the bracket of that measurement */
     double span_s;        /* time between synchronisation and check */
     double error_s;       /* true error, known for LW_CLOCK_SKEWED on one host; else NaN */
 } lw_clock_report;
+
+#define LW_CLOCK_REPORT \
+    { sizeof(lw_clock_report), 0, 0, 0, 0 }
 
 /* Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, and measure what is left. */
 LW_API lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,

@@ -83,11 +83,15 @@ LW_API int lw_model_ranks(const lw_platform *platform);
 
 /* A model of a platform. */
 typedef struct lw_model_description {
+    uint32_t struct_size;   /* sizeof(lw_model_description); lets fields be added */
     const char *name;       /* as lw_model_options has it */
     int best;               /* whether it predicted the held-out points best */
     size_t held_out_points; /* measured points that a fit without them was asked for */
     double held_out_error;  /* the root mean square of their relative errors */
 } lw_model_description;
+
+#define LW_MODEL_DESCRIPTION \
+    { sizeof(lw_model_description), NULL, 0, 0, 0 }
 
 /* The models of a platform.  Describing one past the last fails with LW_ERR_NOT_FOUND. */
 LW_API size_t lw_model_count(const lw_platform *platform);

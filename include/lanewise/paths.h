@@ -94,6 +94,7 @@ typedef struct lw_path {
 } lw_path;
 
 typedef struct lw_paths_state {
+    uint32_t struct_size; /* sizeof(lw_paths_state); lets fields be added */
     enum ibv_qp_state communication;
     enum ibv_mig_state path;
     uint8_t port;
@@ -108,6 +109,9 @@ typedef struct lw_paths_state {
     uint64_t returns;   /* of the migrations, to the home port */
     uint64_t errors;
 } lw_paths_state;
+
+#define LW_PATHS_STATE \
+    { sizeof(lw_paths_state), IBV_QPS_RESET, IBV_MIG_MIGRATED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Watch the queue pairs of a device.  Stores the handle in `*paths`.

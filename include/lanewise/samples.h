@@ -29,6 +29,7 @@ typedef enum lw_stop {
 
 /* One point, summed up. */
 typedef struct lw_point {
+    uint32_t struct_size; /* sizeof(lw_point); lets fields be added */
     uint64_t message_bytes;
     uint64_t reply_bytes; /* pairs and triplets: the way back */
     int root;             /* the sender, for pairs and triplets */
@@ -46,7 +47,11 @@ typedef struct lw_point {
     double elapsed_s; /* wall time that the point cost */
 } lw_point;
 
+#define LW_POINT \
+    { sizeof(lw_point), 0, 0, 0, 0, 0, 0, 0, 0, 0, LW_STOP_INTERVAL, 0, 0, 0, 0, 0 }
+
 LW_API size_t lw_samples_count(const lw_samples *samples);
+/* Fill in the point of this index; LW_ERR_ARGUMENT past the last or for another struct_size. */
 LW_API lw_status lw_samples_point(const lw_samples *samples, size_t index, lw_point *point);
 LW_API double lw_samples_median(const lw_samples *samples, size_t index);
 

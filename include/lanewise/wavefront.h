@@ -8,7 +8,7 @@
  *
  *     double omega = 1.9;
  *     lw_wavefront *store = NULL;
- *     lw_wavefront_outcome outcome = {0};
+ *     lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
  *     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
  *     options.iterations = 500;
  *     options.memory_bytes = 2ull << 30;
@@ -190,6 +190,7 @@ typedef struct lw_wavefront_kernel {
     { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1, NULL }
 
 typedef struct lw_wavefront_progress {
+    uint32_t struct_size;     /* of the library: members beyond it are not there */
     uint64_t iterations_done; /* in whole passes */
     uint64_t iterations_wanted;
     uint64_t waves; /* iterations under way in this pass */
@@ -271,6 +272,7 @@ typedef struct lw_wavefront_run_options {
  */
 
 typedef struct lw_wavefront_outcome {
+    uint32_t struct_size; /* sizeof(lw_wavefront_outcome); lets fields be added */
     uint64_t iterations;
     int converged;
     double last_change; /* largest change of a cell in the last iteration, with a tolerance */
@@ -280,6 +282,9 @@ typedef struct lw_wavefront_outcome {
     uint64_t peak_memory_bytes; /* of the whole program */
     double elapsed_s;
 } lw_wavefront_outcome;
+
+#define LW_WAVEFRONT_OUTCOME \
+    { sizeof(lw_wavefront_outcome), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Iterate with the built-in kernel `name`; no parameters mean its defaults. */
 LW_API lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *parameters,

@@ -549,7 +549,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
             return called.thrown ? 1 : 0;
         };
     }
-    lw_wavefront_outcome outcome{};
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
     const auto status = function(target.handle(), &kernel, &asked, &outcome);
     if (paused.thrown) std::rethrow_exception(paused.thrown);
     target.check(status);

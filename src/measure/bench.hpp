@@ -84,7 +84,7 @@ struct Point {
 
 /* A measured point, the same on every rank. */
 struct Measured {
-    lw_point point{};
+    lw_point point = LW_POINT;
     std::vector<double> values_s;
     std::vector<double> least_s; /* as in Batch, of all batches */
     std::vector<double> most_s;

@@ -217,6 +217,8 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
     return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, report);
         if (!admitted) return admitted;
+        if (report->struct_size != sizeof *report)
+            return bad_argument("a clock report of another size; use LW_CLOCK_REPORT");
         if (!(wait_s >= 0.0)) return bad_argument("the wait must not be negative");
         Bench bench(comm, *options);
         bench.refresh_global_clock();
@@ -225,8 +227,8 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
         const double error_s = true_error_s(bench);
         const auto residual =
             measure_residual(bench.harness(), bench.global_clock(), bench.waiting());
-        *report = {residual.residual_s, residual.uncertainty_s, bench.global_clock().age_s(),
-                   error_s};
+        *report = {sizeof *report, residual.residual_s, residual.uncertainty_s,
+                   bench.global_clock().age_s(), error_s};
         return Done{};
     });
 }
@@ -237,7 +239,7 @@ size_t lw_samples_count(const lw_samples *samples) {
 
 lw_status lw_samples_point(const lw_samples *samples, size_t index, lw_point *point) {
     const auto *measured = at(samples, index);
-    if (!measured || !point) return LW_ERR_ARGUMENT;
+    if (!measured || !point || point->struct_size != sizeof *point) return LW_ERR_ARGUMENT;
     *point = measured->point;
     return LW_OK;
 }

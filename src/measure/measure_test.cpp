@@ -37,7 +37,7 @@ Samples measure(const lw_operation *operation, const Sizes& sizes_bytes,
 }
 
 lw_point point_of(const Samples& samples, std::size_t index) {
-    lw_point point{};
+    lw_point point = LW_POINT;
     EXPECT_EQ(lw_samples_point(samples.get(), index, &point), LW_OK);
     return point;
 }
@@ -389,7 +389,7 @@ TEST(MeasureClock, KnowsTheTrueErrorOfSkewedClocks) {
     options.clock = LW_CLOCK_SKEWED;
     options.skew_offset_s = 2.0 * rank_of(MPI_COMM_WORLD);
     options.skew_drift = 1e-3 * (rank_of(MPI_COMM_WORLD) % 2);
-    lw_clock_report report{};
+    lw_clock_report report = LW_CLOCK_REPORT;
 
     ASSERT_EQ(lw_measure_clock(MPI_COMM_WORLD, 0.0, &options, &report), LW_OK);
 
@@ -401,23 +401,43 @@ TEST(MeasureClock, KnowsTheTrueErrorOfSkewedClocks) {
 TEST(MeasureClock, KnowsNoTruthAboutRealClocks) {
     lw_measure_options options = LW_MEASURE_OPTIONS;
     options.clock = LW_CLOCK_MONOTONIC;
-    lw_clock_report report{};
+    lw_clock_report report = LW_CLOCK_REPORT;
 
     ASSERT_EQ(lw_measure_clock(MPI_COMM_WORLD, 0.0, &options, &report), LW_OK);
 
     EXPECT_TRUE(std::isnan(report.error_s));
 }
 
+TEST(MeasureClock, RefusesAReportOfAnotherSize) {
+    const lw_measure_options options = LW_MEASURE_OPTIONS;
+    lw_clock_report report = LW_CLOCK_REPORT;
+    report.struct_size += 8;
+
+    EXPECT_EQ(lw_measure_clock(MPI_COMM_WORLD, 0.0, &options, &report), LW_ERR_ARGUMENT);
+}
+
 TEST(Samples, PastTheLastPointAreNothing) {
     const auto operation = operation_named("bcast");
     const auto samples = measure(operation.get(), {8}, fixed_repetitions(2));
-    lw_point point{};
+    lw_point point = LW_POINT;
     std::size_t count = 99;
 
     EXPECT_EQ(lw_samples_point(samples.get(), 1, &point), LW_ERR_ARGUMENT);
     EXPECT_TRUE(std::isnan(lw_samples_median(samples.get(), 1)));
     EXPECT_EQ(lw_samples_values(samples.get(), 1, &count), nullptr);
     EXPECT_EQ(count, 0u);
+}
+
+TEST(Samples, APointOfAnotherSizeIsLeftAlone) {
+    const auto operation = operation_named("bcast");
+    const auto samples = measure(operation.get(), {8}, fixed_repetitions(2));
+    lw_point point = LW_POINT;
+    point.struct_size -= 8;
+    point.elapsed_s = -1.0;
+
+    EXPECT_EQ(lw_samples_point(samples.get(), 0, &point), LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(point.elapsed_s, -1.0);
 }
 
 TEST(Samples, OfNullAreNothing) {

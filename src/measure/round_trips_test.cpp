@@ -21,7 +21,7 @@ using testing::size_of;
 using Key = std::tuple<int, int, int>;
 
 std::vector<lw_point> points_of(const Samples& samples) {
-    std::vector<lw_point> points(lw_samples_count(samples.get()));
+    std::vector<lw_point> points(lw_samples_count(samples.get()), LW_POINT);
     for (std::size_t i = 0; i < points.size(); ++i) {
         EXPECT_EQ(lw_samples_point(samples.get(), i, &points[i]), LW_OK);
     }

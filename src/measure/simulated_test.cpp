@@ -151,7 +151,7 @@ TEST(SimulatedRepetition, StopsEarlyWhereNothingVaries) {
     lw_samples *raw = nullptr;
     ASSERT_EQ(lw_measure(MPI_COMM_WORLD, bcast.get(), 0, &bytes, 1, &options, &raw), LW_OK);
     const Samples samples(raw);
-    lw_point point{};
+    lw_point point = LW_POINT;
 
     ASSERT_EQ(lw_samples_point(raw, 0, &point), LW_OK);
 

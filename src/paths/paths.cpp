@@ -137,10 +137,11 @@ lw_status lw_paths_migrate(lw_paths *paths, ibv_qp *const *qps, size_t count) {
 }
 
 lw_status lw_paths_query(lw_paths *paths, ibv_qp *qp, lw_paths_state *state) {
-    if (!paths || !qp || !state) return LW_ERR_ARGUMENT;
+    if (!paths || !qp || !state || state->struct_size != sizeof *state) return LW_ERR_ARGUMENT;
     const Result<Snapshot> found = paths->protection->query(qp);
     if (!found) return report(paths->options, found.failure());
-    *state = {static_cast<ibv_qp_state>(found->communication),
+    *state = {sizeof *state,
+              static_cast<ibv_qp_state>(found->communication),
               static_cast<ibv_mig_state>(found->path),
               found->port,
               found->alternate_port,

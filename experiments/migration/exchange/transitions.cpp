@@ -119,7 +119,7 @@ double Timer::write_until_armed() {
         require(seconds(from, monotonic_ns()) < timeout_s, "queue pairs do not get armed");
         sum += write();
         ++count;
-        lw_paths_state state{};
+        lw_paths_state state = LW_PATHS_STATE;
         const auto armed = [&](ibv_qp *qp) {
             require(lw_paths_query(paths_.get(), qp, &state) == LW_OK, "query");
             return state.path == IBV_MIG_ARMED;

@@ -189,7 +189,7 @@ def options_of(loaded: Any, plan: Plan, reports: native.Reports) -> native.Optio
 
 def point_of(loaded: Any, operation: str, samples: c_void_p, index: int) -> dict[str, Any]:
     """Return one point of the library's samples as a record of samples.jsonl."""
-    point, count = native.Point(), c_size_t()
+    point, count = native.Point(struct_size=ctypes.sizeof(native.Point)), c_size_t()
     loaded.lw_samples_point(samples, index, byref(point))
     values = loaded.lw_samples_values(samples, index, byref(count))
     return {

@@ -78,6 +78,7 @@ class Point(Structure):
     """lw_point."""
 
     _fields_ = (
+        ("struct_size", c_uint32),
         ("message_bytes", c_uint64),
         ("reply_bytes", c_uint64),
         ("root", c_int),

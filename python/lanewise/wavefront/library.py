@@ -76,6 +76,7 @@ class Progress(Structure):
     """lw_wavefront_progress."""
 
     _fields_ = (
+        ("struct_size", c_uint32),
         ("iterations_done", c_uint64),
         ("iterations_wanted", c_uint64),
         ("waves", c_uint64),
@@ -115,6 +116,7 @@ class RunOutcome(Structure):
     """lw_wavefront_outcome."""
 
     _fields_ = (
+        ("struct_size", c_uint32),
         ("iterations", c_uint64),
         ("converged", c_int),
         ("last_change", c_double),

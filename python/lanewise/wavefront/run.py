@@ -181,7 +181,7 @@ def _call(  # noqa: PLR0913, PLR0917
     options: RunOptions,
     callbacks: Callbacks,
 ) -> Outcome:
-    outcome = RunOutcome()
+    outcome = RunOutcome(struct_size=ctypes.sizeof(RunOutcome))
     call = Call(lambda: library().lw_wavefront_stop(store.handle))
     options.progress = _progress(call, callbacks.progress)
     options.paused = _paused(call, callbacks.pause)

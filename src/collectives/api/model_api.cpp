@@ -264,10 +264,11 @@ size_t lw_model_count(const lw_platform *platform) {
 
 lw_status lw_model_describe(const lw_platform *platform, size_t index,
                             lw_model_description *description) {
-    if (!platform || !description) return LW_ERR_ARGUMENT;
+    if (!platform || !description || description->struct_size != sizeof *description)
+        return LW_ERR_ARGUMENT;
     if (index >= platform->models.size()) return LW_ERR_NOT_FOUND;
     const auto& name = platform->models[index];
-    lw_model_description found{name.c_str(), name == platform->platform.best, 0, 0.0};
+    lw_model_description found{sizeof found, name.c_str(), name == platform->platform.best, 0, 0.0};
     const auto verdict = platform->platform.verdicts.find(name);
     if (verdict != platform->platform.verdicts.end()) {
         found.held_out_points = verdict->second.held_out_points;

@@ -133,8 +133,16 @@ TEST_F(ModelApi, PredictsAScatterByTheFormulaOfHockney) {
     EXPECT_NEAR(time_s, 12 * 1e-5 + 4095 * 1e-9 * 1000, 1e-9);
 }
 
+TEST_F(ModelApi, RefusesADescriptionOfAnotherSize) {
+    lw_model_description model = LW_MODEL_DESCRIPTION;
+    model.struct_size = 8;
+
+    EXPECT_EQ(lw_model_describe(platform, 0, &model), LW_ERR_ARGUMENT);
+    EXPECT_EQ(model.name, nullptr);
+}
+
 TEST_F(ModelApi, DescribesEachModelAndSaysWhatTheOthersLack) {
-    lw_model_description model{};
+    lw_model_description model = LW_MODEL_DESCRIPTION;
 
     EXPECT_EQ(lw_model_ranks(platform), measured_ranks);
     ASSERT_EQ(lw_model_count(platform), 2u);
@@ -352,7 +360,7 @@ TEST_F(ModelApi, SaysWhoWaitsWhereAScheduleCannotFinish) {
 }
 
 TEST(ModelApiWithoutAPlatform, IsEmptyAndFreesNothing) {
-    lw_model_description model{};
+    lw_model_description model = LW_MODEL_DESCRIPTION;
 
     EXPECT_EQ(lw_model_count(nullptr), 0u);
     EXPECT_EQ(lw_model_ranks(nullptr), 0);

@@ -197,7 +197,7 @@ Outcome measure_pair_rounds(Session& session) {
 }
 
 Outcome measure_clock(Session& session) {
-    lw_clock_report report{};
+    lw_clock_report report = LW_CLOCK_REPORT;
     const auto status = lw_measure_clock(MPI_COMM_WORLD, session.arguments.wait_s,
                                          &session.bench.options(), &report);
     if (status != LW_OK) return Failure{status, "the clocks could not be synchronised"};

@@ -21,11 +21,14 @@ lw_status report_failure(const lw_wavefront *store, const Failure& failure) {
     return report_failure(store->report, store->report_context, failure);
 }
 
-Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted) {
+Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted,
+                                const lw_wavefront_outcome *outcome) {
     lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
     if (!take_over(wanted, offsetof(lw_wavefront_run_options, directions), taken))
         return Failure{LW_ERR_ARGUMENT,
                        "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
+    if (outcome && outcome->struct_size != sizeof *outcome)
+        return Failure{LW_ERR_ARGUMENT, "an outcome of another size; use LW_WAVEFRONT_OUTCOME"};
     const auto *const given = &taken;
     RunOptions options;
     if (given->directions) {
@@ -62,9 +65,10 @@ Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_ru
     if (given->progress)
         options.progress = [show = given->progress,
                             context = given->progress_context](const RunProgress& progress) {
-            const lw_wavefront_progress shown{progress.iterations_done,  progress.iterations_wanted,
-                                              progress.pass.waves,       progress.pass.strips_done,
-                                              progress.pass.strip_count, progress.elapsed_s};
+            const lw_wavefront_progress shown{
+                sizeof shown,        progress.iterations_done,  progress.iterations_wanted,
+                progress.pass.waves, progress.pass.strips_done, progress.pass.strip_count,
+                progress.elapsed_s};
             show(context, &shown);
         };
     return options;
@@ -73,10 +77,15 @@ Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_ru
 Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     if (!report) return report.failure();
     if (outcome)
-        *outcome = {report->iterations,        report->converged ? 1 : 0,
-                    report->last_change,       report->waves,
-                    report->read_bytes,        report->written_bytes,
-                    report->peak_memory_bytes, report->elapsed_s};
+        *outcome = {sizeof *outcome,
+                    report->iterations,
+                    report->converged ? 1 : 0,
+                    report->last_change,
+                    report->waves,
+                    report->read_bytes,
+                    report->written_bytes,
+                    report->peak_memory_bytes,
+                    report->elapsed_s};
     return lanewise::Done{};
 }
 

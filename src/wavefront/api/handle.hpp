@@ -73,7 +73,9 @@ bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
     return true;
 }
 
-Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted);
+/* Also refuses an `outcome` of another size, before the run that it would be for. */
+Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted,
+                                const lw_wavefront_outcome *outcome);
 
 /* `first_row`: the number of the store's first row, where it is a part. */
 Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store,

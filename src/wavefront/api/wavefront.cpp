@@ -80,7 +80,7 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
     if (!store || !kernel) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
-        const auto wanted = options_from(*store, options);
+        const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
         const auto made = kernel_from(*kernel, store->store, 0);
         if (!made) return made.failure();
@@ -122,6 +122,10 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
                              uint64_t *iterations) {
     if (!store) return LW_ERR_ARGUMENT;
     const auto& held = store->store.shape();
+    if (shape && shape->struct_size != sizeof *shape &&
+        shape->struct_size != offsetof(lw_wavefront_shape, line_columns))
+        return report_failure(store,
+                              {LW_ERR_ARGUMENT, "a shape of another size; use LW_WAVEFRONT_SHAPE"});
     if (shape) {
         lw_wavefront_shape found{sizeof found,
                                  static_cast<lw_element>(held.element),
@@ -135,9 +139,8 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
                                  held.line_columns,
                                  held.row_coefficient_count,
                                  held.column_coefficient_count};
-        // A program that was compiled before the last member was there has no room for it.
-        if (shape->struct_size != sizeof found)
-            found.struct_size = offsetof(lw_wavefront_shape, line_columns);
+        // A program that was compiled before the last members were there has no room for them.
+        found.struct_size = shape->struct_size;
         std::memcpy(shape, &found, found.struct_size);
     }
     if (iterations) *iterations = store->store.manifest().iterations;
@@ -229,7 +232,7 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
     if (!store || !name || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
-        const auto wanted = options_from(*store, options);
+        const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
         const auto kernel =
             make_kernel_for(name, {parameters, parameters + count}, store->store.shape());
@@ -255,7 +258,7 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
-        const auto wanted = options_from(*store, options);
+        const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
         return give(resume(store->store, *wanted), outcome);
     });

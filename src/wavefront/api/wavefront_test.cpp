@@ -148,7 +148,7 @@ TEST_F(WavefrontTest, AKernelOfOnesOwnGivesTheBitsOfTheLoop) {
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     options.iterations = 7;
     options.threads = 3;
-    lw_wavefront_outcome outcome;
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
 
     const auto status = lw_wavefront_run_kernel(store_, &kernel, &options, &outcome);
 
@@ -252,6 +252,33 @@ TEST_F(WavefrontTest, OptionsAndKernelsOfTheFirstVersionAreAccepted) {
     older.struct_size -= 8;
     EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_ERR_ARGUMENT);
     EXPECT_THAT(sentence_, HasSubstr("LW_WAVEFRONT_RUN_OPTIONS"));
+}
+
+TEST_F(WavefrontTest, WhatIsFilledInHasToBeOfAKnownSize) {
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
+    outcome.struct_size -= 8;
+    outcome.iterations = 99;
+
+    EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, &outcome), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("LW_WAVEFRONT_OUTCOME"));
+    EXPECT_EQ(outcome.iterations, 99u);
+
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.struct_size = 8;
+    EXPECT_EQ(lw_wavefront_query(store_, &shape, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("LW_WAVEFRONT_SHAPE"));
+}
+
+TEST_F(WavefrontTest, AShapeOfTheFirstVersionIsFilledAsFarAsItGoes) {
+    lw_wavefront_shape older = LW_WAVEFRONT_SHAPE;
+    older.struct_size = offsetof(lw_wavefront_shape, line_columns);
+    older.line_columns = 99;
+
+    EXPECT_EQ(lw_wavefront_query(store_, &older, nullptr), LW_OK) << sentence_;
+
+    EXPECT_GT(older.rows, 0u);
+    EXPECT_EQ(older.line_columns, 99u);
 }
 
 TEST_F(WavefrontTest, ADirectionThatThereIsNotIsRefused) {
@@ -409,7 +436,7 @@ TEST_F(WavefrontTest, ASweepThatLostItsNumbersNeverConverges) {
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     options.iterations = 5;
     options.tolerance = 1e30;
-    lw_wavefront_outcome outcome;
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
 
     ASSERT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, &outcome), LW_OK);
     EXPECT_EQ(outcome.converged, 0);
@@ -481,7 +508,7 @@ TEST(ElementTest, WholeNumbersComeToRestWhereTheyDoNotChangeHoweverLargeTheyAre)
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     options.iterations = 1000;
     options.tolerance = 0.0;
-    lw_wavefront_outcome outcome{};
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
 
     ASSERT_EQ(values.run(count_up, options, &outcome), LW_OK) << values.sentence();
 
@@ -500,7 +527,7 @@ TEST(ElementTest, TheResidualOfWholeNumbersIsOfTheirDifferences) {
     options.iterations = 1000;
     options.until = "residual<0.5";
     options.pause_every = 10;
-    lw_wavefront_outcome outcome{};
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
 
     ASSERT_EQ(values.run(count_up, options, &outcome), LW_OK) << values.sentence();
 

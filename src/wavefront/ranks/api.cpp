@@ -30,7 +30,7 @@ lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *
         const api::UnderWay call(*part);
         const auto threads = check_threads();
         if (!threads) return threads;
-        const auto wanted = api::options_from(*part, options);
+        const auto wanted = api::options_from(*part, options, outcome);
         if (!wanted) return wanted.failure();
         const auto make = [kernel](const Store& store, std::int64_t first_row) {
             return api::kernel_from(*kernel, store, first_row);

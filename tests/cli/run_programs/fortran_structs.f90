@@ -45,6 +45,7 @@ program fortran_structs
 
     base = at(c_loc(p))
     call say("point", 0_c_intptr_t, c_sizeof(p), 0.0d0)
+    call say("struct_size", at(c_loc(p%struct_size)), c_sizeof(p%struct_size), 0.0d0)
     call say("message_bytes", at(c_loc(p%message_bytes)), c_sizeof(p%message_bytes), 0.0d0)
     call say("reply_bytes", at(c_loc(p%reply_bytes)), c_sizeof(p%reply_bytes), 0.0d0)
     call say("root", at(c_loc(p%root)), c_sizeof(p%root), 0.0d0)

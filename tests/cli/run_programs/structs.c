@@ -37,6 +37,7 @@ int main(void) {
     POINTER(report_context);
 
     printf("point 0 %zu 1.000\n", sizeof(lw_point));
+    POINT(struct_size);
     POINT(message_bytes);
     POINT(reply_bytes);
     POINT(root);
