@@ -59,13 +59,13 @@ mutants: packages-test .venv/installed-dev ## Change sources a little, and see w
 experiments: build ## Build the programs of `lanewise reproduce` as well
 	for tree in $(or $(filter-out mpich,$(trees)),$(trees)); do \
 	  cmake --preset $$tree -DLANEWISE_EXPERIMENTS=ON >build/$$tree.log && \
-	  cmake --build build/$$tree -- --quiet || exit 1; \
+	  cmake --build build/$$tree --target all experiments -- --quiet || exit 1; \
 	done
 
 bench: packages-test packages-bench tests ## Run the benchmarks and reproduce the papers' figures
 	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
-	cmake --build build/release -- --quiet
-	cmake --build build/smpi -- --quiet
+	cmake --build build/release --target all experiments -- --quiet
+	cmake --build build/smpi --target all experiments -- --quiet
 	$(python) tests/bench.py
 
 format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
@@ -111,10 +111,9 @@ $(trees_known:%=programs-%): programs-%: build/%/build.ninja
 	echo "Building $*"
 	$(system) cmake/build_and_time.py build/$*
 
-# Nobody runs the other programs of the sanitizers' tree. Of SMPI's experiments, the one that no
-# other tree has is compiled every day; make bench runs the others, and make test-all builds them.
-targets_asan := --target test_programs
-targets_smpi := --target test_programs lanewise-native lanewise-simulated-times
+# Nobody runs the other programs of these trees; make test-all builds them.
+targets_asan := --target daily_programs
+targets_smpi := --target daily_programs lanewise-native
 
 $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"

@@ -115,6 +115,16 @@ function(lw_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES LANEWISE_APART ON)
 endfunction()
 
+# Headers that many small files of a part begin with are read once, since that takes longer than to
+# compile the rest. What is precompiled is not in the compiler's cache, though, from which the tree
+# of Open MPI is copied, and from which trees of other MPIs have what knows no MPI.
+function(lw_read_once name)
+  cmake_parse_arguments(ARG "WITH_MPI" "" "HEADERS" ${ARGN})
+  if(LANEWISE_SANITIZE OR (ARG_WITH_MPI AND NOT LANEWISE_MPI_FREE))
+    target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  endif()
+endfunction()
+
 # A folder's objects, linked into liblanewise and into the tests. What only reads arguments,
 # decides and reports is UNHURRIED; what does the work of long runs is BUSY.
 function(lw_add_part name)
@@ -179,9 +189,13 @@ function(lw_precompile name)
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-# The programs of all tests and what they need, for trees where nobody runs the rest.
+# A test has one of the labels `daily`, `thorough` and `slow`: `make test` runs what is daily, and
+# `make test-all` everything. A program of which no test is daily is built by test_programs only;
+# daily_programs has the others, for trees where nobody runs the programs of the product.
 if(LANEWISE_TESTS)
   add_custom_target(test_programs)
+  add_custom_target(daily_programs)
+  add_dependencies(test_programs daily_programs)
 endif()
 
 function(lw_test_options name)
@@ -193,14 +207,23 @@ function(lw_test_options name)
   endif()
 endfunction()
 
+# A test without MPI. All are daily; one of MANY_CASES takes a few of them every day, which
+# LANEWISE_FEW_CASES asks for, and runs whole for make test-all.
 function(lw_declare_test name)
-  add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
+  cmake_parse_arguments(ARG "MANY_CASES" "" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "unit;daily" TIMEOUT 120 SKIP_RETURN_CODE 77)
+  if(ARG_MANY_CASES)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT LANEWISE_FEW_CASES=1)
+    add_test(NAME ${name}_whole COMMAND ${ARG_COMMAND})
+    set_tests_properties(${name}_whole PROPERTIES LABELS "unit;thorough" TIMEOUT 1800
+      SKIP_RETURN_CODE 77)
+  endif()
 endfunction()
 
 # A test without MPI, for trees with LANEWISE_UNIT_TESTS: it would find the same in all. One that is
-# EXHAUSTIVE runs in the optimised tree too, whole, and under the sanitizers on fewer cases, which
-# LANEWISE_FEW_CASES asks for. Exit status 77 is a skip; the reason is printed by the test.
+# EXHAUSTIVE has MANY_CASES, and runs in the optimised tree too. Exit status 77 is a skip; the
+# reason is printed by the test.
 function(lw_add_test name)
   cmake_parse_arguments(ARG "EXHAUSTIVE" "" "SOURCES;LINK" ${ARGN})
   if(NOT LANEWISE_TESTS)
@@ -213,26 +236,31 @@ function(lw_add_test name)
     set(ARG_SOURCES ${name}.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  add_dependencies(daily_programs ${name})
   lw_test_options(${name})
-  if(ARG_EXHAUSTIVE AND LANEWISE_SANITIZE)
-    target_compile_definitions(${name} PRIVATE LANEWISE_FEW_CASES)
-    target_compile_options(${name} PRIVATE ${lw_busy})
-    # What was precompiled without optimisation serves only what is compiled so.
-    set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+  set(cases "")
+  if(ARG_EXHAUSTIVE)
+    set(cases MANY_CASES)
+    if(LANEWISE_SANITIZE)
+      target_compile_options(${name} PRIVATE ${lw_busy})
+      # What was precompiled without optimisation serves only what is compiled so.
+      set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-  lw_declare_test(${name} ${name})
+  lw_declare_test(${name} ${cases} COMMAND ${name})
 endfunction()
 
 # Tests without MPI, each as by lw_add_test. Where the files of a part are compiled together, so are
 # these, as one program: what they read and what they instantiate is mostly the same.
 function(lw_add_tests program)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;MANY_CASES" ${ARGN})
   if(NOT LANEWISE_TESTS OR NOT LANEWISE_UNIT_TESTS)
     return()
   endif()
   if(LANEWISE_UNITY)
     add_executable(${program} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/src/testing/main.cpp)
+    add_dependencies(daily_programs ${program})
     lw_test_options(${program})
     # What a name hides is a name of another file.
     target_compile_options(${program} PRIVATE -Wno-shadow)
@@ -242,7 +270,11 @@ function(lw_add_tests program)
     get_filename_component(name ${source} NAME_WE)
     if(LANEWISE_UNITY)
       get_filename_component(file ${source} NAME)
-      lw_declare_test(${name} ${program} ${file})
+      set(cases "")
+      if(name IN_LIST ARG_MANY_CASES)
+        set(cases MANY_CASES)
+      endif()
+      lw_declare_test(${name} ${cases} COMMAND ${program} ${file})
     else()
       lw_add_test(${name} SOURCES ${source} LINK ${ARG_LINK})
     endif()
@@ -260,9 +292,38 @@ function(lw_add_bench name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} benchmark::benchmark_main)
 endfunction()
 
-# A test that runs on each of RANKS ranks of the MPI of this build tree.
+# On how many ranks a test that declares `ranks` and `options` runs every day in this tree. Three
+# have what more have: an odd number, a rank with two neighbours, a rank that is neither first nor
+# last. Schedules for more are proved without an MPI. Under Open MPI it also runs on the fewest;
+# under the sanitizers, only where our own code keeps what others point to (SANITIZED); in
+# simulation, only where time is what is tested (SIMULATED), since processes prove the rest better.
+function(lw_daily_ranks result ranks options)
+  set(daily "")
+  set(three 3)
+  if(NOT 3 IN_LIST ranks)
+    list(GET ranks -1 three)
+  endif()
+  if(LANEWISE_SANITIZE)
+    if("SANITIZED" IN_LIST options)
+      set(daily ${three})
+    endif()
+  elseif(LANEWISE_MPI_FAMILY STREQUAL "smpi")
+    if("SIMULATED" IN_LIST options)
+      set(daily ${ranks})
+    endif()
+  elseif(LANEWISE_MPI_FAMILY STREQUAL "openmpi")
+    list(GET ranks 0 fewest)
+    set(daily ${fewest} ${three})
+  else()
+    set(daily ${three})
+  endif()
+  set(${result} ${daily} PARENT_SCOPE)
+endfunction()
+
+# A test that runs on each of RANKS ranks, ascending, of the MPI of this build tree. One that is
+# SLOW takes minutes or much memory.
 function(lw_add_mpi_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "SANITIZED;SIMULATED;SLOW" "" "SOURCES;LINK;RANKS" ${ARGN})
   if(NOT LANEWISE_TESTS)
     return()
   endif()
@@ -273,13 +334,28 @@ function(lw_add_mpi_test name)
   lw_test_options(${name})
   lw_show_main(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock lanewise::mpi lw_base)
+  set(daily "")
+  if(NOT ARG_SLOW)
+    lw_daily_ranks(daily "${ARG_RANKS}" "${ARGN}")
+  endif()
+  if(daily)
+    add_dependencies(daily_programs ${name})
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   foreach(ranks IN LISTS ARG_RANKS)
-    lw_add_mpi_run(${name}_${ranks} ${ranks} $<TARGET_FILE:${name}>)
+    set(often thorough)
+    if(ARG_SLOW)
+      set(often slow)
+    elseif(ranks IN_LIST daily)
+      set(often daily)
+    endif()
+    lw_add_mpi_run(${name}_${ranks} ${often} ${ranks} $<TARGET_FILE:${name}>)
   endforeach()
 endfunction()
 
-# A run of a command on `ranks` ranks as a test.
-function(lw_add_mpi_run name ranks)
+# A run of a command on `ranks` ranks as a test, which is `often` daily, thorough or slow.
+function(lw_add_mpi_run name often ranks)
   if(NOT LANEWISE_TESTS)
     return()
   endif()
@@ -305,6 +381,11 @@ function(lw_add_mpi_run name ranks)
   endif()
   # An MPI whose ranks do not find each other has none of its own that could be tested.
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
-    SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises" ENVIRONMENT "${environment}")
+  set(limit_s 120)
+  if(often STREQUAL "slow")
+    set(limit_s 600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "mpi;${often}" TIMEOUT ${limit_s} PROCESSORS 2
+    SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises"
+    ENVIRONMENT "${environment}")
 endfunction()

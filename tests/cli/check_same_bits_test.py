@@ -26,6 +26,7 @@ def found(lanewise: Lanewise, *words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.one_mpi
 def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
     mpi: str, compiled: Compile, lanewise: Lanewise
 ) -> None:

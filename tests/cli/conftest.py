@@ -27,6 +27,8 @@ from power_cut import build_recorder
 from tuned_job import FAMILIES, Compile, Run, why_apart
 
 ROOT = Path(__file__).parents[2]
+# The fixtures that name an MPI.
+MPIS = ("mpi", "real_mpi", "launcher")
 PROGRAMS = Path(__file__).with_name("run_programs")
 REAL_LAUNCHERS = ("openmpi", "mpich", "smpi")
 TIMEOUT_S = 120
@@ -43,6 +45,16 @@ def why_not(launcher: str) -> str:
         return f"{launcher} has no native build; make build"
     apart = why_apart(launcher)
     return f"{launcher}: {apart}" if apart else ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as thorough what repeats under another MPI than Open MPI a test that is for any."""
+    for item in items:
+        if item.get_closest_marker("one_mpi") and isinstance(item, pytest.Function):
+            named = {item.callspec.params[name] for name in MPIS if name in item.callspec.params}
+            if named - {"openmpi"}:
+                item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(scope="session")

@@ -71,6 +71,7 @@ def test_no_collective_has_more_algorithms_than_there_are_turns() -> None:
 
 
 @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in RANKS])
+@pytest.mark.one_mpi
 def test_a_suite_of_collectives_is_right(
     mpi: str, case: tuple[int, int], compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

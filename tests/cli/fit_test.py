@@ -68,6 +68,7 @@ def test_measures_what_the_models_need_and_goes_on_where_it_was_stopped(
 
 
 @pytest.mark.parametrize("operation", ["trains", "sends", "receives"])
+@pytest.mark.one_mpi
 def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
     lanewise: Command, real_mpi: str, tmp_path: Path, operation: str
 ) -> None:

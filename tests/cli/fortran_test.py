@@ -43,6 +43,7 @@ def printed(line: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.one_mpi
 def test_each_collective_of_fortran_does_what_that_of_the_mpi_does(
     form: str, mpi: str, compiled: Compile, tmp_path: Path
 ) -> None:
@@ -68,6 +69,7 @@ def test_the_structs_of_fortran_are_those_of_c(compiled: Compile, tmp_path: Path
     assert fortran == c
 
 
+@pytest.mark.one_mpi
 def test_the_example_measures_a_broadcast_and_makes_one(
     mpi: str, compiled: Compile, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_rank_that_dies_leaves_the_points_so_far(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.one_mpi
 def test_an_interrupted_run_keeps_its_points_and_leaves_no_rank(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -73,6 +74,7 @@ def test_an_interrupted_run_keeps_its_points_and_leaves_no_rank(
     assert len(load(path).points) >= 1
 
 
+@pytest.mark.one_mpi
 def test_a_launcher_that_cannot_start_the_ranks_is_a_failure_with_its_words(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:

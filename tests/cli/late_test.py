@@ -122,6 +122,7 @@ def test_communicators_that_come_and_go_are_told_apart(
 
 
 @OF_ONE_RUN
+@pytest.mark.one_mpi
 def test_a_late_rank_is_found_however_the_end_of_a_call_that_does_not_block_is_asked_for(
     mpi: str, profile_of_late: RunProfiled
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_late_rank_is_found_however_the_end_of_a_call_that_does_not_block_is_a
 
 
 @OF_ONE_RUN
+@pytest.mark.one_mpi
 def test_a_delay_that_passes_while_others_compute_is_lateness_for_which_nobody_waits(
     mpi: str, profile_of_late: RunProfiled
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_delay_that_passes_while_others_compute_is_lateness_for_which_nobody_w
 
 
 @OF_ONE_RUN
+@pytest.mark.one_mpi
 def test_of_several_pending_calls_each_ends_where_it_is_found_complete(
     mpi: str, profile_of_late: RunProfiled
 ) -> None:
@@ -169,6 +172,7 @@ def test_of_several_pending_calls_each_ends_where_it_is_found_complete(
     assert {part.rank for part in waiting} == {0}
 
 
+@pytest.mark.one_mpi
 def test_a_full_log_keeps_the_same_calls_on_all_ranks(
     mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
@@ -184,6 +188,7 @@ def test_a_full_log_keeps_the_same_calls_on_all_ranks(
 
 
 @pytest.mark.parametrize("how", ["-DWITH_HEADER -w -fallow-argument-mismatch", "-DWITH_F08"])
+@pytest.mark.one_mpi
 def test_calls_of_fortran_are_attributed_to_the_program(
     how: str, mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:

@@ -64,6 +64,7 @@ def test_what_a_loop_leaves_no_room_for_is_refused(option: str, lanewise: Lanewi
     assert "leave them out with --as osu" in done.stderr
 
 
+@pytest.mark.one_mpi
 def test_the_printed_table_is_what_the_file_holds(
     real_mpi: str, lanewise: Lanewise, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_options_mean_what_they_mean_on_the_command_line(smpi: str) -> None:
     assert (stopping["time_limit_s"], stopping["error"]) == (1.5, 0.01)
 
 
+@pytest.mark.one_mpi
 def test_what_cannot_be_measured_is_refused_before_a_rank_starts(real_mpi: str) -> None:
     with pytest.raises(RequestError, match="did you mean scatter"):
         lanewise.measure("scater", ranks=2, launcher=real_mpi)
@@ -158,6 +159,7 @@ if world.rank == 0:
 """
 
 
+@pytest.mark.one_mpi
 def test_a_communicator_of_some_ranks_is_measured_with_options(real_mpi: str, job: Job) -> None:
     done = job(real_mpi, 4, HALF)
 

@@ -36,6 +36,7 @@ def test_every_point_is_measured_printed_and_kept(
     assert samples.warnings == []
 
 
+@pytest.mark.one_mpi
 def test_what_is_written_follows_the_schema_and_holds_just_so_many_samples(
     lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_several_launches_of_what_decides_its_own_sizes_are_refused(lanewise: La
     assert "--adaptive is measured in one launch; leave out --launches 3" in done.stderr
 
 
+@pytest.mark.one_mpi
 def test_pairs_measures_each_pair_once(lanewise: Lanewise, launcher: str, tmp_path: Path) -> None:
     lanewise("measure", "pairs", "-n", 4, "--launcher", launcher, *FEW)
 
@@ -162,6 +164,7 @@ def test_resuming_a_finished_file_measures_nothing(lanewise: Lanewise, tmp_path:
     assert load(tmp_path / "s.jsonl").points == points
 
 
+@pytest.mark.one_mpi
 def test_the_printed_command_measures_when_typed(
     lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
@@ -226,6 +229,7 @@ def in_buffers(lanewise: Lanewise, launcher: str, names: list[str], buffers: str
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.one_mpi
 def test_every_operation_is_validated_in_buffers_of_every_kind(
     lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:

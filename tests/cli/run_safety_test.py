@@ -29,6 +29,7 @@ def test_types_with_large_counts_follow_the_rules(
 
 
 @pytest.mark.parametrize("reported", ["", "with a report"])
+@pytest.mark.one_mpi
 def test_errors_reach_the_handler_that_the_communicator_has_now(
     mpi: str, reported: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -62,6 +63,7 @@ def test_where_a_rank_lacks_the_library_all_calls_are_left_to_the_mpi(
     assert set(counted(tmp_path, "intercepted").values()) == {0}
 
 
+@pytest.mark.one_mpi
 def test_where_a_rank_lacks_the_library_there_is_no_profile(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -91,6 +93,7 @@ def test_spawned_processes_merge_with_those_that_follow_the_rules(
     assert counted(tmp_path, "intercepted")["bcast"] == 1, "in the world, before the merger"
 
 
+@pytest.mark.one_mpi
 def test_without_lanewise_run_nobody_knows_whether_every_rank_has_the_library(
     mpi: str, compiled: Compile, tmp_path: Path
 ) -> None:
@@ -116,6 +119,7 @@ def test_without_lanewise_run_nobody_knows_whether_every_rank_has_the_library(
         assert done.stderr.count("set LANEWISE_EVERY_RANK=1") == (0 if vouched else 1)
 
 
+@pytest.mark.one_mpi
 def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -131,6 +135,7 @@ def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0
 
 
+@pytest.mark.one_mpi
 def test_a_rank_without_memory_leaves_no_other_rank_waiting(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

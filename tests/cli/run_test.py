@@ -41,7 +41,14 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+# Those of Fortran differ from each other in what the compiler of Fortran does.
+@pytest.mark.parametrize(
+    "language",
+    [
+        pytest.param(one, marks=[] if one in {"C", "use mpi_f08"} else [pytest.mark.thorough])
+        for one in LANGUAGES
+    ],
+)
 def test_a_program_in_any_language_follows_the_rules_and_is_right(
     mpi: str, language: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -105,6 +112,7 @@ def test_a_session_without_a_world_follows_the_rules(
     assert counted(tmp_path, "intercepted") == {"bcast": 1, "scatter": 1}
 
 
+@pytest.mark.one_mpi
 def test_another_tool_sees_what_is_forwarded(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -124,6 +132,7 @@ def test_another_tool_sees_what_is_forwarded(
     )
 
 
+@pytest.mark.one_mpi
 def test_the_status_of_the_program_is_the_status_of_the_command(mpi: str, run: Run) -> None:
     line = launch_line(mpi)
     line[-1] = "1"
@@ -134,6 +143,7 @@ def test_the_status_of_the_program_is_the_status_of_the_command(mpi: str, run: R
 CORRUPT = '{"schema": "lanewise-tuning", "version'
 
 
+@pytest.mark.one_mpi
 def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -147,6 +157,7 @@ def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
     assert not (tmp_path / "report.json").exists()
 
 
+@pytest.mark.one_mpi
 def test_a_corrupt_file_ends_a_strict_run_before_it_begins(
     mpi: str, compiled: Compile, run: Run
 ) -> None:
@@ -196,6 +207,7 @@ def by_the_platform(family: str) -> dict[str, Any]:
     return tuning(family, collectives={"scatter": {"rules": [rule]}})
 
 
+@pytest.mark.one_mpi
 def test_a_rule_that_looks_at_the_platform_follows_the_one_that_is_given(
     mpi: str, compiled: Compile, run: Run, platform: Path, tmp_path: Path
 ) -> None:

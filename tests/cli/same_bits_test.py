@@ -94,7 +94,8 @@ def balanced(parts: list[float]) -> float:
 
 
 # The program's numbers are exact on 6 and on 12 ranks.
-@pytest.mark.parametrize("ranks", [6, 12])
+@pytest.mark.parametrize("ranks", [6, pytest.param(12, marks=pytest.mark.thorough)])
+@pytest.mark.one_mpi
 def test_sums_are_the_numbers_nearest_to_the_exact_ones(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
@@ -106,6 +107,7 @@ def test_sums_are_the_numbers_nearest_to_the_exact_ones(
     assert_all_are(EXACT, sums)
 
 
+@pytest.mark.one_mpi
 def test_products_are_the_numbers_nearest_to_the_exact_ones(mpi: str, compiled: Compile) -> None:
     ranks = {"openmpi": 6, "mpich": 12}[mpi]
     program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "product"]
@@ -130,7 +132,7 @@ def added_in_balance(ranks: int) -> list[float]:
     return [balanced(row) for row in parts]
 
 
-@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("ranks", [3, pytest.param(6, marks=pytest.mark.thorough)])
 def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
@@ -143,6 +145,7 @@ def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     assert "iallreduce" in sums
 
 
+@pytest.mark.one_mpi
 def test_the_last_rank_of_a_scan_has_the_bits_of_the_allreduce(mpi: str, compiled: Compile) -> None:
     program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "scan"]
 
@@ -152,6 +155,7 @@ def test_the_last_rank_of_a_scan_has_the_bits_of_the_allreduce(mpi: str, compile
     assert sums["scan"] == added_in_balance(6)
 
 
+@pytest.mark.one_mpi
 def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:
     program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
 
@@ -160,6 +164,7 @@ def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:
     assert sums["allreduce"] != EXACT
 
 
+@pytest.mark.one_mpi
 def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     mpi: str, compiled: Compile, tmp_path: Path
 ) -> None:
@@ -176,6 +181,7 @@ def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.one_mpi
 def test_one_line_says_that_persistent_reductions_are_left_to_the_mpi(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
@@ -187,6 +193,7 @@ def test_one_line_says_that_persistent_reductions_are_left_to_the_mpi(
     assert complaints.count(told) == complaints.count("\n") == (1 if ranks > 1 else 0)
 
 
+@pytest.mark.one_mpi
 def test_one_line_says_that_reductions_over_two_groups_are_left_to_the_mpi(
     mpi: str, compiled: Compile
 ) -> None:
@@ -222,6 +229,7 @@ def test_reductions_of_any_type_by_any_operator_are_combined_in_one_order(
     assert done.stderr == ""
 
 
+@pytest.mark.one_mpi
 def test_with_ranks_types_that_have_no_exact_sum_keep_the_order_and_one_line_says_so(
     mpi: str, compiled: Compile
 ) -> None:
@@ -241,6 +249,7 @@ def test_with_ranks_types_that_have_no_exact_sum_keep_the_order_and_one_line_say
 
 
 @pytest.mark.parametrize("turn", RULED_TURNS)
+@pytest.mark.one_mpi
 def test_rules_do_not_change_the_order_whichever_algorithm_they_name(
     mpi: str, turn: int, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -261,6 +270,7 @@ def test_rules_do_not_change_the_order_whichever_algorithm_they_name(
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.one_mpi
 def test_maxima_and_integers_are_the_same_and_other_operators_are_told(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
@@ -277,6 +287,7 @@ def test_maxima_and_integers_are_the_same_and_other_operators_are_told(
     assert done.stderr.count(told) == done.stderr.count("\n") == (1 if ranks > 1 else 0)
 
 
+@pytest.mark.one_mpi
 def test_a_rank_without_memory_for_exact_sums_leaves_no_other_rank_waiting(
     mpi: str, compiled: Compile
 ) -> None:

@@ -75,6 +75,7 @@ def test_two_transports_are_compared_and_one_that_does_not_start_is_a_gap(tmp_pa
     assert all(why == "" for why in state["launches"].values())
 
 
+@pytest.mark.thorough
 def test_reliable_connections_of_the_software_device_are_a_transport(tmp_path: Path) -> None:
     if not (openmpi_build().libraries / LIBRARY).is_file():
         pytest.skip(f"no {LIBRARY}; make build")
@@ -92,6 +93,7 @@ def test_reliable_connections_of_the_software_device_are_a_transport(tmp_path: P
     assert all(why == "" for why in state["launches"].values())
 
 
+@pytest.mark.thorough
 def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: Path) -> None:
     out = tmp_path / "out"
 

@@ -50,6 +50,7 @@ def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
     assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
 
 
+@pytest.mark.one_mpi
 def test_in_one_order_only_algorithms_that_have_it_are_compared(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_in_one_order_only_algorithms_that_have_it_are_compared(
     assert lanewise("run", "--same-bits", "order", "--mpi", real_mpi, *run_line).returncode == 0
 
 
+@pytest.mark.one_mpi
 def test_only_reductions_have_an_order(lanewise: Lanewise, real_mpi: str) -> None:
     done = lanewise("tune", "bcast", "--same-bits", "order", "--launcher", real_mpi, *QUICK)
 
@@ -78,6 +80,7 @@ def test_only_reductions_have_an_order(lanewise: Lanewise, real_mpi: str) -> Non
     assert done.stderr.endswith("bcast adds nothing; --same-bits order is for reductions\n")
 
 
+@pytest.mark.one_mpi
 def test_nonblocking_collectives_have_evidence_of_their_own(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
@@ -95,6 +98,7 @@ def test_nonblocking_collectives_have_evidence_of_their_own(
     assert "iscatter" not in emitted.stdout.lower()
 
 
+@pytest.mark.one_mpi
 def test_an_interrupted_tuning_goes_on_where_it_was(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
@@ -315,6 +319,7 @@ def test_a_file_that_is_not_obeyed_is_found_out(
         assert "the emitted file is not obeyed: bcast:8:2 did not come to an end" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_file_that_hangs_programs_is_found_out(
     lanewise: Lanewise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +332,7 @@ def test_a_file_that_hangs_programs_is_found_out(
     assert any("scatter:1024:4 did not come to an end" in fault for fault in faults)
 
 
+@pytest.mark.one_mpi
 def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> None:
     done = lanewise(
         "model", "guidelines", "bcast", "gather", "-n", 2, "--sizes", "8,1K",

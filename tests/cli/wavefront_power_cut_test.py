@@ -37,7 +37,7 @@ from lanewise.launch.native import find_program
 from lanewise.launch.tuned import build_of
 
 # Points at which the power is cut in each test; make test-all asks for 500.
-CUTS = int(os.environ.get("LANEWISE_TEST_POWER_CUTS", "24"))
+CUTS = int(os.environ.get("LANEWISE_TEST_POWER_CUTS", "12"))
 # The second run that is recorded goes on with what a cut of the first left, and so on.
 ROUNDS = 4
 SIDE, ITERATIONS, WAVES, RANKS = 96, 12, 3, 3
@@ -190,7 +190,17 @@ class Run:
         assert snapshots(self.shots) == {k: expected[k] for k in wanted}
 
 
-@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS.keys())
+def cases(sweeps: Mapping[str, Sweep], daily: set[str]) -> list[Any]:
+    """Return sweeps as cases of a test, of which some run every day."""
+    return [
+        pytest.param(sweep, id=name, marks=[] if name in daily else [pytest.mark.thorough])
+        for name, sweep in sweeps.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    "sweep", cases(SWEEPS, {"by io_uring", "in parallelograms", "on three disks"})
+)
 def test_a_run_whose_power_is_cut_goes_on_to_the_same_bits(
     recorder: Path, tmp_path: Path, sweep: Sweep
 ) -> None:
@@ -321,7 +331,7 @@ class Parts:
         return exported(target)
 
 
-@pytest.mark.parametrize("sweep", SWEEPS_ON_RANKS.values(), ids=SWEEPS_ON_RANKS.keys())
+@pytest.mark.parametrize("sweep", cases(SWEEPS_ON_RANKS, {"whole rows"}))
 def test_ranks_whose_power_is_cut_go_on_to_the_same_bits(
     recorder: Path, tmp_path: Path, sweep: Sweep
 ) -> None:

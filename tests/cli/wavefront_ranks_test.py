@@ -24,6 +24,7 @@ from lanewise.launch.tuned import build_of
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
+THOROUGH = pytest.mark.thorough
 SIDE, ITERATIONS, WAVES, KILLS = 384, 40, 4, 8
 RANKS = (1, 2, 3, 4)
 # Far longer than any of these runs takes.
@@ -228,18 +229,13 @@ def two_hosts(
 @pytest.mark.parametrize(
     ("sweep", "tile_columns"),
     [
-        (["livermore23"], 0),
-        (["sor-fourth-order"], 0),
-        (["jacobi", "--tolerance", 0.08], 0),
-        (["sor9"], 16),
-        (["jacobi", "--tolerance", 0.08], 40),
-    ],
-    ids=[
-        "livermore23",
-        "two cells far",
-        "jacobi until it rests",
-        "parallelograms",
-        "parallelograms until it rests",
+        pytest.param(["livermore23"], 0, id="livermore23", marks=THOROUGH),
+        pytest.param(["sor-fourth-order"], 0, id="two cells far"),
+        pytest.param(
+            ["jacobi", "--tolerance", 0.08], 0, id="jacobi until it rests", marks=THOROUGH
+        ),
+        pytest.param(["sor9"], 16, id="parallelograms", marks=THOROUGH),
+        pytest.param(["jacobi", "--tolerance", 0.08], 40, id="parallelograms until it rests"),
     ],
 )
 @pytest.mark.usefixtures("two_hosts")

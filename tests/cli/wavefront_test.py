@@ -31,10 +31,11 @@ Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SCHEMA = Path(__file__).parents[2] / "schema" / "wavefront-store.schema.json"
 
+THOROUGH = pytest.mark.thorough
 SIDE = 512
 ITERATIONS = 12
 # Points in time at which a run is killed; make test-all asks for 500.
-KILLS = int(os.environ.get("LANEWISE_TEST_KILLS", "25"))
+KILLS = int(os.environ.get("LANEWISE_TEST_KILLS", "10"))
 
 
 @pytest.fixture
@@ -361,20 +362,17 @@ def digest(folder: Path) -> str:
 @pytest.mark.parametrize(
     ("tile_columns", "order"),
     [
-        (0, ["--directions", "down-right"]),
-        (128, ["--directions", "down-right"]),
-        (0, ["--directions", "fast-sweeping,up-left"]),
-        (128, ["--directions", "symmetric"]),
-        (0, ["--borders", "neumann", "--directions", "fast-sweeping"]),
-        (0, ["--borders", "periodic"]),
-    ],
-    ids=[
-        "whole rows",
-        "parallelograms",
-        "whole rows that turn",
-        "parallelograms that turn",
-        "mirrored borders",
-        "periodic borders",
+        pytest.param(0, ["--directions", "down-right"], id="whole rows", marks=THOROUGH),
+        pytest.param(128, ["--directions", "down-right"], id="parallelograms", marks=THOROUGH),
+        pytest.param(0, ["--directions", "fast-sweeping,up-left"], id="whole rows that turn"),
+        pytest.param(128, ["--directions", "symmetric"], id="parallelograms that turn"),
+        pytest.param(
+            0,
+            ["--borders", "neumann", "--directions", "fast-sweeping"],
+            id="mirrored borders",
+            marks=THOROUGH,
+        ),
+        pytest.param(0, ["--borders", "periodic"], id="periodic borders"),
     ],
 )
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(

@@ -27,21 +27,31 @@ TABLE = table.load()
 # The pages that take longest begin first, and the others run beside them.  The commands of a page
 # run in one shell, one after another.
 LONGEST = ("docs/suite.md", "docs/gate.md", "docs/multilane.md", "docs/wavefront.md")
+
+
+def about(page: Page) -> table.Entry:
+    return TABLE.get(page.name, table.Entry())
+
+
+def often(page: Page) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.thorough] if about(page).thorough else []
+
+
 COMMANDS = [
     pytest.param(
         page,
         number,
         id=f"{page.name}: {page.commands[number].text}",
-        marks=pytest.mark.xdist_group(page.name),
+        marks=[pytest.mark.xdist_group(page.name), *often(page)],
     )
     for page in sorted(PAGES, key=lambda page: page.name not in LONGEST)
     for number in range(len(page.commands))
 ]
-SNIPPETS = [(page, snippet) for page in PAGES for snippet in page.snippets]
-
-
-def about(page: Page) -> table.Entry:
-    return TABLE.get(page.name, table.Entry())
+SNIPPETS = [
+    pytest.param(page, snippet, id=f"{page.name}: {snippet.begins}", marks=often(page))
+    for page in PAGES
+    for snippet in page.snippets
+]
 
 
 def is_settled(page: Page, command: Command) -> bool:
@@ -163,11 +173,7 @@ def test_the_page_shows_a_command_that_works(opened: OpenPage, page: Page, numbe
     )
 
 
-@pytest.mark.parametrize(
-    ("page", "snippet"),
-    SNIPPETS,
-    ids=[f"{page.name}: {snippet.begins}" for page, snippet in SNIPPETS],
-)
+@pytest.mark.parametrize(("page", "snippet"), SNIPPETS)
 def test_the_page_shows_code_that_is_valid(tmp_path: Path, page: Page, snippet: Snippet) -> None:
     if snippet.not_run:
         pytest.skip(f"not run: {snippet.not_run}")

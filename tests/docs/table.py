@@ -13,6 +13,7 @@ unless the page marks its block as not run:
     tested_by  [[COMMAND, "FILE::TEST"], ...]: another suite runs it
     printed    [COMMAND, ...]: what the page shows below the command is in what it prints, in which
                `...` stands for anything; true for all commands of the page
+    thorough   why make test-all runs the page, and make test not: what proves the same every day
     setup      shell lines that run in the page's empty folder first
     snippet    a list of tables, one a block of code: see Code
 """
@@ -36,7 +37,7 @@ FILE = Path(__file__).with_name("commands.toml")
 SHOWN = "tests/docs/commands.toml"
 
 CLASSES = ("run", "status", "instead", "parse", "not_run", "tested_by")
-_KEYS = {*CLASSES, "printed", "setup", "snippet"}
+_KEYS = {*CLASSES, "printed", "setup", "snippet", "thorough"}
 _OPTION = re.compile(r"""(?<![^\s"'])--?[A-Za-z][\w-]*""")
 
 
@@ -83,6 +84,7 @@ class Entry:
     setup: str = ""
     snippets: tuple[Code, ...] = ()
     printed: bool | tuple[str, ...] = False
+    thorough: str = ""
 
     def compares(self, command: Command) -> bool:
         """Tell whether what the command prints is compared with what the page shows below it."""
@@ -121,6 +123,7 @@ def entry(keys: dict[str, Any]) -> Entry:
         keys.get("setup", ""),
         tuple(Code(**one) for one in keys.get("snippet", [])),
         _printed(keys),
+        keys.get("thorough", ""),
     )
 
 

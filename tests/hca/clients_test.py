@@ -16,6 +16,12 @@ from experiments.hca.probes import PROBES, Probe
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 
+# The same operation with another option, or on another kind of connection, as tests of every day.
+REPEATING = {
+    "ib_send_lat -c UC", "ib_send_bw -e", "ib_write_bw -c UC", "ib_write_lat -c UC",
+    "ib_read_lat -e", "ib_read_bw -e", "ib_atomic_lat -e", "ib_atomic_bw -e",
+    "qperf uc, ud", "ucx_perftest tag_lat over ud_verbs",
+}  # fmt: skip
 # One of each kind; lanewise reproduce hca-clients tries all of them with loss.
 WITH_LOSS = ("ibv_rc_pingpong", "ib_send_bw -e", "ib_read_bw", "ib_atomic_bw", "qperf rc")
 
@@ -30,7 +36,13 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         yield Hosts(raised, options, caller=hca_lossy.CALLER)
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def often(client: Client) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.thorough] if client.name in REPEATING else []
+
+
+@pytest.mark.parametrize(
+    "client", [pytest.param(one, id=one.name, marks=often(one)) for one in CLIENTS]
+)
 def test_a_client_runs_and_shows_its_result(hosts: Hosts, client: Client) -> None:
     if shutil.which(client.caller[0]) is None:
         pytest.skip(f"no {client.caller[0]} here; install {client.package}")

@@ -21,6 +21,9 @@ from pathlib import Path
 
 import pytest
 
+# It builds a copy of the whole tree.
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 
 Command = list[str]

@@ -40,10 +40,12 @@ COMPUTING_SLOWDOWN = 5
 COMPUTING_S = 10
 # Of the runs of an MPI test on different numbers of ranks: the largest up to this, and the largest.
 FEW_RANKS = 4
+# Tests of many cases take no more of them than every day.
+FEW_CASES = {"LANEWISE_FEW_CASES": "1"}
 # Headers that more objects include are left alone; a change of one would build half of the tree.
 INCLUDED_MAX = 12
 
-_FLAGS = "-O0 --coverage -DLANEWISE_FEW_CASES"
+_FLAGS = "-O0 --coverage"
 _OPTIONS = {
     "CMAKE_BUILD_TYPE": "Debug",
     "CMAKE_C_FLAGS_DEBUG": _FLAGS,
@@ -207,7 +209,7 @@ def execute(test: Test, limit_s: float) -> tuple[int | None, float]:
     running = subprocess.Popen(
         ["prlimit", *limits, *test.command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True,
-        env={**os.environ, **test.environment, "GCOV_PREFIX": str(COUNTS)},
+        env={**os.environ, **test.environment, "GCOV_PREFIX": str(COUNTS), **FEW_CASES},
     )  # fmt: skip
     status: int | None = None
     # A launcher that is told to end ends its ranks; one that is killed leaves them behind.

@@ -136,12 +136,16 @@ def test_a_cut_may_come_before_the_alternate_is_armed(hosts: Hosts) -> None:
     run(hosts, 1.2, at_caller=cut(ONE, 0, 0.4))
 
 
-@pytest.mark.parametrize("at_s", [0.0, 0.003, 0.01])
+@pytest.mark.parametrize(
+    "at_s", [0.0, *(pytest.param(s, marks=pytest.mark.thorough) for s in (0.003, 0.01))]
+)
 def test_a_cut_may_come_while_the_connection_is_made(hosts: Hosts, at_s: float) -> None:
     run(hosts, 1, "--early", at_caller=cut(ONE, at_s, 0.3))
 
 
-@pytest.mark.parametrize("after_s", [0.1, 0.12, 0.13])
+@pytest.mark.parametrize(
+    "after_s", [0.12, *(pytest.param(s, marks=pytest.mark.thorough) for s in (0.1, 0.13))]
+)
 def test_the_other_cable_may_go_while_traffic_comes_home(hosts: Hosts, after_s: float) -> None:
     run(hosts, 1.5, at_caller=[*cut(ONE, 0.3, 0.2), *cut(TWO, 0.5 + after_s, 0.2)])
 
@@ -150,7 +154,9 @@ def test_unprotected_a_cut_ends_the_program_after_exactly_all_retries(hosts: Hos
     assert RETRIES_MS <= retry_exhaustion_ms(hosts.bed) < RETRIES_MS * 9 / 8
 
 
-@pytest.mark.parametrize("percent", [1, 10, 30])
+@pytest.mark.parametrize(
+    "percent", [10, *(pytest.param(each, marks=pytest.mark.thorough) for each in (1, 30))]
+)
 def test_loss_on_both_ports_loses_no_message(delayed: Hosts, percent: int) -> None:
     with ExitStack() as stack:
         for port in (ONE, TWO):
@@ -158,7 +164,7 @@ def test_loss_on_both_ports_loses_no_message(delayed: Hosts, percent: int) -> No
         run(delayed, 1.5, "--message-bytes", "1000", "--timeout", "10")
 
 
-@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("direction", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_a_port_that_is_deaf_or_dumb_is_left_though_it_has_a_carrier(
     delayed: Hosts, direction: int, tmp_path: Path
 ) -> None:
@@ -181,7 +187,7 @@ def test_a_port_that_is_deaf_or_dumb_is_left_though_it_has_a_carrier(
     assert all(line["migrations"] >= 1 for line in lines), lines
 
 
-@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("direction", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_loss_in_one_direction_loses_no_message(delayed: Hosts, direction: int) -> None:
     with degraded(delayed.bed, CALLER, ONE, direction, loss=0.2):
         run(delayed, 1.5, "--message-bytes", "1000", "--timeout", "10")

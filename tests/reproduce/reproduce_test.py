@@ -71,6 +71,7 @@ def test_disjoint_pairs_take_a_quarter_of_the_time_and_no_time_changes(tmp_path:
     assert all(Path(path).stat().st_size > 0 for path in printed["files"])
 
 
+@pytest.mark.thorough
 def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
     require("openmpi")
 
@@ -100,6 +101,7 @@ def test_a_series_is_measured_beside_isolated_repetitions(tmp_path: Path) -> Non
     assert {Path(path).suffix for path in printed["files"]} == {".png", ".svg"}
 
 
+@pytest.mark.thorough
 def test_every_method_is_costed_under_the_keys_of_the_issue(tmp_path: Path) -> None:
     require("openmpi")
 

@@ -10,13 +10,14 @@
 #include <optional>
 #include <random>
 
+#include "testing/cases.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
-constexpr std::uint64_t trials = 300;
+const auto trials = lanewise::testing::cases<std::uint64_t>(300, 90);
 
 using testing::Folder;
 using testing::Matrices;

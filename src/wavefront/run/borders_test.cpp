@@ -11,6 +11,7 @@
 #include <atomic>
 #include <random>
 
+#include "testing/cases.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
 
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 using testing::Matrices;
 using testing::Medium;
 
-constexpr std::uint64_t trials = 240;
+const auto trials = lanewise::testing::cases<std::uint64_t>(240, 80);
 
 // The cell inside of which the one at `place`, out of `count`, is a copy.
 std::uint64_t inside(std::uint64_t place, std::uint64_t count, std::uint64_t radius,

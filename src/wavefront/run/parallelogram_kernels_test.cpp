@@ -11,13 +11,14 @@
 #include <cstring>
 #include <random>
 
+#include "testing/cases.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
-constexpr std::uint64_t trials = 32;
+const auto trials = lanewise::testing::cases<std::uint64_t>(32, 16);
 
 using testing::Folder;
 using ::testing::HasSubstr;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 
+#include "testing/cases.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
 
@@ -141,8 +142,10 @@ void expect_bits(const std::string& kernel_name, const MatrixShape& shape, const
 TEST(PlanesTest, EveryRunOverASmallShapeEqualsTheTripleLoop) {
     const Directions orders[] = {{Direction{}}, *parse_directions("fast-sweeping-3d")};
     std::uint64_t number = 0;
-    for (std::uint64_t cell = 0; cell < 6 * 6 * 6 && !HasFailure(); ++cell) {
-        const Sides sides{1 + cell / 36, 1 + cell / 6 % 6, 1 + cell % 6};
+    const auto longest = lanewise::testing::cases<std::uint64_t>(6, 4);
+    for (std::uint64_t cell = 0; cell < longest * longest * longest && !HasFailure(); ++cell) {
+        const Sides sides{1 + cell / longest / longest, 1 + cell / longest % longest,
+                          1 + cell % longest};
         for (std::uint64_t waves = 1; waves <= 5; ++waves) {
             ++number;
             RunOptions options;
