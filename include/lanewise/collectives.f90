@@ -20,24 +20,31 @@
 ! type. The buffers of a call in flight should have the attribute `asynchronous`.
 
 module lanewise_collectives
-    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int, c_int32_t, c_int64_t, &
-        c_loc, c_null_char, c_null_ptr, c_ptr, c_sizeof
+    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_funloc, c_funptr, c_int, &
+        c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_sizeof
     use mpi, only: IN_PLACE => MPI_IN_PLACE, BOTTOM => MPI_BOTTOM
     use mpi_f08, only: IN_PLACE_F08 => MPI_IN_PLACE, BOTTOM_F08 => MPI_BOTTOM, MPI_Comm, &
         MPI_Datatype, MPI_Op, MPI_DATATYPE_NULL, MPI_OP_NULL
-    use lanewise_status, only: lw_settle, LW_ERR_ARGUMENT
+    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, LW_ERR_ARGUMENT
     implicit none
     private
-    public :: lw_algorithm, lw_algorithm_named, lw_pending
+    public :: lw_algorithm, lw_algorithm_named, lw_algorithm_with, lw_pending
     public :: lw_barrier, lw_bcast, lw_scatter, lw_scatterv, lw_gather, lw_gatherv, lw_allgather, &
         lw_allgatherv, lw_alltoall, lw_reduce, lw_allreduce, lw_reduce_scatter, lw_scan, lw_exscan
     public :: lw_ibarrier, lw_ibcast, lw_iscatter, lw_igather, lw_iallgather, lw_ialltoall, &
         lw_ireduce, lw_iallreduce, lw_iscan, lw_iexscan
 
+    ! What the bits of a reduction may depend on.
+    enum, bind(c)
+        enumerator :: LW_BITS_ANY = 0, LW_BITS_ORDER, LW_BITS_RANKS
+    end enum
+    public :: LW_BITS_ANY, LW_BITS_ORDER, LW_BITS_RANKS
+
     ! An algorithm of one collective. It is not to be assigned to another one.
     type :: lw_algorithm
         private
         type(c_ptr) :: handle = c_null_ptr
+        type(lw_failure), pointer :: told => null() ! why its last call was refused
     contains
         final :: free_algorithm
     end type
@@ -49,6 +56,15 @@ module lanewise_collectives
     contains
         procedure :: test
         procedure :: wait => wait_for
+    end type
+
+    ! lw_algorithm_options of <lanewise/collectives.h>.
+    type, bind(c) :: c_options
+        integer(c_int32_t) :: struct_size = 0
+        integer(c_int) :: bits = LW_BITS_ANY
+        integer(c_int64_t) :: segment_bytes = 0
+        type(c_funptr) :: report = c_null_funptr
+        type(c_ptr) :: report_context = c_null_ptr
     end type
 
     ! lw_fortran_call of <lanewise/fortran.h>.
@@ -66,6 +82,15 @@ module lanewise_collectives
             import :: c_char, c_int64_t, c_ptr, c_int
             character(kind=c_char), intent(in) :: collective(*), name(*)
             integer(c_int64_t), value :: segment_bytes
+            type(c_ptr), intent(inout) :: algorithm
+            integer(c_int) :: status
+        end function
+        function c_algorithm_with(collective, name, options, algorithm) &
+                bind(c, name="lw_algorithm_with") result(status)
+            import :: c_char, c_int, c_options, c_ptr
+            character(kind=c_char), intent(in) :: collective(*)
+            type(c_ptr), value :: name
+            type(c_options), intent(in) :: options
             type(c_ptr), intent(inout) :: algorithm
             integer(c_int) :: status
         end function
@@ -131,9 +156,47 @@ contains
         call lw_settle(code, "lw_algorithm_named(" // collective // ", " // name // ")", status)
     end subroutine
 
+    ! Reductions of `collective` that have the same bits: with LW_BITS_ORDER by the algorithm `name`,
+    ! or by the one that suits each call; with LW_BITS_RANKS the library chooses. Fails as
+    ! lw_algorithm_with of <lanewise/collectives.h> does.
+    subroutine lw_algorithm_with(collective, bits, algorithm, name, segment_bytes, status)
+        character(*), intent(in) :: collective
+        integer, intent(in) :: bits
+        type(lw_algorithm), intent(inout) :: algorithm
+        character(*), intent(in), optional :: name
+        integer(c_int64_t), intent(in), optional :: segment_bytes
+        integer, intent(out), optional :: status
+        character(kind=c_char, len=:), allocatable, target :: named
+        type(lw_failure), pointer :: told
+        type(c_options) :: options
+        type(c_ptr) :: found, address
+        integer(c_int) :: code
+        allocate (told)
+        options = c_options(bits=int(bits, c_int), report=c_funloc(lw_keep_sentence), &
+            report_context=c_loc(told))
+        options%struct_size = int(c_sizeof(options), c_int32_t)
+        if (present(segment_bytes)) options%segment_bytes = segment_bytes
+        address = c_null_ptr
+        if (present(name)) then
+            named = trim(name) // c_null_char
+            address = c_loc(named)
+        end if
+        found = c_null_ptr
+        code = c_algorithm_with(trim(collective) // c_null_char, address, options, found)
+        call lw_settle(code, "lw_algorithm_with(" // collective // ")", status, told%sentence)
+        if (c_associated(found)) then
+            call free_algorithm(algorithm)
+            algorithm%handle = found
+            algorithm%told => told
+        else
+            deallocate (told)
+        end if
+    end subroutine
+
     subroutine free_algorithm(self)
         type(lw_algorithm), intent(inout) :: self
         if (c_associated(self%handle)) call c_algorithm_free(self%handle)
+        if (associated(self%told)) deallocate (self%told)
         self%handle = c_null_ptr
     end subroutine
 
@@ -242,14 +305,28 @@ contains
         made%send = c_null_ptr
     end function
 
+    subroutine forget_reason(algorithm)
+        type(lw_algorithm), intent(in) :: algorithm
+        if (associated(algorithm%told)) algorithm%told%sentence = ""
+    end subroutine
+
+    ! Empty where no reason was told.
+    function reason_of(algorithm) result(reason)
+        type(lw_algorithm), intent(in) :: algorithm
+        character(:), allocatable :: reason
+        reason = ""
+        if (associated(algorithm%told)) reason = trim(algorithm%told%sentence)
+    end function
+
     subroutine carry_out(name, made, algorithm, status)
         character(*), intent(in) :: name
         type(c_call), intent(in) :: made
         type(lw_algorithm), intent(in) :: algorithm
         integer, intent(out), optional :: status
         integer(c_int) :: code
+        call forget_reason(algorithm)
         code = c_collective(name // c_null_char, made, algorithm%handle)
-        call lw_settle(code, "lw_" // name, status)
+        call lw_settle(code, "lw_" // name, status, reason_of(algorithm))
     end subroutine
 
     subroutine begin(name, made, algorithm, pending, status)
@@ -259,10 +336,11 @@ contains
         type(lw_pending), intent(inout) :: pending
         integer, intent(out), optional :: status
         integer(c_int) :: code
+        call forget_reason(algorithm)
         code = LW_ERR_ARGUMENT
         if (.not. c_associated(pending%handle)) &
             code = c_icollective(name // c_null_char, made, algorithm%handle, pending%handle)
-        call lw_settle(code, "lw_i" // name, status)
+        call lw_settle(code, "lw_i" // name, status, reason_of(algorithm))
     end subroutine
 
     subroutine lw_barrier(comm, algorithm, status)

@@ -41,20 +41,25 @@ LW_API lw_status lw_algorithm_named(const char *collective, const char *name,
                                     uint64_t segment_bytes, lw_algorithm **algorithm);
 LW_API void lw_algorithm_free(lw_algorithm *algorithm);
 
-/* What the bits of a reduction may depend on. */
+/* What the bits of a reduction may depend on; docs/same-bits.md defines both levels. */
 typedef enum lw_bits {
     LW_BITS_ANY,   /* on the algorithm, the size, the root and the MPI */
-    LW_BITS_ORDER, /* on the operands and the number of ranks only: docs/same-bits.md, `order` */
+    LW_BITS_ORDER, /* on the operands and the number of ranks only: `order` */
+    LW_BITS_RANKS, /* on the numbers only, however many ranks they are dealt among: `ranks` */
 } lw_bits;
 
 typedef struct lw_algorithm_options {
     uint32_t struct_size; /* sizeof(lw_algorithm_options); lets fields be added */
     lw_bits bits;
     uint64_t segment_bytes; /* 0: of its own choice */
+    /* Called with what is refused: on rank 0 of the communicator of a call, and by
+       lw_algorithm_with on every rank; may be NULL. */
+    lw_report_fn report;
+    void *report_context;
 } lw_algorithm_options;
 
 #define LW_ALGORITHM_OPTIONS \
-    { sizeof(lw_algorithm_options), LW_BITS_ANY, 0 }
+    { sizeof(lw_algorithm_options), LW_BITS_ANY, 0, NULL, NULL }
 
 /*
  * The same with options; NULL: the defaults. With LW_BITS_ORDER contributions
@@ -62,9 +67,19 @@ typedef struct lw_algorithm_options {
  * doubles, floats and their complex types are computed as under
  * `lanewise run --same-bits order`, whatever rounding the program has chosen.
  * `name` may be NULL then: the algorithm is chosen by size and number of ranks.
- * Fails with LW_ERR_NOT_FOUND; with LW_ERR_UNSUPPORTED for LW_BITS_ORDER and an
- * algorithm of another bracketing, or a collective that reduces nothing; with
- * LW_ERR_ARGUMENT for another struct_size or value, or no name without it.
+ *
+ * With LW_BITS_RANKS, reduce, allreduce and reduce_scatter, waited for or not,
+ * add doubles, floats and their complex types exactly, and multiply doubles and
+ * floats exactly: each result is the number nearest to the exact one. Maxima and
+ * minima of doubles and floats, also of scans, have the bits of LW_BITS_ORDER,
+ * and integers and operators on bits theirs. A call with another type, operator
+ * or collective fails with LW_ERR_UNSUPPORTED on every rank, and nothing is
+ * sent. The algorithm and its segments are the library's choice.
+ *
+ * Fails with LW_ERR_NOT_FOUND; with LW_ERR_UNSUPPORTED for bits of a collective
+ * that reduces nothing, for LW_BITS_ORDER and an algorithm of another
+ * bracketing, and for LW_BITS_RANKS and a name or a segment; with
+ * LW_ERR_ARGUMENT for another struct_size or value, or no name for LW_BITS_ANY.
  */
 LW_API lw_status lw_algorithm_with(const char *collective, const char *name,
                                    const lw_algorithm_options *options, lw_algorithm **algorithm);

@@ -18,7 +18,7 @@ module lanewise_measure
         c_funptr, c_int, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, &
         c_ptr, c_size_t, c_sizeof
     use mpi_f08, only: MPI_Comm
-    use lanewise_status, only: lw_settle, lw_text, LW_OK
+    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, lw_text, LW_OK
     implicit none
     private
     public :: lw_operation, lw_operation_named, lw_operation_name
@@ -140,11 +140,6 @@ module lanewise_measure
         procedure :: median
         procedure :: values
         final :: free_samples
-    end type
-
-    ! Why a measurement failed, on the rank that is told.
-    type :: failure
-        character(400) :: sentence = ""
     end type
 
     interface
@@ -285,13 +280,13 @@ contains
         type(lw_samples), intent(inout) :: samples
         integer, intent(out), optional :: status
         type(lw_measure_options) :: asked
-        type(failure), target :: kept
+        type(lw_failure), target :: kept
         type(c_ptr) :: measured
         integer(c_int) :: code
         asked = options
         asked%struct_size = int(c_sizeof(asked), c_int32_t)
         if (.not. c_associated(asked%report)) then
-            asked%report = c_funloc(keep_sentence)
+            asked%report = c_funloc(lw_keep_sentence)
             asked%report_context = c_loc(kept)
         end if
         measured = c_null_ptr
@@ -302,16 +297,6 @@ contains
             samples%handle = measured
         end if
         call lw_settle(code, "lw_measure", status, kept%sentence)
-    end subroutine
-
-    subroutine keep_sentence(context, status, sentence) bind(c)
-        type(c_ptr), value :: context
-        integer(c_int), value :: status
-        type(c_ptr), value :: sentence
-        type(failure), pointer :: kept
-        if (status == LW_OK) return
-        call c_f_pointer(context, kept)
-        kept%sentence = lw_text(sentence)
     end subroutine
 
     ! How many points there are.

@@ -10,7 +10,12 @@ module lanewise_status
     use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
     private
-    public :: lw_status_text, lw_version, lw_settle, lw_text
+    public :: lw_status_text, lw_version, lw_settle, lw_text, lw_failure, lw_keep_sentence
+
+    ! For the other modules: why a call failed, on the rank that is told.
+    type :: lw_failure
+        character(400) :: sentence = ""
+    end type
 
     enum, bind(c)
         enumerator :: LW_OK = 0
@@ -72,6 +77,17 @@ contains
             text(i:i) = letters(i)
         end do
     end function
+
+    ! For the other modules: a report for options of C, whose context is an lw_failure.
+    subroutine lw_keep_sentence(context, status, sentence) bind(c)
+        type(c_ptr), value :: context
+        integer(c_int), value :: status
+        type(c_ptr), value :: sentence
+        type(lw_failure), pointer :: kept
+        if (status == LW_OK) return
+        call c_f_pointer(context, kept)
+        kept%sentence = lw_text(sentence)
+    end subroutine
 
     ! For the other modules: hand the status of C to who asked for it, or stop on a failure and say
     ! the reason, that of the status where none is given.

@@ -258,6 +258,22 @@ TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanIsSaidOfItsCollective) {
     }
 }
 
+TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryWhereOneRankHasAllThatIsScattered) {
+    if (algorithm.collective != Collective::reduce_scatter) return;
+    constexpr std::int64_t count = 1200;
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
+        if (!serves(ranks)) continue;
+        auto made = trial(ranks, 0, count);
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
+        counts.back() = count;
+        give_blocks(made, counts);
+        const auto most = scratch_units_max(algorithm, ranks, count);
+        for (const auto& schedule : schedules_of(algorithm, made)) {
+            ASSERT_LE(schedule.scratch_units, most) << told(made);
+        }
+    }
+}
+
 TEST_P(EachAlgorithm, DeliversWhereNoSendWaits) {
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;

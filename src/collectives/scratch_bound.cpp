@@ -19,10 +19,10 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
             return total_units;
         case Collective::reduce:
         case Collective::allreduce:
-            // Where all messages are posted at once, each has a place of its own.
-            return (algorithm.posts_at_once ? ranks : 5) * total_units;
         case Collective::reduce_scatter:
-            return 5 * total_units;
+            // Where all messages are posted at once, each has a place of its own; one rank may
+            // have all blocks that are scattered.
+            return (algorithm.posts_at_once ? ranks : 5) * total_units;
         case Collective::scan:
         case Collective::exscan:
             return ranks * total_units;

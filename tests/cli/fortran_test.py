@@ -84,12 +84,51 @@ def test_the_example_measures_a_broadcast_and_makes_one(
     assert received == [f"rank {rank} received the sum 12288.0" for rank in range(3)]
 
 
+# The same three numbers exactly, and from the left, where 1 is lost beside 1e16.
+SUMS_OF_A_LEVEL = """
+program sums_of_a_level
+    use mpi_f08
+    use lanewise
+    implicit none
+    double precision, parameter :: numbers(3) = [1d16, 1d0, -1d16]
+    type(lw_algorithm) :: exact, ordered
+    double precision :: total(2)
+    integer :: me
+    call MPI_Init()
+    call MPI_Comm_rank(MPI_COMM_WORLD, me)
+    call lw_algorithm_with("allreduce", LW_BITS_RANKS, exact)
+    call lw_algorithm_with("allreduce", LW_BITS_ORDER, ordered, name="binomial")
+    call lw_allreduce(numbers(me + 1), total(1), 1, MPI_DOUBLE_PRECISION, MPI_SUM, &
+        MPI_COMM_WORLD, exact)
+    call lw_allreduce(numbers(me + 1), total(2), 1, MPI_DOUBLE_PRECISION, MPI_SUM, &
+        MPI_COMM_WORLD, ordered)
+    if (me == 0) print "(2f4.1)", total
+    call MPI_Finalize()
+end program
+"""
+
+
+def test_reductions_of_fortran_have_the_bits_of_the_level_that_was_asked_for(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    source = tmp_path / "sums_of_a_level.f90"
+    source.write_text(SUMS_OF_A_LEVEL, encoding="utf-8")
+    program = compiled(mpi, "mpif90", f"-J{tmp_path} {SOURCE} {source} {linked(mpi)}")
+
+    assert printed([*launch_line(mpi, 3), str(program)]) == ["1.0 0.0"]
+
+
 REFUSED = {
     'call lw_operation_named("teleport", mine)':
         "lw_operation_named(teleport): not found",
     'call lw_operation_named("bcast", mine)\n'
     "call lw_measure(MPI_COMM_WORLD, mine, 7, [8_8], options, samples)":
         "lw_measure: root 7 is outside",
+    'call lw_algorithm_with("scatter", LW_BITS_ORDER, reduction)':
+        "lw_algorithm_with(scatter): scatter combines nothing, so its bits are the same anyway",
+    'call lw_algorithm_with("allreduce", LW_BITS_RANKS, reduction)\n'
+    "call lw_allreduce(1, 2, 1, MPI_DOUBLE_COMPLEX, MPI_PROD, MPI_COMM_WORLD, reduction)":
+        "lw_allreduce: LW_BITS_RANKS knows sums and products of doubles and floats",
 }  # fmt: skip
 
 
@@ -101,6 +140,7 @@ def test_a_failure_that_nobody_asks_for_stops_the_program_with_the_reason(
     source.write_text(
         "use mpi_f08\nuse lanewise\ntype(lw_operation) :: mine\n"
         "type(lw_measure_options) :: options\ntype(lw_samples) :: samples\n"
+        "type(lw_algorithm) :: reduction\n"
         f'call MPI_Init()\n{call}\nprint *, "still here"\nend\n',
         encoding="utf-8",
     )

@@ -6,18 +6,24 @@
 #include <lanewise/collectives.h>
 #include <lanewise/fortran.h>
 
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 
 #include "collectives/balanced_choice.hpp"
+#include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/execute.hpp"
 
 /* One algorithm, or for each call the one in the balanced bracketing that suits it. */
 struct lw_algorithm {
     lanewise::collectives::Collective collective;
     lanewise::collectives::Choice choice; /* no algorithm: is chosen for each call */
+    lw_report_fn report = nullptr;
+    void *report_context = nullptr;
 };
 
 struct lw_pending {
@@ -29,9 +35,12 @@ namespace {
 using lanewise::collectives::algorithms;
 using lanewise::collectives::Bracketing;
 using lanewise::collectives::Call;
+using lanewise::collectives::Calling;
 using lanewise::collectives::Choice;
 using lanewise::collectives::Collective;
+using lanewise::collectives::CommunicatorState;
 using lanewise::collectives::name_of;
+using lanewise::collectives::RankFree;
 using lanewise::collectives::SameBits;
 
 lw_status status_of(int code, bool served) {
@@ -65,36 +74,95 @@ std::uint64_t bytes_of(const Call& call) {
     return static_cast<std::uint64_t>(call.receive_count) * static_cast<std::uint64_t>(unit_bytes);
 }
 
-Choice choice_for(const Call& call, const lw_algorithm& algorithm) {
+/* Why a call is not served, and what to do, as one sentence. */
+const char *why_not_served(const Call& call, const lw_algorithm& algorithm) {
+    const bool on_any_ranks = algorithm.choice.same_bits == SameBits::ranks;
+    if (!on_any_ranks || lanewise::collectives::rank_free(call, 1) != RankFree::no) {
+        return "the algorithm cannot serve this operator, number of ranks or size; take another "
+               "one, or the function of the MPI";
+    }
+    if (is_scan(call.collective)) {
+        return "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use LW_BITS_ORDER";
+    }
+    return "LW_BITS_RANKS knows sums and products of doubles and floats, sums of their complex "
+           "types, maxima, minima and integers; use LW_BITS_ORDER";
+}
+
+lw_status say_if_refused(lw_status status, const Call& call, const lw_algorithm& algorithm) {
+    int rank = 0;
+    if (status != LW_ERR_UNSUPPORTED || !algorithm.report) return status;
+    if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS || rank != 0) return status;
+    algorithm.report(algorithm.report_context, status, why_not_served(call, algorithm));
+    return status;
+}
+
+/* How a call is carried out. No algorithm: exactly, or, where it is refused, not at all. */
+struct Decision {
+    Choice choice;
+    bool exactly = false;
+};
+
+Decision decide(const Call& call, const lw_algorithm& algorithm, Calling calling) {
     Choice choice = algorithm.choice;
-    if (choice.algorithm) return choice;
+    if (choice.algorithm) return {choice};
     int ranks = 1;
     PMPI_Comm_size(call.comm, &ranks);
+    if (choice.same_bits == SameBits::ranks) {
+        const auto how = lanewise::collectives::rank_free(call, ranks);
+        if (how == RankFree::no) return {};
+        if (how == RankFree::exactly) {
+            if (calling == Calling::blocking) return {.choice = {}, .exactly = true};
+            choice.algorithm = lanewise::collectives::collecting(call.collective);
+            return {choice};
+        }
+    }
     choice.algorithm =
-        lanewise::collectives::balanced_choice(call.collective, ranks, bytes_of(call));
-    return choice;
+        lanewise::collectives::balanced_choice({call.collective, calling}, ranks, bytes_of(call));
+    return {choice};
+}
+
+bool has_usable_counts(const Call& call, const CommunicatorState& state) {
+    if (call.receive_count < 0 || call.root < 0 || call.root >= state.ranks) return false;
+    if (call.collective != Collective::reduce_scatter) return true;
+    for (int rank = 0; rank < state.ranks; ++rank) {
+        if (!call.counts || call.counts[rank] < 0) return false;
+    }
+    return true;
+}
+
+lw_status reduce_exactly(const Call& call) {
+    auto *state = lanewise::collectives::state_for(call.collective, call.comm);
+    if (!state) return LW_ERR_MPI;
+    if (!has_usable_counts(call, *state)) return LW_ERR_ARGUMENT;
+    return status_of(lanewise::collectives::reduce_exactly(call, *state), true);
 }
 
 lw_status carry_out(const Call& call, const lw_algorithm *algorithm) {
     if (!suits(algorithm, call)) return LW_ERR_ARGUMENT;
-    return at_border([&] {
+    const auto status = at_border([&] {
+        const auto decided = decide(call, *algorithm, Calling::blocking);
+        if (decided.exactly) return reduce_exactly(call);
+        if (!decided.choice.algorithm) return LW_ERR_UNSUPPORTED;
         bool served = false;
-        const int code = lanewise::collectives::execute(call, choice_for(call, *algorithm), served);
+        const int code = lanewise::collectives::execute(call, decided.choice, served);
         return status_of(code, served);
     });
+    return say_if_refused(status, call, *algorithm);
 }
 
 lw_status begin(const Call& call, const lw_algorithm *algorithm, lw_pending **pending) {
     if (!pending || !suits(algorithm, call)) return LW_ERR_ARGUMENT;
-    return at_border([&] {
+    const auto status = at_border([&] {
+        const auto decided = decide(call, *algorithm, Calling::nonblocking);
+        if (!decided.choice.algorithm) return LW_ERR_UNSUPPORTED;
         bool served = false;
         auto made = std::make_unique<lw_pending>();
-        const int code =
-            lanewise::collectives::start(call, choice_for(call, *algorithm), served, made->call);
-        const auto status = status_of(code, served);
-        if (status == LW_OK) *pending = made.release();
-        return status;
+        const int code = lanewise::collectives::start(call, decided.choice, served, made->call);
+        const auto begun = status_of(code, served);
+        if (begun == LW_OK) *pending = made.release();
+        return begun;
     });
+    return say_if_refused(status, call, *algorithm);
 }
 
 Call bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -135,9 +203,78 @@ Call reduction(Collective collective, const void *send, void *receive, int count
             .comm = comm};
 }
 
-bool are_valid(const lw_algorithm_options& options) {
-    if (options.struct_size != sizeof options || options.segment_bytes > INT64_MAX) return false;
-    return options.bits == LW_BITS_ANY || options.bits == LW_BITS_ORDER;
+/* Options of a program that was compiled before the last members were there have their defaults;
+   none: not understood. */
+std::optional<lw_algorithm_options> options_from(const lw_algorithm_options *given) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    if (!given) return options;
+    constexpr std::size_t first_bytes = offsetof(lw_algorithm_options, report);
+    if (given->struct_size != first_bytes && given->struct_size != sizeof options) {
+        return std::nullopt;
+    }
+    std::memcpy(&options, given, given->struct_size);
+    return options;
+}
+
+/* Why no algorithm is made; empty where one is. */
+struct Refusal {
+    lw_status status = LW_OK;
+    std::string sentence;
+};
+
+Refusal refusal_of_options(const lw_algorithm_options& options, const char *name) {
+    const bool known = options.bits == LW_BITS_ANY || options.bits == LW_BITS_ORDER ||
+                       options.bits == LW_BITS_RANKS;
+    if (!known) {
+        return {LW_ERR_ARGUMENT, "bits is " + std::to_string(static_cast<int>(options.bits)) +
+                                     "; say LW_BITS_ANY, LW_BITS_ORDER or LW_BITS_RANKS"};
+    }
+    if (options.segment_bytes > INT64_MAX) {
+        return {LW_ERR_ARGUMENT, "segment_bytes is " + std::to_string(options.segment_bytes) +
+                                     "; say less than 2^63"};
+    }
+    if (!name && options.bits == LW_BITS_ANY) {
+        return {LW_ERR_ARGUMENT,
+                "no algorithm is named; name one, or ask for LW_BITS_ORDER or LW_BITS_RANKS"};
+    }
+    if (options.bits == LW_BITS_RANKS && (name || options.segment_bytes > 0)) {
+        return {LW_ERR_UNSUPPORTED,
+                "with LW_BITS_RANKS the library chooses the algorithm and its "
+                "segments; name none"};
+    }
+    return {};
+}
+
+Refusal refusal_of_name(Collective collective, const char *name, lw_bits bits) {
+    using lanewise::collectives::find_algorithm;
+    const auto *found = name ? find_algorithm(collective, name) : nullptr;
+    const std::string where = name_of(collective);
+    if (name && !found) {
+        return {LW_ERR_NOT_FOUND,
+                where + " has no algorithm " + name + "; lw_algorithm_name lists them"};
+    }
+    if (bits == LW_BITS_ANY) return {};
+    if (!is_reduction(collective)) {
+        return {LW_ERR_UNSUPPORTED,
+                where + " combines nothing, so its bits are the same anyway; ask for LW_BITS_ANY"};
+    }
+    if (found && found->bracketing != Bracketing::balanced) {
+        return {LW_ERR_UNSUPPORTED, where + " by " + name +
+                                        " combines in another order; name an algorithm that "
+                                        "docs/same-bits.md lists, or none"};
+    }
+    return {};
+}
+
+SameBits level_of(lw_bits bits) {
+    switch (bits) {
+        case LW_BITS_ORDER:
+            return SameBits::order;
+        case LW_BITS_RANKS:
+            return SameBits::ranks;
+        default:
+            return SameBits::unasked;
+    }
 }
 
 /* The call that Fortran describes; none where it is not one. */
@@ -170,23 +307,28 @@ lw_status lw_algorithm_named(const char *collective, const char *name, uint64_t 
 }
 
 lw_status lw_algorithm_with(const char *collective, const char *name,
-                            const lw_algorithm_options *options, lw_algorithm **algorithm) {
-    const lw_algorithm_options defaults = LW_ALGORITHM_OPTIONS;
-    if (!options) options = &defaults;
-    if (!collective || !algorithm || !are_valid(*options)) return LW_ERR_ARGUMENT;
-    const bool in_one_order = options->bits == LW_BITS_ORDER;
-    if (!name && !in_one_order) return LW_ERR_ARGUMENT;
+                            const lw_algorithm_options *given, lw_algorithm **algorithm) {
+    const auto options = options_from(given);
+    if (!collective || !algorithm || !options) return LW_ERR_ARGUMENT;
     const auto which = lanewise::collectives::collective_named(collective);
-    if (!which) return LW_ERR_NOT_FOUND;
-    const auto *found = name ? lanewise::collectives::find_algorithm(*which, name)
-                             : lanewise::collectives::balanced_choice(*which, 1, 0);
-    if (!found) return name ? LW_ERR_NOT_FOUND : LW_ERR_UNSUPPORTED;
-    if (in_one_order && found->bracketing != Bracketing::balanced) return LW_ERR_UNSUPPORTED;
     return at_border([&] {
-        const Choice choice{.algorithm = name ? found : nullptr,
-                            .segment_bytes = static_cast<std::int64_t>(options->segment_bytes),
-                            .same_bits = in_one_order ? SameBits::order : SameBits::unasked};
-        *algorithm = new lw_algorithm{*which, choice};
+        auto refused = refusal_of_options(*options, name);
+        if (refused.status == LW_OK && !which) {
+            refused = {LW_ERR_NOT_FOUND, std::string("no collective is called ") + collective +
+                                             "; lw_algorithm_collective lists them"};
+        }
+        if (refused.status == LW_OK) refused = refusal_of_name(*which, name, options->bits);
+        if (refused.status != LW_OK) {
+            if (options->report) {
+                options->report(options->report_context, refused.status, refused.sentence.c_str());
+            }
+            return refused.status;
+        }
+        const Choice choice{
+            .algorithm = name ? lanewise::collectives::find_algorithm(*which, name) : nullptr,
+            .segment_bytes = static_cast<std::int64_t>(options->segment_bytes),
+            .same_bits = level_of(options->bits)};
+        *algorithm = new lw_algorithm{*which, choice, options->report, options->report_context};
         return LW_OK;
     });
 }

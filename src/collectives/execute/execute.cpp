@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 
@@ -180,6 +181,8 @@ class Pending {
     std::vector<MPI_Request> requests;
     std::vector<std::byte> scratch;
     Position position;
+    bool combines_collected = false; /* what all have sent, once it is here */
+    std::int64_t own_begin = 0;      /* units before the own part of it */
     bool finished = false;
 
     Pending() = default;
@@ -199,6 +202,15 @@ class Pending {
         return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
     }
 
+    /* After the schedule. An MPI error code. */
+    int give_result() {
+        const int code = unpack_result(arrangement, *state);
+        if (code != MPI_SUCCESS || !combines_collected) return code;
+        const auto& operands = arrangement.operands;
+        return combine_collected(operands, operands.base[0] + own_begin * operands.stride_bytes,
+                                 arrangement.count, state->ranks);
+    }
+
     int take_scratch(std::size_t bytes) {
         try {
             scratch.resize(bytes);
@@ -212,6 +224,18 @@ class Pending {
 void PendingDeleter::operator()(Pending *pending) const {
     delete pending;
 }
+
+namespace {
+
+/* Units of a vector before the part of which this rank gets the result. */
+std::int64_t own_begin_of(const Call& call, const CommunicatorState& state,
+                          const Arrangement& arrangement) {
+    if (call.collective != Collective::reduce_scatter) return 0;
+    const auto own = static_cast<std::size_t>(state.rank);
+    return arrangement.offsets.empty() ? arrangement.count * state.rank : arrangement.offsets[own];
+}
+
+}  // namespace
 
 int start(const Call& given, const Choice& choice, bool& served, PendingCall& pending) {
     served = false;
@@ -231,6 +255,11 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     if (!made->program) return MPI_SUCCESS;
     made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
     served = true;
+    if (is_collecting(choice.algorithm)) {
+        made->combines_collected =
+            call.collective != Collective::reduce || state->rank == call.root;
+        made->own_begin = own_begin_of(call, *state, arrangement);
+    }
     made->state = state->shared_from_this();
     auto& operands = arrangement.operands;
     operands.comm = state->duplicate;
@@ -255,7 +284,7 @@ int test(Pending& pending, bool& done, CalledFrom from) {
     if (!done) return MPI_SUCCESS;
     pending.finished = true;
     int& code = pending.position.code;
-    if (code == MPI_SUCCESS) code = unpack_result(pending.arrangement, *pending.state);
+    if (code == MPI_SUCCESS) code = pending.give_result();
     return code;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/device_memory.hpp"
@@ -307,7 +308,7 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm && !decided.reduces_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
     if (decided.reduces_exactly) {
-        code = execute_exactly(call, *decided.state);
+        code = reduce_exactly(call, *decided.state);
         return true;
     }
     return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });

@@ -6,8 +6,8 @@
 //                   algorithms that declare it and for which the checker proves it; sums and
 //                   products of floating-point numbers are computed in one way (sums/combine)
 // SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once, and
-//                   MPI_PROD of real ones an exact product (src/sums); everything else as with
-//                   SameBits::order
+//                   MPI_PROD of real ones an exact product (execute/exact_call); everything else
+//                   as with SameBits::order
 //
 // MPI_MAX and MPI_MIN of doubles and floats are those of sums/combine, which depend on nothing
 // else. Integers and operators on bits have the same bits anyway. Operators of the program, and
@@ -23,9 +23,6 @@ namespace lanewise::tuned {
 /* Changes a decision where the bits could differ. */
 void keep_bits(collectives::CachedCall& decided, const collectives::Call& call,
                collectives::SameBits wanted);
-
-/* Executes a call whose decision is to reduce exactly; an error code of MPI. */
-int execute_exactly(const collectives::Call& call, collectives::CommunicatorState& state);
 
 /* Says once that a reduction was left to the MPI, where its bits may differ. */
 void say_what_may_differ(collectives::Operation operation, const collectives::Call& call);

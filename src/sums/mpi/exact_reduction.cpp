@@ -216,13 +216,13 @@ Real *make_room(Words& memory, std::size_t count) {
 
 template <typename Real>
 void combine_to_nearest(std::span<const Real *const> vectors, std::size_t count, Real *result,
-                        const Job& job) {
-    if (job.combining == Combining::sum) {
+                        Combining combining) {
+    if (combining == Combining::sum) {
         add_to_nearest(vectors, count, result);
-    } else if (job.combining == Combining::product) {
+    } else if (combining == Combining::product) {
         multiply_to_nearest(vectors, count, result);
     } else {
-        const auto take = job.combining == Combining::maximum ? maximum<Real> : minimum<Real>;
+        const auto take = combining == Combining::maximum ? maximum<Real> : minimum<Real>;
         for (std::size_t i = 0; i < count; ++i) {
             Real taken = take(vectors[0][i], vectors[0][i]);
             for (const Real *values : vectors) taken = take(taken, values[i]);
@@ -248,7 +248,7 @@ int reduce_gathered(std::span<const Real> values, Real *result, const Job& job) 
         vectors[rank] = all.data() + rank * values.size();
     }
     combine_to_nearest(std::span<const Real *const>(vectors).first(ranks), values.size(), result,
-                       job);
+                       job.combining);
     return MPI_SUCCESS;
 }
 
@@ -296,7 +296,7 @@ int exchange(std::span<const Real> values, Real *result, const Job& job, Exchang
                               received.data(), places.data(), type, job.comm);
     if (code != MPI_SUCCESS) return code;
     Real *combined = job.gets_result() ? result + firsts[me] : parts + me * own;
-    combine_to_nearest(std::span<const Real *const>(vectors), own, combined, job);
+    combine_to_nearest(std::span<const Real *const>(vectors), own, combined, job.combining);
     if (!job.is_reduce()) {
         return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result, counts.data(),
                                firsts.data(), type, job.comm);
@@ -345,6 +345,16 @@ int reduce_all(const void *send, void *receive, std::size_t count, const Job& jo
     if (!gathered) return reduce_exchanged(values, result, job, memory);
     const int code = job.must_agree ? agree_on_memory(job.lacks_memory, job.comm) : MPI_SUCCESS;
     return code == MPI_SUCCESS ? reduce_gathered(values, result, job) : code;
+}
+
+template <typename Real>
+void combine_vectors(std::span<const void *const> given, std::size_t count, void *result,
+                     Combining combining) {
+    std::vector<const Real *> vectors;
+    vectors.reserve(given.size());
+    for (const void *vector : given) vectors.push_back(static_cast<const Real *>(vector));
+    combine_to_nearest(std::span<const Real *const>(vectors), count, static_cast<Real *>(result),
+                       combining);
 }
 
 int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers, Job job) {
@@ -443,6 +453,20 @@ int exact_reduce_scatter(const void *send, void *receive, const Scattered& block
     if (code != MPI_SUCCESS || blocks.own == 0) return code;
     std::memcpy(receive, results.data() + bytes(blocks.before), bytes(blocks.own));
     return MPI_SUCCESS;
+}
+
+int combine_exactly(std::span<const void *const> vectors, std::int64_t count, Numbers numbers,
+                    Combining combining, void *result) {
+    const PlainArithmetic here;
+    const auto all = static_cast<std::size_t>(count * numbers.per_element);
+    const bool lacks = lacks_memory_for([&] {
+        if (numbers.are_doubles) {
+            combine_vectors<double>(vectors, all, result, combining);
+        } else {
+            combine_vectors<float>(vectors, all, result, combining);
+        }
+    });
+    return lacks ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
 int add_over_ranks(ExactSum& sum, MPI_Comm comm) {

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "sums/combine.hpp"
 #include "sums/exact_sum.hpp"
@@ -51,6 +52,11 @@ struct Scattered {
 /* As MPI_Reduce_scatter. */
 int exact_reduce_scatter(const void *send, void *receive, const Scattered& blocks, Numbers numbers,
                          Combining combining, MPI_Comm comm);
+
+/* The same of vectors that are all here. `result` may be one of them. Local; fails where there is
+   no memory for it. */
+int combine_exactly(std::span<const void *const> vectors, std::int64_t count, Numbers numbers,
+                    Combining combining, void *result);
 
 /* What an operator of the MPI does with numbers of a type; none where it is another one. */
 std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type);

@@ -105,6 +105,38 @@ static void add_over_groups(int rank, int ranks)
     MPI_Comm_free(&group);
 }
 
+/* In place where there is one, and with blocks of one size and of several. */
+static void reduce_by_requests(const double *mine, int rank, int ranks)
+{
+    static double sums[COUNT];
+    int counts[CELLS];
+    MPI_Request request;
+    const MPI_Op op = MPI_SUM;
+    MPI_Iallreduce(mine, sums, COUNT, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0) print_bits("iallreduce", sums, COUNT);
+
+    memcpy(sums, mine, sizeof sums);
+    if (rank == 0) {
+        MPI_Ireduce(MPI_IN_PLACE, sums, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, &request);
+    } else {
+        MPI_Ireduce(sums, NULL, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, &request);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0) print_bits("ireduce", sums, COUNT);
+
+    const int block = COUNT / CELLS;
+    MPI_Ireduce_scatter_block(mine, sums, block, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0) print_bits("ireduce_scatter_block", sums, block);
+
+    for (int r = 0; r < ranks; ++r) counts[r] = r == 0 ? 300 : 10 * r;
+    memcpy(sums, mine, sizeof sums);
+    MPI_Ireduce_scatter(MPI_IN_PLACE, sums, counts, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0) print_bits("ireduce_scatter", sums, 300);
+}
+
 int main(int argc, char **argv)
 {
     static double mine[COUNT], sums[COUNT], part[COUNT];
@@ -138,12 +170,7 @@ int main(int argc, char **argv)
     }
     if (rank == 0) print_bits("pieces", sums, COUNT);
 
-    if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) {
-        MPI_Request request;
-        MPI_Iallreduce(mine, sums, COUNT, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        if (rank == 0) print_bits("iallreduce", sums, COUNT);
-    }
+    if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) reduce_by_requests(mine, rank, ranks);
 
     for (int i = 0; i < COUNT; ++i) part[i] = mine[i];
     if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);

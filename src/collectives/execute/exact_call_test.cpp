@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reductions with LW_BITS_RANKS from C, compared with rational arithmetic on any number of ranks.
+
+#include <gtest/gtest.h>
+#include <lanewise/collectives.h>
+
+#include <bit>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "testing/measuring.hpp"
+
+namespace {
+
+using lanewise::testing::rank_of;
+using lanewise::testing::size_of;
+using Rational = boost::multiprecision::cpp_rational;
+using Integer = boost::multiprecision::cpp_int;
+
+constexpr int root = 0;
+
+struct Free {
+    void operator()(lw_algorithm *algorithm) const { lw_algorithm_free(algorithm); }
+};
+using Algorithm = std::unique_ptr<lw_algorithm, Free>;
+
+/* What a program was told of refusals. */
+struct Told {
+    std::vector<lw_status> statuses;
+    std::vector<std::string> sentences;
+};
+
+void keep_sentence(void *context, lw_status status, const char *sentence) {
+    static_cast<Told *>(context)->statuses.push_back(status);
+    static_cast<Told *>(context)->sentences.emplace_back(sentence);
+}
+
+lw_algorithm_options on_any_ranks(Told *told = nullptr) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.bits = LW_BITS_RANKS;
+    options.report = told ? keep_sentence : nullptr;
+    options.report_context = told;
+    return options;
+}
+
+Algorithm made_for(const char *collective, const lw_algorithm_options& options) {
+    lw_algorithm *algorithm = nullptr;
+    EXPECT_EQ(lw_algorithm_with(collective, nullptr, &options, &algorithm), LW_OK);
+    return Algorithm(algorithm);
+}
+
+Rational exact_value(double value) {
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);
+    const Integer mantissa(static_cast<std::int64_t>(std::ldexp(fraction, 53)));
+    const int shift = exponent - 53;
+    const Integer power = Integer(1) << static_cast<unsigned>(std::abs(shift));
+    return shift >= 0 ? Rational(mantissa * power) : Rational(mantissa, power);
+}
+
+/* The number nearest to a rational one, of two that are as near the even one. */
+template <typename Real>
+Real nearest(const Rational& exact) {
+    constexpr Real infinity = std::numeric_limits<Real>::infinity();
+    using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+    auto best = static_cast<Real>(static_cast<double>(exact));
+    const auto away = [&](Real value) {
+        return Rational(abs(exact_value(static_cast<double>(value)) - exact));
+    };
+    for (const Real other : {std::nextafter(best, -infinity), std::nextafter(best, infinity)}) {
+        const bool even = (std::bit_cast<Bits>(other) & 1U) == 0;
+        if (away(other) < away(best) || (away(other) == away(best) && even)) best = other;
+    }
+    return best;
+}
+
+/* What a rank gives: exponents that differ a lot, and numbers that cancel those of the rank before.
+   Products of up to five of them fit a float. */
+template <typename Real>
+std::vector<Real> given(int rank, std::size_t count, int spread) {
+    std::mt19937_64 random(static_cast<unsigned>(rank + 1));
+    std::uniform_int_distribution<int> exponent(-spread, spread);
+    std::uniform_real_distribution<double> fraction(0.5, 2);
+    std::vector<Real> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto sign = i % 2 == 0 && rank % 2 == 1 ? -1.0 : 1.0;
+        values[i] = static_cast<Real>(sign * std::ldexp(fraction(random), exponent(random)));
+    }
+    return values;
+}
+
+template <typename Real>
+std::vector<Real> exact_sums(std::size_t count, int spread) {
+    std::vector<Rational> sums(count);
+    for (int rank = 0; rank < size_of(MPI_COMM_WORLD); ++rank) {
+        const auto values = given<Real>(rank, count, spread);
+        for (std::size_t i = 0; i < count; ++i) sums[i] += exact_value(values[i]);
+    }
+    std::vector<Real> rounded;
+    for (const auto& sum : sums) rounded.push_back(nearest<Real>(sum));
+    return rounded;
+}
+
+template <typename Real>
+std::vector<Real> exact_products(std::size_t count, int spread) {
+    std::vector<Rational> products(count, Rational(1));
+    for (int rank = 0; rank < size_of(MPI_COMM_WORLD); ++rank) {
+        const auto values = given<Real>(rank, count, spread);
+        for (std::size_t i = 0; i < count; ++i) products[i] *= exact_value(values[i]);
+    }
+    std::vector<Real> rounded;
+    for (const auto& product : products) rounded.push_back(nearest<Real>(product));
+    return rounded;
+}
+
+template <typename Real>
+bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+}
+
+constexpr int double_spread = 60;
+constexpr int float_spread = 20;
+/* Around what is sent to all ranks whole on 2 to 5 of them, and longer. */
+constexpr std::size_t sizes[] = {1, 409, 410, 683, 1024, 1025, 3000};
+
+TEST(ExactCall, adds_doubles_to_the_number_nearest_to_the_exact_sum_waited_for_or_not) {
+    const auto sum = made_for("allreduce", on_any_ranks());
+    for (const auto size : sizes) {
+        const auto count = static_cast<int>(size);
+        const auto own = given<double>(rank_of(MPI_COMM_WORLD), size, double_spread);
+        std::vector<double> sums(size);
+        std::vector<double> later(size);
+        lw_pending *pending = nullptr;
+
+        EXPECT_EQ(lw_allreduce(own.data(), sums.data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                               sum.get()),
+                  LW_OK);
+        EXPECT_EQ(lw_iallreduce(own.data(), later.data(), count, MPI_DOUBLE, MPI_SUM,
+                                MPI_COMM_WORLD, sum.get(), &pending),
+                  LW_OK);
+        EXPECT_EQ(lw_pending_wait(&pending), LW_OK);
+
+        EXPECT_TRUE(same_bits(sums, exact_sums<double>(size, double_spread))) << size;
+        EXPECT_TRUE(same_bits(later, sums)) << size;
+    }
+}
+
+TEST(ExactCall, multiplies_floats_to_the_number_nearest_to_the_exact_product_in_place) {
+    const auto product = made_for("allreduce", on_any_ranks());
+    for (const auto size : sizes) {
+        auto products = given<float>(rank_of(MPI_COMM_WORLD), size, float_spread);
+        auto later = products;
+        lw_pending *pending = nullptr;
+
+        EXPECT_EQ(lw_allreduce(MPI_IN_PLACE, products.data(), static_cast<int>(size), MPI_FLOAT,
+                               MPI_PROD, MPI_COMM_WORLD, product.get()),
+                  LW_OK);
+        EXPECT_EQ(lw_iallreduce(MPI_IN_PLACE, later.data(), static_cast<int>(size), MPI_FLOAT,
+                                MPI_PROD, MPI_COMM_WORLD, product.get(), &pending),
+                  LW_OK);
+        EXPECT_EQ(lw_pending_wait(&pending), LW_OK);
+
+        EXPECT_TRUE(same_bits(products, exact_products<float>(size, float_spread))) << size;
+        EXPECT_TRUE(same_bits(later, products)) << size;
+    }
+}
+
+TEST(ExactCall, adds_complex_numbers_on_the_root_alone) {
+    const auto sum = made_for("reduce", on_any_ranks());
+    const bool is_root = rank_of(MPI_COMM_WORLD) == root;
+    constexpr int count = 700;
+    const auto own = given<double>(rank_of(MPI_COMM_WORLD), 2 * count, double_spread);
+    std::vector<double> sums(2 * count, -1);
+    std::vector<double> later(2 * count, -1);
+    lw_pending *pending = nullptr;
+
+    EXPECT_EQ(lw_reduce(own.data(), sums.data(), count, MPI_C_DOUBLE_COMPLEX, MPI_SUM, root,
+                        MPI_COMM_WORLD, sum.get()),
+              LW_OK);
+    EXPECT_EQ(lw_ireduce(own.data(), is_root ? later.data() : nullptr, count, MPI_C_DOUBLE_COMPLEX,
+                         MPI_SUM, root, MPI_COMM_WORLD, sum.get(), &pending),
+              LW_OK);
+    EXPECT_EQ(lw_pending_wait(&pending), LW_OK);
+
+    const std::vector<double> untouched(2 * count, -1);
+    const auto expected = is_root ? exact_sums<double>(2 * count, double_spread) : untouched;
+    EXPECT_TRUE(same_bits(sums, expected));
+    EXPECT_TRUE(same_bits(later, expected));
+}
+
+TEST(ExactCall, scatters_blocks_of_several_sizes_of_the_exact_sum) {
+    const auto sum = made_for("reduce_scatter", on_any_ranks());
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const int me = rank_of(MPI_COMM_WORLD);
+    std::vector<int> counts;
+    int before = 0;
+    int all = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        counts.push_back(100 * rank);
+        if (rank < me) before += counts.back();
+        all += counts.back();
+    }
+    const auto size = static_cast<std::size_t>(all);
+    const auto own = given<double>(me, size, double_spread);
+    const auto mine = static_cast<std::size_t>(counts[static_cast<std::size_t>(me)]);
+    std::vector<double> block(mine);
+
+    EXPECT_EQ(lw_reduce_scatter(own.data(), block.data(), counts.data(), MPI_DOUBLE, MPI_SUM,
+                                MPI_COMM_WORLD, sum.get()),
+              LW_OK);
+
+    const auto sums = exact_sums<double>(size, double_spread);
+    EXPECT_TRUE(same_bits(block, std::vector(sums.begin() + before,
+                                             sums.begin() + before + static_cast<long>(mine))));
+}
+
+TEST(ExactCall, makes_one_nan_and_one_zero_of_all_on_one_rank_as_on_several) {
+    const auto reduction = made_for("allreduce", on_any_ranks());
+    const bool first = rank_of(MPI_COMM_WORLD) == 0;
+    const double own[] = {first ? -std::nan("0x123") : 1.0, -0.0, first ? 0x1p-1074 : 0.0};
+    const std::vector<double> expected = {std::numeric_limits<double>::quiet_NaN(), -0.0,
+                                          0x1p-1074};
+    for (const MPI_Op op : {MPI_SUM, MPI_MAX}) {
+        std::vector<double> results(3);
+        std::vector<double> later(3);
+        lw_pending *pending = nullptr;
+
+        lw_allreduce(own, results.data(), 3, MPI_DOUBLE, op, MPI_COMM_WORLD, reduction.get());
+        lw_iallreduce(own, later.data(), 3, MPI_DOUBLE, op, MPI_COMM_WORLD, reduction.get(),
+                      &pending);
+        lw_pending_wait(&pending);
+
+        EXPECT_TRUE(same_bits(results, expected)) << (op == MPI_SUM);
+        EXPECT_TRUE(same_bits(later, expected)) << (op == MPI_SUM);
+    }
+}
+
+TEST(ExactCall, is_infinite_only_where_the_final_sum_is_too_large) {
+    const auto sum = made_for("allreduce", on_any_ranks());
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const int me = rank_of(MPI_COMM_WORLD);
+    constexpr double largest = std::numeric_limits<double>::max();
+    const double own[] = {me == ranks - 1 ? -largest : largest, largest};
+    double sums[2] = {};
+
+    lw_allreduce(own, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, sum.get());
+
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double all_but_two[] = {-largest, 0, largest, infinity, infinity};
+    EXPECT_EQ(sums[0], all_but_two[ranks - 1]);
+    EXPECT_EQ(sums[1], ranks == 1 ? largest : infinity);
+}
+
+TEST(ExactCall, leaves_integers_and_maxima_of_scans_as_they_are_by_any_algorithm) {
+    const auto sum = made_for("allreduce", on_any_ranks());
+    const auto maximum = made_for("scan", on_any_ranks());
+    const int me = rank_of(MPI_COMM_WORLD);
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const double mine = me == 1 ? 7.5 : 1.0;
+    int total = 0;
+    double greatest = 0;
+
+    EXPECT_EQ(lw_allreduce(&me, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, sum.get()), LW_OK);
+    EXPECT_EQ(lw_scan(&mine, &greatest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, maximum.get()),
+              LW_OK);
+
+    EXPECT_EQ(total, ranks * (ranks - 1) / 2);
+    EXPECT_EQ(greatest, me >= 1 ? 7.5 : 1.0);
+}
+
+TEST(ExactCall, refuses_what_has_no_exact_result_and_says_so_once) {
+    Told told;
+    const auto reduction = made_for("allreduce", on_any_ranks(&told));
+    const auto scan = made_for("scan", on_any_ranks(&told));
+    long double large[2] = {1, 2};
+    double numbers[2] = {1, 2};
+    double results[4] = {-1, -1, -1, -1};
+    lw_pending *pending = nullptr;
+
+    EXPECT_EQ(
+        lw_allreduce(large, results, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD, reduction.get()),
+        LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_iallreduce(numbers, results, 1, MPI_C_DOUBLE_COMPLEX, MPI_PROD, MPI_COMM_WORLD,
+                            reduction.get(), &pending),
+              LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_scan(numbers, results, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, scan.get()),
+              LW_ERR_UNSUPPORTED);
+
+    EXPECT_EQ(results[0], -1);
+    EXPECT_EQ(pending, nullptr);
+    const bool first = rank_of(MPI_COMM_WORLD) == 0;
+    ASSERT_EQ(told.sentences.size(), first ? 3U : 0U);
+    if (!first) return;
+    EXPECT_EQ(told.sentences[0],
+              "LW_BITS_RANKS knows sums and products of doubles and floats, sums of "
+              "their complex types, maxima, minima and integers; use LW_BITS_ORDER");
+    EXPECT_EQ(told.sentences[1], told.sentences[0]);
+    EXPECT_EQ(told.sentences[2],
+              "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use LW_BITS_ORDER");
+}
+
+TEST(ExactCall, refuses_an_operator_of_the_program) {
+    const auto reduction = made_for("allreduce", on_any_ranks());
+    MPI_Op own = MPI_OP_NULL;
+    MPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &own);
+    double number = 1;
+    double result = -1;
+
+    EXPECT_EQ(lw_allreduce(&number, &result, 1, MPI_DOUBLE, own, MPI_COMM_WORLD, reduction.get()),
+              LW_ERR_UNSUPPORTED);
+
+    EXPECT_EQ(result, -1);
+    MPI_Op_free(&own);
+}
+
+TEST(ExactCall, refuses_counts_and_roots_that_are_none) {
+    const auto everywhere = made_for("allreduce", on_any_ranks());
+    const auto at_root = made_for("reduce", on_any_ranks());
+    double number = 1;
+    double result = -1;
+    if (size_of(MPI_COMM_WORLD) == 2) return; /* which the ordinary algorithms serve */
+
+    EXPECT_EQ(
+        lw_allreduce(&number, &result, -1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, everywhere.get()),
+        LW_ERR_ARGUMENT);
+    EXPECT_EQ(
+        lw_reduce(&number, &result, 1, MPI_DOUBLE, MPI_SUM, -1, MPI_COMM_WORLD, at_root.get()),
+        LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(result, -1);
+}
+
+TEST(ExactCall, leaves_no_choice_of_an_algorithm_and_says_what_to_name) {
+    Told told;
+    auto options = on_any_ranks(&told);
+    lw_algorithm *algorithm = nullptr;
+
+    EXPECT_EQ(lw_algorithm_with("reduce", "binomial", &options, &algorithm), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_algorithm_with("bcast", nullptr, &options, &algorithm), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_algorithm_with("shuffle", nullptr, &options, &algorithm), LW_ERR_NOT_FOUND);
+    options.bits = static_cast<lw_bits>(3);
+    EXPECT_EQ(lw_algorithm_with("reduce", nullptr, &options, &algorithm), LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(algorithm, nullptr);
+    EXPECT_EQ(told.sentences, (std::vector<std::string>{
+                                  "with LW_BITS_RANKS the library chooses the algorithm and its "
+                                  "segments; name none",
+                                  "bcast combines nothing, so its bits are the same anyway; ask "
+                                  "for LW_BITS_ANY",
+                                  "no collective is called shuffle; lw_algorithm_collective "
+                                  "lists them",
+                                  "bits is 3; say LW_BITS_ANY, LW_BITS_ORDER or "
+                                  "LW_BITS_RANKS"}));
+    EXPECT_EQ(told.statuses, (std::vector{LW_ERR_UNSUPPORTED, LW_ERR_UNSUPPORTED, LW_ERR_NOT_FOUND,
+                                          LW_ERR_ARGUMENT}));
+}
+
+TEST(ExactCall, takes_options_of_the_first_size_without_what_they_do_not_have) {
+    Told told;
+    auto older = on_any_ranks(&told);
+    older.struct_size = offsetof(lw_algorithm_options, report);
+    const auto reduction = made_for("allreduce", older);
+    long double number = 1;
+    long double result = -1;
+
+    EXPECT_EQ(lw_allreduce(&number, &result, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                           reduction.get()),
+              LW_ERR_UNSUPPORTED);
+
+    EXPECT_TRUE(told.sentences.empty());
+}
+
+}  // namespace
