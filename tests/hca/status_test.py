@@ -56,10 +56,16 @@ def test_without_devices_status_says_so() -> None:
 
 def test_one_queue_pair_and_region_are_counted_in_the_singular() -> None:
     device = {"program": "ib_write_bw", "process": 4, "queue_pair_count": 1, "regions": 1}
+    shown = {**device, "device": "lanewise0", "ports": [], "queue_pairs": []}
 
-    assert text([{**device, "ports": [], "queue_pairs": []}]) == (
-        "ib_write_bw (4): 1 queue pair, 1 memory region\n"
-    )
+    assert text([shown]) == "ib_write_bw (4): 1 queue pair, 1 memory region\n"
+
+
+def test_a_device_other_than_the_first_is_named() -> None:
+    device = {"program": "ib_write_bw", "process": 4, "queue_pair_count": 0, "regions": 0}
+    shown = {**device, "device": "lanewise1", "ports": [], "queue_pairs": []}
+
+    assert text([shown]) == "ib_write_bw (4) lanewise1: 0 queue pairs, 0 memory regions\n"
 
 
 def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hosts: Hosts) -> None:

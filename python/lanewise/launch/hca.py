@@ -18,12 +18,16 @@ DEVICE_NODE = "liblanewise_device_node.so"
 LINK_LAYERS = ("ethernet", "infiniband")
 MTUS = (4096, 2048, 1024, 512, 256)
 PORTS_MAX = 2
+DEVICES_MAX = 8
 LID_MASK_BITS_MAX = 7
 
 
 @dataclass(frozen=True)
 class Device:
-    """A software device: the interface of each port, and its link layer."""
+    """A software device: the interface of each port, and its link layer.
+
+    With `devices` there are several, lanewise0, lanewise1 and so on, with one port each.
+    """
 
     interfaces: tuple[str, ...] = ("lo",)
     link_layer: str = "ethernet"
@@ -34,6 +38,7 @@ class Device:
     faults: str = ""  # a script (hca_faults.py); empty: nothing goes wrong
     fault_log: str = ""
     census: str = ""  # a file for what occurred and what was left (src/verbs/faults/census.hpp)
+    devices: tuple[str, ...] = ()  # the interface of each, in place of `interfaces`
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -49,7 +54,7 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
     before = environment.get("LD_PRELOAD", "").split()
     return {
         "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
-        "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
+        "LANEWISE_HCA_PORTS": ";".join(device.devices) or ",".join(device.interfaces),
         "LANEWISE_HCA_LINK_LAYER": device.link_layer,
         "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
         "LANEWISE_HCA_MTU": str(device.mtu_bytes),
@@ -69,14 +74,12 @@ def _fault_variables(device: Device) -> dict[str, str]:
 
 def check(device: Device, interfaces: list[str]) -> None:
     """Raise RequestError where the device cannot be on a machine with these interfaces."""
-    count = len(device.interfaces)
-    if not 1 <= count <= PORTS_MAX or len(set(device.interfaces)) != count:
-        raise RequestError(
-            f"--ports {','.join(device.interfaces)}: name 1 or {PORTS_MAX} different interfaces"
-        )
-    for name in device.interfaces:
-        if name not in interfaces:
-            raise RequestError(f"--ports {name}: no such interface; use {', '.join(interfaces)}")
+    if device.devices:
+        remedy = f"1 to {DEVICES_MAX}"
+        _check_interfaces("--devices", device.devices, DEVICES_MAX, remedy, interfaces)
+    else:
+        remedy = f"1 or {PORTS_MAX}"
+        _check_interfaces("--ports", device.interfaces, PORTS_MAX, remedy, interfaces)
     if device.link_layer not in LINK_LAYERS:
         raise RequestError(f"--link-layer {device.link_layer}: use {' or '.join(LINK_LAYERS)}")
     if not 0 <= device.lid_mask_bits <= LID_MASK_BITS_MAX:
@@ -89,6 +92,16 @@ def check(device: Device, interfaces: list[str]) -> None:
         raise RequestError(
             f"--fault-log {device.fault_log}: {folder} cannot be written; name another file"
         )
+
+
+def _check_interfaces(
+    option: str, names: tuple[str, ...], limit: int, count: str, interfaces: list[str]
+) -> None:
+    if not 1 <= len(names) <= limit or len(set(names)) != len(names):
+        raise RequestError(f"{option} {','.join(names)}: name {count} different interfaces")
+    for name in names:
+        if name not in interfaces:
+            raise RequestError(f"{option} {name}: no such interface; use {', '.join(interfaces)}")
 
 
 def find_library(name: str, environment: Mapping[str, str]) -> Path:

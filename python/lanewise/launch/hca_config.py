@@ -19,10 +19,17 @@ import ipaddress
 from pathlib import Path
 from typing import Any
 
-from lanewise.launch.hca import LID_MASK_BITS_MAX, LINK_LAYERS, MTUS, PORTS_MAX, Device
+from lanewise.launch.hca import (
+    DEVICES_MAX,
+    LID_MASK_BITS_MAX,
+    LINK_LAYERS,
+    MTUS,
+    PORTS_MAX,
+    Device,
+)
 from lanewise.toml.tables import Tables, unreadable
 
-_KEYS = ("ports", "link_layer", "lmc", "mtu", "pcap", "lids")
+_KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "pcap", "lids")
 _OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
 _FIRST_MULTICAST_LID = 0xC000
 
@@ -52,6 +59,7 @@ class _Reader(Tables):
             raise self.refuse(("lmc",), f"lmc = {lmc}: use 0 to {LID_MASK_BITS_MAX}")
         return Device(
             interfaces=self.ports(),
+            devices=self.devices(),
             link_layer=str(self.chosen(link_layer, LINK_LAYERS)),
             lid_mask_bits=lmc,
             pcap=self.text("pcap", ""),
@@ -61,10 +69,21 @@ class _Reader(Tables):
 
     def ports(self) -> tuple[str, ...]:
         value = self.values.get("ports", list(Device().interfaces))
+        remedy = f'name 1 or {PORTS_MAX} different interfaces, such as ["eth0"]'
+        return self.interfaces("ports", value, PORTS_MAX, remedy)
+
+    def devices(self) -> tuple[str, ...]:
+        if "devices" not in self.values:
+            return ()
+        if "ports" in self.values:
+            raise self.refuse(("devices",), "devices: this takes the place of ports; leave one out")
+        remedy = f'name 1 to {DEVICES_MAX} different interfaces, such as ["eth0", "eth1"]'
+        return self.interfaces("devices", self.values["devices"], DEVICES_MAX, remedy)
+
+    def interfaces(self, key: str, value: Any, limit: int, remedy: str) -> tuple[str, ...]:
         names = isinstance(value, list) and all(isinstance(name, str) and name for name in value)
-        if not names or not 1 <= len(value) <= PORTS_MAX or len(set(value)) != len(value):
-            remedy = f'name 1 or {PORTS_MAX} different interfaces, such as ["eth0"]'
-            raise self.refuse(("ports",), f"ports = {value!r}: {remedy}")
+        if not names or not 1 <= len(value) <= limit or len(set(value)) != len(value):
+            raise self.refuse((key,), f"{key} = {value!r}: {remedy}")
         return tuple(value)
 
     def chosen(self, key: str, known: tuple[Any, ...]) -> Any:

@@ -38,9 +38,15 @@ def test_an_empty_file_is_the_device_without_options() -> None:
     assert read("", "a.toml") == Device()
 
 
+def test_devices_take_the_place_of_ports() -> None:
+    assert read('devices = ["eth0", "eth1"]', "a.toml") == Device(devices=("eth0", "eth1"))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("devices = []", "a.toml:1: devices = []: name 1 to 8 different interfaces"),
+        ('ports = ["a"]\ndevices = ["b"]', "a.toml:2: devices: this takes the place of ports"),
         ("\nport = []", "a.toml:2: unknown key 'port'; did you mean ports?"),
         ("ports = []", "a.toml:1: ports = []: name 1 or 2 different interfaces"),
         ('ports = ["a", "a"]', "name 1 or 2 different"),

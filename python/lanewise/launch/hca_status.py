@@ -43,11 +43,12 @@ def joined(found: list[Status]) -> list[Status]:
     """Return the devices among the answers, each with the connection manager of its process."""
     managers = {one["process"]: one[MANAGER] for one in found if MANAGER in one}
     devices = [one for one in found if "ports" in one]
-    for device in sorted(devices, key=lambda status: int(status["process"])):
+    ordered = sorted(devices, key=lambda status: (int(status["process"]), str(status["device"])))
+    for device in ordered:
         # A process with several devices has one connection manager; it is shown with the first.
         if (manager := managers.pop(device["process"], None)) is not None:
             device[MANAGER] = manager
-    return sorted(devices, key=lambda status: int(status["process"]))
+    return ordered
 
 
 def ask_one(name: str) -> Status | None:

@@ -16,6 +16,7 @@ from lanewise.launch.hca import (
     Device,
     check,
     environment_for,
+    variables_for,
 )
 from lanewise.launch.native import MANIFEST
 
@@ -76,12 +77,21 @@ def test_a_library_that_is_not_built_is_named(build: Path) -> None:
         (Device(()), "name 1 or 2 different"),
         (Device(("lo", "lo")), "name 1 or 2 different"),
         (Device(("eth7",)), "--ports eth7: no such interface; use lo, eth0"),
+        (Device(devices=("lo", "lo")), "--devices lo,lo: name 1 to 8 different"),
+        (Device(devices=tuple("abcdefghi")), "name 1 to 8 different"),
+        (Device(devices=("lo", "eth7")), "--devices eth7: no such interface; use lo, eth0"),
         (Device(("lo",), "iwarp"), "--link-layer iwarp: use ethernet or infiniband"),
     ],
 )
 def test_a_device_that_cannot_be_is_refused(device: Device, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):
         check(device, ["lo", "eth0"])
+
+
+def test_devices_are_told_apart_from_ports(build: Path) -> None:
+    before = {"LANEWISE_NATIVE": str(build)}
+    assert variables_for(Device(("a", "b")), before)["LANEWISE_HCA_PORTS"] == "a,b"
+    assert variables_for(Device(devices=("a", "b")), before)["LANEWISE_HCA_PORTS"] == "a;b"
 
 
 def test_two_ports_that_exist_are_fine() -> None:

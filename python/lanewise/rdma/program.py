@@ -201,6 +201,7 @@ def start(  # noqa: PLR0913
     program: Sequence[str],
     *,
     ports: Sequence[str] = ("lo",),
+    devices: Sequence[str] = (),
     faults: str | Path | None = None,
     seed: int = 1,
     replay: str | Path | Sequence[Mapping[str, Any]] = (),
@@ -212,6 +213,7 @@ def start(  # noqa: PLR0913
 ) -> Program:
     """Start a verbs program on the software RDMA device, whose ports are these interfaces.
 
+    With `devices` there are several devices with one port each, on these interfaces, instead.
     `faults` is what is to go wrong, as TOML text or its file (see a lab for RDMA programs); `seed`
     decides which faults of a given probability happen.  `replay` are faults of an earlier run, the
     `faults` of its outcome or the file of its log, which happen again.  With a `protection` its
@@ -228,7 +230,8 @@ def start(  # noqa: PLR0913
     try:
         script = _fault_script(faults, seed, replay)
         device = Device(
-            interfaces=tuple(ports), link_layer=link_layer, pcap=pcap, faults=script,
+            interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer, pcap=pcap,
+            faults=script,
             fault_log=str(folder / "faults.jsonl") if script else "",
             census=str(folder / "census.jsonl"),
         )  # fmt: skip

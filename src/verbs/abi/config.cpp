@@ -53,6 +53,20 @@ const char *variable(const char *name, const char *old_name) {
     return value ? value : std::getenv(old_name);
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream{std::string(text)};
+    for (std::string part; std::getline(stream, part, separator);) {
+        if (!part.empty()) parts.push_back(part);
+    }
+    return parts;
+}
+
+// A file for each device: the first has the name as it is.
+std::string capture_of(const std::string& file, std::size_t number, const std::string& device) {
+    return file.empty() || number == 0 ? file : file + "." + device;
+}
+
 std::optional<Mtu> read_mtu(std::string_view text) {
     for (const Mtu mtu : {Mtu::b256, Mtu::b512, Mtu::b1024, Mtu::b2048, Mtu::b4096}) {
         if (text == std::to_string(mtu_bytes(mtu))) return mtu;
@@ -60,23 +74,9 @@ std::optional<Mtu> read_mtu(std::string_view text) {
     return std::nullopt;
 }
 
-}  // namespace
-
-Result<Config> read_config(const ConfigVariables& variables) {
+// All but the name and the interfaces, which differ from device to device.
+Result<Config> read_common(const ConfigVariables& variables) {
     Config config;
-    const char *ports = variables.ports;
-    if (ports && *ports) {
-        config.interfaces.clear();
-        std::istringstream names(ports);
-        for (std::string name; std::getline(names, name, ',');) {
-            if (!name.empty()) config.interfaces.push_back(name);
-        }
-    }
-    if (config.interfaces.empty() || config.interfaces.size() > ports_max) {
-        return Failure{LW_ERR_ARGUMENT,
-                       fmt::format("LANEWISE_HCA_PORTS={} names {} interfaces; name 1 or {}", ports,
-                                   config.interfaces.size(), ports_max)};
-    }
     if (const char *bits = variables.lid_mask_bits; bits && *bits) {
         const bool is_digit = bits[0] >= '0' && bits[0] <= '7' && bits[1] == '\0';
         if (!is_digit) {
@@ -122,8 +122,37 @@ Result<Config> read_config(const ConfigVariables& variables) {
     return config;
 }
 
-Result<Config> read_config() {
-    return read_config(
+}  // namespace
+
+Result<std::vector<Config>> read_devices(const ConfigVariables& variables) {
+    const Result<Config> common = read_common(variables);
+    if (!common) return common.failure();
+    const std::string ports = variables.ports && *variables.ports ? variables.ports : "lo";
+    const std::vector<std::string> groups = split(ports, ';');
+    if (groups.empty() || groups.size() > devices_max) {
+        return Failure{LW_ERR_ARGUMENT,
+                       fmt::format("LANEWISE_HCA_PORTS={} names {} devices; name 1 to {}", ports,
+                                   groups.size(), devices_max)};
+    }
+    std::vector<Config> devices;
+    for (const std::string& group : groups) {
+        Config device = *common;
+        device.name = fmt::format("lanewise{}", devices.size());
+        device.interfaces = split(group, ',');
+        if (device.interfaces.empty() || device.interfaces.size() > ports_max) {
+            return Failure{LW_ERR_ARGUMENT,
+                           fmt::format("LANEWISE_HCA_PORTS={} names {} interfaces of {}; name 1 "
+                                       "or {}",
+                                       ports, device.interfaces.size(), device.name, ports_max)};
+        }
+        device.pcap = capture_of(device.pcap, devices.size(), device.name);
+        devices.push_back(std::move(device));
+    }
+    return devices;
+}
+
+Result<std::vector<Config>> read_devices() {
+    return read_devices(
         {.ports = std::getenv("LANEWISE_HCA_PORTS"),
          .link_layer = variable("LANEWISE_HCA_LINK_LAYER", "LANEWISE_HCA_PERSONALITY"),
          .lid_mask_bits = std::getenv("LANEWISE_HCA_LMC"),

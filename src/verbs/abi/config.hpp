@@ -2,7 +2,8 @@
 //
 // The settings of the software device, which `lanewise rdma run` passes in the environment:
 //
-//   LANEWISE_HCA_PORTS            eth0,eth1: the interface of port 1, 2 (default: lo)
+//   LANEWISE_HCA_PORTS            eth0,eth1: the interface of port 1, 2 (default: lo); eth0;eth1:
+//                                 two devices, lanewise0 and lanewise1, of one port each
 //   LANEWISE_HCA_LINK_LAYER       ethernet | infiniband
 //   LANEWISE_HCA_RETRY_WINDOW_MS  10000: how long to retry while every path is dead (default: 0)
 //   LANEWISE_HCA_PROTECTED        1: datagrams leave on both ports, a port counts as active while
@@ -28,6 +29,7 @@
 namespace lanewise::verbs::abi {
 
 inline constexpr std::size_t ports_max = 2;
+inline constexpr std::size_t devices_max = 8;
 inline constexpr unsigned lid_mask_bits_max = 7;
 
 enum class LinkLayer : unsigned char { ethernet, infiniband };
@@ -43,6 +45,7 @@ struct LidPlan {
 };
 
 struct Config {
+    std::string name = "lanewise0";
     std::vector<std::string> interfaces{"lo"};
     LinkLayer link_layer = LinkLayer::ethernet;
     LidPlan lids;
@@ -50,7 +53,7 @@ struct Config {
     std::uint32_t retry_window_ms = 0;  // 0: as the standard says
     bool is_protected = false;
     bool uses_memory = true;  // between processes of this host
-    std::string pcap;                   // a file for the packets that come and go; empty: none
+    std::string pcap;         // a file for the packets that come and go; empty: none
 };
 
 // The values of those variables; null if one is not set.
@@ -66,9 +69,10 @@ struct ConfigVariables {
     const char *shared_memory = nullptr;
 };
 
-Result<Config> read_config(const ConfigVariables& variables);
+// The devices in the order of their numbers, one at least.
+Result<std::vector<Config>> read_devices(const ConfigVariables& variables);
 
 // From the environment of this process.
-Result<Config> read_config();
+Result<std::vector<Config>> read_devices();
 
 }  // namespace lanewise::verbs::abi

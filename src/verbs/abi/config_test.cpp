@@ -7,56 +7,78 @@ namespace lanewise::verbs::abi {
 namespace {
 
 TEST(ConfigTest, WithoutAWordThereIsOnePortOnTheLoopbackInterface) {
-    const Result<Config> config = read_config(ConfigVariables{});
-    ASSERT_TRUE(config);
-    EXPECT_EQ(config->interfaces, std::vector<std::string>{"lo"});
-    EXPECT_EQ(config->link_layer, LinkLayer::ethernet);
+    const Result<std::vector<Config>> devices = read_devices(ConfigVariables{});
+    ASSERT_TRUE(devices);
+    EXPECT_EQ(devices->front().interfaces, std::vector<std::string>{"lo"});
+    EXPECT_EQ(devices->front().link_layer, LinkLayer::ethernet);
 }
 
 TEST(ConfigTest, PortsAreNamesBetweenCommas) {
-    const Result<Config> config = read_config({.ports = "eth0,eth1", .link_layer = "infiniband"});
-    ASSERT_TRUE(config);
-    EXPECT_EQ(config->interfaces, (std::vector<std::string>{"eth0", "eth1"}));
-    EXPECT_EQ(config->link_layer, LinkLayer::infiniband);
+    const Result<std::vector<Config>> devices =
+        read_devices({.ports = "eth0,eth1", .link_layer = "infiniband"});
+    ASSERT_TRUE(devices);
+    EXPECT_EQ(devices->front().interfaces, (std::vector<std::string>{"eth0", "eth1"}));
+    EXPECT_EQ(devices->front().link_layer, LinkLayer::infiniband);
+}
+
+TEST(ConfigTest, DevicesLieBetweenSemicolonsAndAreNumberedFromZero) {
+    const Result<std::vector<Config>> devices =
+        read_devices({.ports = "eth0;eth1,eth2", .pcap = "packets.pcap"});
+    ASSERT_TRUE(devices);
+    ASSERT_EQ(devices->size(), 2U);
+    EXPECT_EQ((*devices)[0].name, "lanewise0");
+    EXPECT_EQ((*devices)[0].interfaces, std::vector<std::string>{"eth0"});
+    EXPECT_EQ((*devices)[0].pcap, "packets.pcap");
+    EXPECT_EQ((*devices)[1].name, "lanewise1");
+    EXPECT_EQ((*devices)[1].interfaces, (std::vector<std::string>{"eth1", "eth2"}));
+    EXPECT_EQ((*devices)[1].pcap, "packets.pcap.lanewise1");
+}
+
+TEST(ConfigTest, MoreThanEightDevicesAreRefused) {
+    const Result<std::vector<Config>> devices = read_devices({.ports = "a;b;c;d;e;f;g;h;i"});
+    ASSERT_FALSE(devices);
+    EXPECT_NE(devices.failure().sentence.find("9 devices"), std::string::npos);
 }
 
 TEST(ConfigTest, MoreThanTwoPortsAreRefused) {
-    const Result<Config> config = read_config({.ports = "a,b,c", .link_layer = nullptr});
-    ASSERT_FALSE(config);
-    EXPECT_NE(config.failure().sentence.find("a,b,c"), std::string::npos);
+    const Result<std::vector<Config>> devices =
+        read_devices({.ports = "a,b,c", .link_layer = nullptr});
+    ASSERT_FALSE(devices);
+    EXPECT_NE(devices.failure().sentence.find("a,b,c"), std::string::npos);
 }
 
 TEST(ConfigTest, ALidMaskHasOneDigitUpToSeven) {
-    const Result<Config> config = read_config({.lid_mask_bits = "3"});
-    ASSERT_TRUE(config);
-    EXPECT_EQ(config->lids.mask_bits, 3U);
-    EXPECT_FALSE(read_config({.lid_mask_bits = "8"}));
-    EXPECT_FALSE(read_config({.lid_mask_bits = "12"}));
+    const Result<std::vector<Config>> devices = read_devices({.lid_mask_bits = "3"});
+    ASSERT_TRUE(devices);
+    EXPECT_EQ(devices->front().lids.mask_bits, 3U);
+    EXPECT_FALSE(read_devices({.lid_mask_bits = "8"}));
+    EXPECT_FALSE(read_devices({.lid_mask_bits = "12"}));
 }
 
 TEST(ConfigTest, LidsAreGivenByAddress) {
-    const Result<Config> config =
-        read_config({.lid_mask_bits = "2", .lids = "10.0.0.1=16,10.0.0.2=20"});
-    ASSERT_TRUE(config);
-    ASSERT_EQ(config->lids.given.size(), 2U);
-    EXPECT_EQ(config->lids.given[1].lid, 20U);
+    const Result<std::vector<Config>> devices =
+        read_devices({.lid_mask_bits = "2", .lids = "10.0.0.1=16,10.0.0.2=20"});
+    ASSERT_TRUE(devices);
+    ASSERT_EQ(devices->front().lids.given.size(), 2U);
+    EXPECT_EQ(devices->front().lids.given[1].lid, 20U);
     for (const char *wrong :
          {"10.0.0.1", "10.0.0.1=0", "10.0.0.1=18", "10.0.0.1=16x", "x=16", "10.0.0.1=49152"}) {
-        EXPECT_FALSE(read_config({.lid_mask_bits = "2", .lids = wrong})) << wrong;
+        EXPECT_FALSE(read_devices({.lid_mask_bits = "2", .lids = wrong})) << wrong;
     }
 }
 
 TEST(ConfigTest, TheLongestMtuIsOneThatPathsHave) {
-    const Result<Config> config = read_config({.mtu = "1024"});
-    ASSERT_TRUE(config);
-    EXPECT_EQ(config->mtu_max, Mtu::b1024);
-    EXPECT_FALSE(read_config({.mtu = "1500"}));
+    const Result<std::vector<Config>> devices = read_devices({.mtu = "1024"});
+    ASSERT_TRUE(devices);
+    EXPECT_EQ(devices->front().mtu_max, Mtu::b1024);
+    EXPECT_FALSE(read_devices({.mtu = "1500"}));
 }
 
 TEST(ConfigTest, AnUnknownLinkLayerIsNamed) {
-    const Result<Config> config = read_config({.ports = "lo", .link_layer = "iwarp"});
-    ASSERT_FALSE(config);
-    EXPECT_NE(config.failure().sentence.find("iwarp"), std::string::npos);
+    const Result<std::vector<Config>> devices =
+        read_devices({.ports = "lo", .link_layer = "iwarp"});
+    ASSERT_FALSE(devices);
+    EXPECT_NE(devices.failure().sentence.find("iwarp"), std::string::npos);
 }
 
 }  // namespace

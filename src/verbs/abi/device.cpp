@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The list of devices, which has one, and opening and closing it.
+// The list of devices, and opening and closing them.
 
 #include <pthread.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <vector>
 
 #include "base/fnv.hpp"
 #include "base/use_mark.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct DeviceObject {
     ibv_device shown{};
     Config config;
+    int index = 0;
     __be64 guid = 0;
 };
 
@@ -59,7 +61,9 @@ __be64 guid_of(const Config& config) {
         break;
     }
     if (guid == std::array<std::uint8_t, 8>{}) {
-        const std::uint64_t hash = hash_of_host();
+        std::uint64_t hash = hash_of_host();
+        for (const char letter : config.name)
+            hash = fnv1a(hash, static_cast<unsigned char>(letter));
         std::memcpy(guid.data(), &hash, sizeof hash);
     }
     __be64 made = 0;
@@ -67,33 +71,41 @@ __be64 guid_of(const Config& config) {
     return made;
 }
 
-DeviceObject make_device() {
+DeviceObject make_device(const Config& config, int index) {
     DeviceObject device;
+    const char *name = config.name.c_str();
+    device.config = config;
+    device.index = index;
+    device.guid = guid_of(config);
     device.shown.node_type = IBV_NODE_CA;
     device.shown.transport_type = IBV_TRANSPORT_IB;
-    std::strcpy(device.shown.name, device_name);
-    std::strcpy(device.shown.dev_name, device_name);
+    std::strcpy(device.shown.name, name);
+    std::strcpy(device.shown.dev_name, name);
     std::snprintf(device.shown.dev_path, sizeof device.shown.dev_path,
-                  "%s/class/infiniband_verbs/%s", ibv_get_sysfs_path(), device_name);
+                  "%s/class/infiniband_verbs/%s", ibv_get_sysfs_path(), name);
     std::snprintf(device.shown.ibdev_path, sizeof device.shown.ibdev_path, "%s/class/infiniband/%s",
-                  ibv_get_sysfs_path(), device_name);
+                  ibv_get_sysfs_path(), name);
     return device;
 }
 
-// Null, after a line on standard error, where the environment asks for what cannot be.
-DeviceObject *the_device() {
-    static DeviceObject device = make_device();
-    static const bool usable = [] {
-        Result<Config> config = read_config();
-        if (!config) {
-            warn(config.failure().sentence);
-            return false;
-        }
-        device.config = *config;
-        device.guid = guid_of(device.config);
-        return true;
-    }();
-    return usable ? &device : nullptr;
+// None, after a line on standard error, where the environment asks for what cannot be.
+std::vector<DeviceObject> make_devices() {
+    std::vector<DeviceObject> made;
+    const Result<std::vector<Config>> configs = read_devices();
+    if (!configs) {
+        warn(configs.failure().sentence);
+        return made;
+    }
+    for (const Config& config : *configs) {
+        made.push_back(make_device(config, static_cast<int>(made.size())));
+    }
+    return made;
+}
+
+// Programs hold pointers to them, so they stay where they are.
+std::vector<DeviceObject>& the_devices() {
+    static std::vector<DeviceObject> devices = make_devices();
+    return devices;
 }
 
 std::mutex contexts_lock;
@@ -130,7 +142,7 @@ const UseMark& use_mark() {
     const bool is_rank =
         std::any_of(ranks.begin(), ranks.end(), [](const char *name) { return std::getenv(name); });
     if (is_rank && !use_mark().is_set(use_connected)) {
-        warn(std::string("no queue pair was made on ") + device_name +
+        warn(std::string("no queue pair was made on ") + first_device_name +
              ", so the messages took another way; choose the transports of the MPI, such as "
              "UCX_TLS=rc_verbs,ud_verbs,self and UCX_NET_DEVICES=lanewise0:1");
     }
@@ -209,12 +221,13 @@ using lanewise::Result;
 extern "C" {
 
 ibv_device **(ibv_get_device_list)(int *num_devices) {
-    DeviceObject *device = the_device();
-    auto **list = static_cast<ibv_device **>(std::calloc(2, sizeof(ibv_device *)));
+    std::vector<DeviceObject>& devices = the_devices();
+    const std::size_t count = devices.size();
+    auto **list = static_cast<ibv_device **>(std::calloc(count + 1, sizeof(ibv_device *)));
     if (!list) return nullptr;
     mark_use(use_listed);
-    if (device) list[0] = &device->shown;
-    if (num_devices) *num_devices = device ? 1 : 0;
+    for (std::size_t at = 0; at < count; ++at) list[at] = &devices[at].shown;
+    if (num_devices) *num_devices = static_cast<int>(count);
     return list;
 }
 
@@ -226,8 +239,8 @@ const char *ibv_get_device_name(ibv_device *device) {
     return device->name;
 }
 
-int ibv_get_device_index(ibv_device *) {
-    return 0;
+int ibv_get_device_index(ibv_device *device) {
+    return own_as<DeviceObject>(device).index;
 }
 
 __be64 ibv_get_device_guid(ibv_device *device) {

@@ -24,36 +24,48 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DEVICE_FILE "/dev/infiniband/lanewise0"
+#define DEVICE_FILE "/dev/infiniband/lanewise%u%n"
 #define DEVICE_CLASS "/sys/class/infiniband"
-#define DEVICE_FOLDER DEVICE_CLASS "/lanewise0"
-#define GID_ATTRIBUTE DEVICE_FOLDER "/ports/%u/gid_attrs/%7[a-z]/%u"
+#define DEVICE_FOLDER DEVICE_CLASS "/lanewise%u%n"
+#define GID_ATTRIBUTE DEVICE_CLASS "/lanewise%u/ports/%u/gid_attrs/%7[a-z]/%u"
 
-/* The name of the interface of a port, counted from 1, into `name`; 0 where there is none. */
-static int interface_of(unsigned port, char *name, size_t size) {
+/* The interfaces of a device, counted from 0, as eth0,eth1; NULL where there is no such device.
+ */
+static const char *interfaces_of(unsigned device) {
     const char *at = getenv("LANEWISE_HCA_PORTS");
-    if (!at) at = "lo";
-    for (; port > 1 && at; --port) {
-        at = strchr(at, ',');
+    if (!at || !*at) at = "lo";
+    for (; device > 0 && at; --device) {
+        at = strchr(at, ';');
         if (at) ++at;
     }
+    return at;
+}
+
+/* The name of the interface of a port, counted from 1, into `name`; 0 where there is none. */
+static int interface_of(unsigned device, unsigned port, char *name, size_t size) {
+    const char *at = interfaces_of(device);
+    for (; port > 1 && at; --port) {
+        at += strcspn(at, ",;");
+        at = *at == ',' ? at + 1 : NULL;
+    }
     if (!at) return 0;
-    snprintf(name, size, "%.*s", (int)strcspn(at, ","), at);
+    snprintf(name, size, "%.*s", (int)strcspn(at, ",;"), at);
     return 1;
 }
 
 /* A descriptor to read what the kernel would say of a GID; -1 where `path` asks for no such thing.
  */
 static int open_gid_attribute(const char *path) {
+    unsigned device = 0;
     unsigned port = 0;
     unsigned index = 0;
     char what[8];
     char text[64];
-    if (!path || sscanf(path, GID_ATTRIBUTE, &port, what, &index) != 3) return -1;
+    if (!path || sscanf(path, GID_ATTRIBUTE, &device, &port, what, &index) != 4) return -1;
     const char *link_layer = getenv("LANEWISE_HCA_LINK_LAYER");
     if (!link_layer) link_layer = getenv("LANEWISE_HCA_PERSONALITY"); /* its name in 0.1 */
     if (strcmp(what, "ndevs") == 0) {
-        if (!interface_of(port, text, sizeof text - 1)) return -1;
+        if (!interface_of(device, port, text, sizeof text - 1)) return -1;
     } else if (strcmp(what, "types") == 0) {
         const int infiniband = link_layer && strcmp(link_layer, "infiniband") == 0;
         strcpy(text, infiniband ? "IB/RoCE v1" : "RoCE v2");
@@ -70,7 +82,7 @@ static int open_gid_attribute(const char *path) {
     return made;
 }
 
-enum { names_max = 8, name_bytes = 16 }; /* those of an interface: IF_NAMESIZE */
+enum { names_max = 8, name_bytes = 32 }; /* devices at most; longer than IF_NAMESIZE */
 
 /* A folder of ours: what readdir has yet to return. */
 struct folder {
@@ -87,20 +99,20 @@ static unsigned listed(struct folder *into, const char *name) {
     return 1;
 }
 
-/* Whether a folder below that of the device is ours, and what it holds. */
-static unsigned is_below_device(const char *rest, struct folder *into) {
+/* Whether a folder below that of a device is ours, and what it holds. */
+static unsigned is_below_device(unsigned device, const char *rest, struct folder *into) {
     char name[name_bytes];
     if (*rest == '\0') return listed(into, "device") && listed(into, "ports");
     if (strcmp(rest, "/device") == 0) return listed(into, "net");
     const int numbers = strcmp(rest, "/ports") == 0;
     if (strcmp(rest, "/device/net") == 0 || numbers) {
-        for (unsigned port = 1; interface_of(port, name, sizeof name); ++port) {
+        for (unsigned port = 1; interface_of(device, port, name, sizeof name); ++port) {
             if (numbers) snprintf(name, sizeof name, "%u", port);
             listed(into, name);
         }
         return 1;
     }
-    for (unsigned port = 1; interface_of(port, name, sizeof name); ++port) {
+    for (unsigned port = 1; interface_of(device, port, name, sizeof name); ++port) {
         char number[name_bytes];
         snprintf(number, sizeof number, "%u", port);
         if (strncmp(rest, "/device/net/", 12) == 0 && strcmp(rest + 12, name) == 0) return 1;
@@ -111,24 +123,39 @@ static unsigned is_below_device(const char *rest, struct folder *into) {
     return 0;
 }
 
+static unsigned list_devices(struct folder *into) {
+    for (unsigned device = 0; interfaces_of(device); ++device) {
+        char name[name_bytes];
+        snprintf(name, sizeof name, "lanewise%u", device);
+        listed(into, name);
+    }
+    return 1;
+}
+
 /* Whether a path is a folder of ours, and what it holds. A slash at its end changes nothing. */
 static unsigned is_folder(const char *path, struct folder *into) {
     const size_t class_length = strlen(DEVICE_CLASS);
-    const size_t device_length = strlen(DEVICE_FOLDER);
     char whole[256];
     size_t length = path ? strlen(path) : 0;
     if (length < class_length || length >= sizeof whole) return 0;
     memcpy(whole, path, length + 1);
     while (whole[length - 1] == '/') whole[--length] = '\0';
-    if (strcmp(whole, DEVICE_CLASS) == 0) return listed(into, "lanewise0");
-    if (strncmp(whole, DEVICE_FOLDER, device_length) != 0) return 0;
-    return is_below_device(whole + device_length, into);
+    if (strcmp(whole, DEVICE_CLASS) == 0) return list_devices(into);
+    unsigned device = 0;
+    int end = 0;
+    if (sscanf(whole, DEVICE_FOLDER, &device, &end) != 1 || !interfaces_of(device)) return 0;
+    return is_below_device(device, whole + end, into);
 }
 
 /* The mode of a file or folder of ours; 0 where `path` is neither. */
 static mode_t invented(const char *path) {
     if (!path) return 0;
-    if (strcmp(path, DEVICE_FILE) == 0) return S_IFCHR | 0666;
+    unsigned device = 0;
+    int end = 0;
+    if (sscanf(path, DEVICE_FILE, &device, &end) == 1 && path[end] == '\0' &&
+        interfaces_of(device)) {
+        return S_IFCHR | 0666;
+    }
     return is_folder(path, NULL) ? S_IFDIR | 0755 : 0;
 }
 

@@ -294,7 +294,7 @@ CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entr
 std::size_t poll_completions(CompletionObject& object, std::span<Completion> into);
 ibv_wc shown_completion(const Completion& completion);
 
-inline constexpr const char *device_name = "lanewise0";
+inline constexpr const char *first_device_name = "lanewise0";
 // Turns an event of the engine into a notice on a channel or on the context.
 void notify(Context& context, const Event& event);
 

@@ -104,6 +104,7 @@ std::string status_of(Adapter& adapter) {
     const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
     return Json{{"process", getpid()},
                 {"program", name_of_program()},
+                {"device", adapter.config().name},
                 {"link_layer", infiniband ? "infiniband" : "ethernet"},
                 {"regions", adapter.engine().memory().size()},
                 {"packets_forwarded", adapter.forwarded()},

@@ -46,6 +46,11 @@ def run_on_device(
         metavar="NAME[,NAME]",
         help="Network interface of port 1, and of port 2 (default: lo).",
     ),
+    devices: str | None = typer.Option(
+        None,
+        metavar="NAME[,NAME...]",
+        help="Network interfaces of devices with one port each: lanewise0, lanewise1 and so on.",
+    ),
     link_layer: str | None = typer.Option(
         None,
         metavar="|".join(LINK_LAYERS),
@@ -94,8 +99,14 @@ def run_on_device(
     if not program:
         raise RequestError("no program; say: lanewise rdma run -- ibv_devinfo")
     device = read_file(config) if config else Device()
+    if ports is not None and devices is not None:
+        raise RequestError("--devices takes the place of --ports; name one of them")
     if ports is not None:
-        device = replace(device, interfaces=tuple(name for name in ports.split(",") if name))
+        device = replace(device, interfaces=_names(ports), devices=())
+    if devices is not None:
+        if not _names(devices):
+            raise RequestError("--devices names no interface; say --devices eth0,eth1")
+        device = replace(device, devices=_names(devices))
     if (layer := link_layer or personality) is not None:
         device = replace(device, link_layer=layer)
     if lmc is not None:
@@ -112,6 +123,10 @@ def run_on_device(
     if found is None:
         raise RequestError(not_found(program[0]))
     become(found, program, environment)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
 
 
 def _fault_script(faults: Path | None, seed: int, replay: Path | None, fault_log: str) -> str:

@@ -40,7 +40,9 @@ def text(found: list[Status]) -> str:
 def _device(device: Status) -> str:
     pairs = counted(device["queue_pair_count"], "queue pair")
     regions = counted(device["regions"], "memory region")
-    head = f"{device['program']} ({device['process']}): {pairs}, {regions}\n"
+    number = device["device"].removeprefix("lanewise")
+    name = "" if number == "0" else f" {device['device']}"
+    head = f"{device['program']} ({device['process']}){name}: {pairs}, {regions}\n"
     if MANAGER in device:
         head += f"  connection manager  {_nonzero(device[MANAGER])}\n"
     return head + "".join(map(_port, device["ports"])) + "".join(map(_pair, device["queue_pairs"]))

@@ -50,8 +50,13 @@ std::vector<port::Home> homes_at(std::span<const abi::Port> ports) {
     return homes;
 }
 
-std::vector<abi::Port> ports_now(const abi::Config& config, std::vector<abi::Port> ports) {
-    std::vector<port::Interface> found = port::read_interfaces(config.interfaces);
+std::vector<abi::Port> ports_now(const std::vector<abi::Config>& devices,
+                                 std::vector<abi::Port> ports) {
+    std::vector<std::string> interfaces;
+    for (const abi::Config& device : devices) {
+        interfaces.insert(interfaces.end(), device.interfaces.begin(), device.interfaces.end());
+    }
+    std::vector<port::Interface> found = port::read_interfaces(interfaces);
     ports.resize(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         ports[i] = updated(ports[i], std::move(found[i]));
@@ -66,29 +71,39 @@ void warn(const std::string& sentence) {
 }
 
 Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const Happening&)) {
-    Result<abi::Config> config = abi::read_config();
-    if (!config) return config.failure();
-    Result<port::Wire> wire = port::Wire::open(homes_at(ports_now(*config, {})));
+    Result<std::vector<abi::Config>> devices = abi::read_devices();
+    if (!devices) return devices.failure();
+    Result<port::Wire> wire = port::Wire::open(homes_at(ports_now(*devices, {})));
     if (!wire) return wire.failure();
     Result<port::Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
     return std::unique_ptr<Manager>(
-        new Manager(std::move(*config), std::move(*wire), std::move(*watch), deliver));
+        new Manager(std::move(*devices), std::move(*wire), std::move(*watch), deliver));
 }
 
-Manager::Manager(abi::Config config, port::Wire wire, port::Descriptor watch,
+Manager::Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
                  void (*deliver)(const Happening&))
-    : config_(std::move(config)),
+    : devices_(std::move(devices)),
       wire_(std::move(wire)),
       watch_(std::move(watch)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      ports_(ports_now(config_, {})),
+      ports_(ports_now(devices_, {})),
       agent_({}, port::first_connection(wire_.slot()), 1U << port::connection_bits,
              port::random_number()),
       deliver_(deliver),
       psn_(port::random_number()) {
     wire_.serve_connections();
     wire_.answer_with([this] { return status(); });
+}
+
+Manager::Place Manager::place_of(std::uint8_t number) const {
+    Place place{0, number};
+    while (place.port > devices_[place.device].interfaces.size()) {
+        place.port =
+            static_cast<std::uint8_t>(place.port - devices_[place.device].interfaces.size());
+        ++place.device;
+    }
+    return place;
 }
 
 // What `lanewise rdma status` shows beside the device of this process.
@@ -228,7 +243,7 @@ void Manager::take(const port::Datagram& datagram, bool may_wait) {
 
 void Manager::read_ports() {
     if (!port::drain_watch(watch_)) return;
-    ports_ = ports_now(config_, std::move(ports_));
+    ports_ = ports_now(devices_, std::move(ports_));
     const Outcome listens = wire_.listen(homes_at(ports_));
     if (!listens) warn(listens.failure().sentence);
 }
@@ -250,11 +265,10 @@ void Manager::run() {
         agent_.on_deadline(monotonic_ns());
         settle();
         wakes_at_ = next_deadline();
-        std::array<pollfd, 5> wanted{pollfd{wire_.socket(), POLLIN, 0},
-                                     pollfd{wire_.mailbox(), POLLIN, 0},
-                                     pollfd{wire_.services(), POLLIN, 0},
-                                     pollfd{watch_.number(), POLLIN, 0},
-                                     pollfd{wake_.number(), POLLIN, 0}};
+        std::array<pollfd, 5> wanted{
+            pollfd{wire_.socket(), POLLIN, 0}, pollfd{wire_.mailbox(), POLLIN, 0},
+            pollfd{wire_.services(), POLLIN, 0}, pollfd{watch_.number(), POLLIN, 0},
+            pollfd{wake_.number(), POLLIN, 0}};
         const Nanoseconds now = monotonic_ns();
         constexpr Nanoseconds millisecond = 1'000'000;
         constexpr Nanoseconds second = 1'000 * millisecond;

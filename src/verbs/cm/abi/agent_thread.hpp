@@ -38,8 +38,14 @@ class Manager {
     std::mutex& lock() { return lock_; }
     // What follows wants the lock held.
     Agent& agent() { return agent_; }
+    // Of all devices, one after the other.
     const std::vector<abi::Port>& ports() const { return ports_; }
-    const abi::Config& config() const { return config_; }
+    // Where a port of those lies: the number of its device, and its own on that device.
+    struct Place {
+        std::size_t device = 0;
+        std::uint8_t port = 1;
+    };
+    Place place_of(std::uint8_t number) const;
     port::Wire& wire() { return wire_; }
     // Sends what the machine has to say and delivers what happened; ends what changes the machine.
     void settle();
@@ -47,7 +53,7 @@ class Manager {
     std::uint64_t take_cookie() { return ++cookies_; }
 
   private:
-    Manager(abi::Config config, port::Wire wire, port::Descriptor watch,
+    Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
             void (*deliver)(const Happening&));
 
     static Result<std::unique_ptr<Manager>> open(void (*deliver)(const Happening&));
@@ -63,7 +69,7 @@ class Manager {
     void post(const Letter& letter);
     void run();
 
-    abi::Config config_;
+    std::vector<abi::Config> devices_;
     std::mutex lock_;
     port::Wire wire_;
     port::Descriptor watch_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The device that connections are on: rdma_get_devices(3).
+// The devices that connections are on: rdma_get_devices(3).
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "verbs/cm/abi/objects.hpp"
 
@@ -15,56 +16,64 @@ struct OpenDevice {
     ibv_pd *domain = nullptr;
 };
 
-std::mutex device_lock;
-OpenDevice open_device;
+std::mutex devices_lock;
+std::vector<OpenDevice> open_devices;  // those that do not open have no context
 
-ibv_context *open_first() {
-    ibv_device **list = ibv_get_device_list(nullptr);
-    ibv_context *context = list && list[0] ? ibv_open_device(list[0]) : nullptr;
+std::vector<OpenDevice> open_all() {
+    std::vector<OpenDevice> opened;
+    int count = 0;
+    ibv_device **list = ibv_get_device_list(&count);
+    for (int at = 0; at < count; ++at) opened.push_back({ibv_open_device(list[at]), nullptr});
     if (list) ibv_free_device_list(list);
-    return context;
+    return opened;
 }
 
-// A child opens a device of its own.
+// A child opens devices of its own.
 void forget_in_child() {
-    open_device = {};
-    device_lock.unlock();
+    open_devices.clear();
+    devices_lock.unlock();
 }
 
-const OpenDevice& opened() {
-    static const int registered = pthread_atfork(
-        [] { device_lock.lock(); }, [] { device_lock.unlock(); }, forget_in_child);
+bool has_none() {
+    return std::none_of(open_devices.begin(), open_devices.end(),
+                        [](const OpenDevice& one) { return one.context != nullptr; });
+}
+
+// Each with a protection domain, for programs that name none.
+const std::vector<OpenDevice>& opened() {
+    static const int registered =
+        pthread_atfork([] { devices_lock.lock(); }, [] { devices_lock.unlock(); }, forget_in_child);
     static_cast<void>(registered);
-    const std::lock_guard guard(device_lock);
-    if (!open_device.context) open_device.context = open_first();
-    if (open_device.context && !open_device.domain) {
-        open_device.domain = ibv_alloc_pd(open_device.context);
+    const std::lock_guard guard(devices_lock);
+    if (has_none()) open_devices = open_all();
+    for (OpenDevice& one : open_devices) {
+        if (one.context && !one.domain) one.domain = ibv_alloc_pd(one.context);
     }
-    return open_device;
+    return open_devices;
 }
 
 }  // namespace
 
 ibv_context *the_device() {
-    return opened().context;
-}
-
-ibv_pd *the_domain() {
-    return opened().domain;
+    const std::vector<OpenDevice>& devices = opened();
+    return devices.empty() ? nullptr : devices.front().context;
 }
 
 bool bind_device(IdObject& id) {
     Manager *shared = manager();
     if (!shared || !the_device()) return false;
-    std::optional<std::uint8_t> number;
+    Manager::Place place;
     {
         const std::lock_guard guard(shared->lock());
-        number = port_of(shared->ports(), id.local.address);
+        const std::optional<std::uint8_t> number = port_of(shared->ports(), id.local.address);
+        if (!number) return false;
+        place = shared->place_of(*number);
     }
-    if (!number) return false;
-    id.shown.verbs = the_device();
-    id.shown.port_num = *number;
-    if (!id.shown.pd) id.shown.pd = the_domain();
+    const OpenDevice& device = opened()[place.device];
+    if (!device.context) return false;
+    id.shown.verbs = device.context;
+    id.shown.port_num = place.port;
+    if (!id.shown.pd) id.shown.pd = device.domain;
     return true;
 }
 
@@ -86,10 +95,14 @@ using namespace lanewise::verbs::cm;
 extern "C" {
 
 ibv_context **rdma_get_devices(int *num_devices) {
-    auto **list = static_cast<ibv_context **>(std::calloc(2, sizeof(ibv_context *)));
+    std::vector<ibv_context *> found;
+    for (const OpenDevice& one : opened()) {
+        if (one.context) found.push_back(one.context);
+    }
+    auto **list = static_cast<ibv_context **>(std::calloc(found.size() + 1, sizeof(ibv_context *)));
     if (!list) return nullptr;
-    list[0] = the_device();
-    if (num_devices) *num_devices = list[0] ? 1 : 0;
+    std::copy(found.begin(), found.end(), list);
+    if (num_devices) *num_devices = static_cast<int>(found.size());
     return list;
 }
 

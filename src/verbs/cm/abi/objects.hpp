@@ -24,9 +24,9 @@ struct IdObject;
 
 struct EventObject {
     rdma_cm_event shown{};
-    Bytes private_data;       // that the shown one points to
+    Bytes private_data;         // that the shown one points to
     IdObject *about = nullptr;  // who counts its acknowledgement
-    bool response = false;    // of a peer that has accepted, and waits for this end
+    bool response = false;      // of a peer that has accepted, and waits for this end
 };
 
 struct ChannelObject {
@@ -128,9 +128,8 @@ std::unique_ptr<EventObject> make_event(IdObject& about, rdma_cm_event_type type
 IdObject *make_id(rdma_event_channel *channel, void *context, rdma_port_space space,
                   ibv_qp_type type);
 
-// The device, opened once, and its protection domain for programs that name none (devices.cpp).
+// The first device, opened once (devices.cpp).
 ibv_context *the_device();
-ibv_pd *the_domain();
 // Ties an id to the port that has its local address; false where none has.
 bool bind_device(IdObject& id);
 // The index of an address in the table of a port.
