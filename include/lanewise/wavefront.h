@@ -86,6 +86,23 @@ LW_API lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shap
                                      lw_wavefront_report_fn report, void *report_context,
                                      lw_wavefront **store);
 
+/*
+ * The same, the matrices having the names in `names`, in the order of their numbers: letters,
+ * digits, _ and -.  NULL: those above.
+ */
+LW_API lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape *shape,
+                                           const char *const *names, lw_wavefront_report_fn report,
+                                           void *report_context, lw_wavefront **store);
+
+/*
+ * Make an empty store in memory, which is gone once it is closed.  It takes the memory of two
+ * copies of the data matrices and one of the coefficients, beside the budgets of runs.
+ */
+LW_API lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape,
+                                               const char *const *names,
+                                               lw_wavefront_report_fn report, void *report_context,
+                                               lw_wavefront **store);
+
 /* Open a store for changing.  Fails with LW_ERR_LIMIT while another program changes it. */
 LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report,
                                    void *report_context, lw_wavefront **store);
@@ -133,6 +150,21 @@ LW_API lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matr
 LW_API lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name,
                                            uint32_t *matrix);
 
+/* The name of matrix `matrix`, until the store is closed; NULL where there is none. */
+LW_API const char *lw_wavefront_matrix_name(const lw_wavefront *store, uint32_t matrix);
+
+/* Called now and then while matrices are moved. */
+typedef void (*lw_wavefront_moved_fn)(void *context, uint64_t bytes_done, uint64_t bytes_wanted);
+
+/*
+ * Copy the store into the new store `folder`, in the layout, strips and tiles of `shape`, whose
+ * other members are not looked at; 0 strip_rows are as many as the store has.  An unfinished run is
+ * copied, too.  Nothing is left where this fails.  `moved` may be NULL.
+ */
+LW_API lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
+                                      const lw_wavefront_shape *shape, uint64_t memory_bytes,
+                                      lw_wavefront_moved_fn moved, void *context);
+
 /* Check every strip.  Fails with LW_ERR_IO where some are damaged; each is reported by name. */
 LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
 
@@ -163,6 +195,27 @@ typedef void (*lw_wavefront_directed_row_fn)(void *const *updated, const void *c
                                              int64_t first, int64_t end, int64_t iteration,
                                              int64_t down, int64_t right, void *context);
 
+/* Which plane of a store in three dimensions is updated, and how. */
+typedef struct lw_wavefront_plane {
+    uint32_t struct_size; /* of the library: members beyond it are not there */
+    int64_t plane;        /* its number in the store, from 0 */
+    int64_t lines;        /* of a plane, each behind the one before */
+    int64_t columns;      /* cells of a line */
+    int64_t iteration;    /* of the run, from 0; a run that is resumed counts on */
+    int64_t down;         /* -1: planes come from the last to the first, else 1 */
+    int64_t back;         /* -1: update the lines from the last to the first */
+    int64_t right;        /* -1: update the cells of each line from the last to the first */
+} lw_wavefront_plane;
+
+/*
+ * A kernel of your own for three dimensions: updates the cells of a plane that are the radius or
+ * more away from all faces, line j being `columns` cells from j * columns on.  The planes are given
+ * as rows are above.
+ */
+typedef void (*lw_wavefront_plane_fn)(void *const *updated, const void *const *data,
+                                      const void *const *coefficients,
+                                      const lw_wavefront_plane *plane, void *context);
+
 /*
  * What a kernel of a skewed store does: `step` is a lanewise::wavefront::Step of
  * <lanewise/wavefront/row_block.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell
@@ -184,10 +237,14 @@ typedef struct lw_wavefront_kernel {
     lw_wavefront_step_fn advance_and_measure; /* with the change of each wave */
     uint32_t skew; /* of the row blocks that the steps work on, 1 to radius + 1 */
     lw_wavefront_directed_row_fn update_directed; /* instead of `update`; NULL: goes one way only */
+    lw_wavefront_plane_fn update_plane; /* instead of both, in three dimensions; may be NULL */
 } lw_wavefront_kernel;
 
-#define LW_WAVEFRONT_KERNEL \
-    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1, NULL }
+#define LW_WAVEFRONT_KERNEL                                                                   \
+    {                                                                                         \
+        sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1, \
+            NULL, NULL                                                                        \
+    }
 
 typedef struct lw_wavefront_progress {
     uint32_t struct_size;     /* of the library: members beyond it are not there */
@@ -240,12 +297,22 @@ typedef struct lw_wavefront_run_options {
     lw_wavefront_pause_fn paused; /* may be NULL */
     void *paused_context;
     const char *borders; /* of the data; NULL: all are fixed */
+    /*
+     * Where one is above 0, the run ends once the residual is at most max(rtol * first, atol),
+     * `first` being the residual before the first iteration; asked as `until` is, and instead of
+     * it.
+     */
+    double rtol;
+    double atol;
+    double read_bytes_per_s; /* of the disk; 0: not known, as the next two */
+    double write_bytes_per_s;
+    double cells_per_s; /* of the kernel, on all threads */
 } lw_wavefront_run_options;
 
 #define LW_WAVEFRONT_RUN_OPTIONS                                                                   \
     {                                                                                              \
         sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL, NULL, NULL, 0, \
-            NULL, NULL, NULL                                                                       \
+            NULL, NULL, NULL, 0.0, 0.0, 0.0, 0.0, 0.0                                              \
     }
 
 /*
@@ -253,11 +320,11 @@ typedef struct lw_wavefront_run_options {
  * last comes the first again.  Each is the corner towards which an iteration goes: "down-right",
  * "down-left", "up-left" or "up-right".  "symmetric" stands for "down-right,up-left" (symmetric
  * Gauss-Seidel, SSOR) and "fast-sweeping" for "down-right,down-left,up-left,up-right".  In three
- * dimensions, built-in kernels also go from the last line of each plane to the first:
- * "down-back-right", "down-back-left", "up-back-left" and "up-back-right"; "symmetric-3d" stands
- * for "down-right,up-back-left" and "fast-sweeping-3d" for all eight.  Iterations share a pass as
- * long as they go down, or up.  With a tolerance the run ends once as many iterations in a row as
- * there are directions have changed no cell by more.
+ * dimensions, built-in kernels and those with `update_plane` also go from the last line of each
+ * plane to the first: "down-back-right", "down-back-left", "up-back-left" and "up-back-right";
+ * "symmetric-3d" stands for "down-right,up-back-left" and "fast-sweeping-3d" for all eight.
+ * Iterations share a pass as long as they go down, or up.  With a tolerance the run ends once as
+ * many iterations in a row as there are directions have changed no cell by more.
  */
 
 /*
@@ -304,6 +371,51 @@ LW_API lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run
 LW_API lw_status lw_wavefront_resume_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
                                             const lw_wavefront_run_options *options,
                                             lw_wavefront_outcome *outcome);
+
+/* What a run will do. */
+typedef struct lw_wavefront_plan {
+    uint32_t struct_size; /* sizeof(lw_wavefront_plan); lets fields be added */
+    uint64_t waves;       /* iterations of the longest pass */
+    uint64_t passes;
+    uint64_t chain;       /* iterations that the directions let share a pass at most; 0: all */
+    uint64_t buffers;     /* strips of every matrix in memory */
+    uint64_t held_strips; /* in addition, from the beginning of a pass to its end */
+    uint64_t rows_per_block;
+    uint64_t wave_groups; /* how waves share the processors' caches */
+    uint64_t rounds;
+    uint64_t column_block_vectors;
+    uint64_t parallelograms;        /* into which rows in tiles are divided */
+    uint64_t parallelogram_columns; /* 0: rows are whole */
+    uint64_t memory_bytes;          /* at the peak */
+    uint64_t memory_bytes_min;      /* the smallest budget that would do */
+    uint64_t read_bytes;            /* of all passes */
+    uint64_t written_bytes;
+    uint64_t waves_to_hide_disk; /* 0 where a rate is not known */
+    double time_s;               /* the same */
+    int disk_bound;              /* non-zero: the disk limits the time, and not the kernel */
+    uint32_t threads;
+} lw_wavefront_plan;
+
+#define LW_WAVEFRONT_PLAN \
+    { sizeof(lw_wavefront_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/*
+ * Plan a run of the built-in kernel `name` over a store of `shape`, which lw_wavefront_query gives;
+ * there need be no store.  Fails as the run would: where the kernel does not suit the shape, and
+ * where the budget is too small, with the least one.
+ */
+LW_API lw_status lw_wavefront_plan_run(const lw_wavefront_shape *shape, const char *name,
+                                       const double *parameters, size_t count,
+                                       const lw_wavefront_run_options *options,
+                                       lw_wavefront_report_fn report, void *report_context,
+                                       lw_wavefront_plan *plan);
+
+/* The same of a kernel of your own, which is not called. */
+LW_API lw_status lw_wavefront_plan_run_kernel(const lw_wavefront_shape *shape,
+                                              const lw_wavefront_kernel *kernel,
+                                              const lw_wavefront_run_options *options,
+                                              lw_wavefront_report_fn report, void *report_context,
+                                              lw_wavefront_plan *plan);
 
 #ifdef __cplusplus
 }

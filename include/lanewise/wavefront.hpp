@@ -41,6 +41,9 @@
 // With `static constexpr bool knows_place = true` the update gets a `place` as its last argument:
 // the iteration, the row and the column, for red-black orders and weights that change.
 //
+// With `static constexpr int dimensions = 3` an update is for stores of three dimensions, and reads
+// u(down, back, right), so many planes below, lines further and cells to the right.
+//
 // With `vectors = true` the update also runs on a skewed store, eight rows at once with the
 // instructions that this file is compiled for: it has a stencil radius of 1 to 7, returns `auto`,
 // and chooses with ?: and not with if. The bits are the same. They are those of the sequential loop
@@ -97,14 +100,19 @@ struct options {
     std::string until{};
     std::uint64_t pause_every = 0;
     std::function<void(std::uint64_t iterations, double measured)> paused{};
+    /* Where one is above 0, the run ends once the residual is at most max(rtol * first, atol),
+     * asked after every `pause_every` iterations. */
+    double rtol = 0.0;
+    double atol = 0.0;
 };
 
 /* Which cell of which iteration of the run is updated, all from 0: the last argument of an update
  * with `static constexpr bool knows_place = true`, which runs row by row. */
 struct place {
-    std::int64_t iteration;
-    std::int64_t row;
-    std::int64_t column;
+    std::int64_t iteration = 0;
+    std::int64_t row = 0; /* in three dimensions the plane */
+    std::int64_t column = 0;
+    std::int64_t line = 0; /* of the plane, in three dimensions */
 };
 
 namespace detail {
@@ -152,6 +160,28 @@ struct around {
         return rows[down + middle][column + right];
     }
 };
+
+/* The same in three dimensions; `at` is where cell `column` of its line lies in a plane. */
+template <typename Real>
+struct around_3d {
+    const Real *const *planes;
+    std::int64_t at;
+    std::int64_t line_columns;
+    int middle;
+    arithmetic_t<Real> operator()(int down, int back, int right) const {
+        return planes[down + middle][at + back * line_columns + right];
+    }
+};
+
+template <typename Update>
+constexpr int dimensions_of() {
+    if constexpr (requires { Update::dimensions; }) return Update::dimensions;
+    return 2;
+}
+
+/* What an update reads a matrix by. */
+template <typename Real, typename Update>
+using accessor_t = std::conditional_t<dimensions_of<Update>() == 3, around_3d<Real>, around<Real>>;
 
 /* How eight rows at once reach the cells that an update reads. */
 enum class reach { near, far, none };
@@ -262,13 +292,25 @@ struct real_of<Update> {
 template <typename Real, typename Update>
 struct sweep {
     static constexpr int radius = Update::radius;
-    static constexpr std::size_t matrices = matrices_of<Update, around<Real>>();
-    using values = values_t<Update, around<Real>>;
+    static constexpr int dimensions = dimensions_of<Update>();
+    static_assert(dimensions == 2 || dimensions == 3, "a store has two dimensions or three");
+    using accessor = accessor_t<Real, Update>;
+    static constexpr std::size_t matrices = matrices_of<Update, accessor>();
+    using values = values_t<Update, accessor>;
     static constexpr std::size_t fields = fields_of<values>();
     static_assert(fields >= 1 && fields <= matrices,
                   "an update is called with an accessor for each matrix that it has a value of");
     static constexpr unsigned coefficients = static_cast<unsigned>(matrices - fields);
     static constexpr std::size_t height = 2 * std::size_t{radius} + 1; /* rows around a cell */
+
+    template <std::size_t... F>
+    static void store_values(const std::array<Real *, fields>& out, std::int64_t j,
+                             const auto& found) {
+        if constexpr (several<values>)
+            ((out[F][j] = static_cast<arithmetic_t<Real>>(std::get<F>(found))), ...);
+        else
+            out[0][j] = static_cast<arithmetic_t<Real>>(found);
+    }
 
     template <std::size_t... F, std::size_t... I>
     static void row(const Update& update, const std::array<Real *, fields>& out,
@@ -283,13 +325,7 @@ struct sweep {
                 return update(around<Real>{data + F * height, j, radius}...,
                               around<Real>{others + I, j, 0}...);
         };
-        const auto set = [&](std::int64_t j) {
-            const auto found = cell(j);
-            if constexpr (several<values>)
-                ((out[F][j] = static_cast<arithmetic_t<Real>>(std::get<F>(found))), ...);
-            else
-                out[0][j] = static_cast<arithmetic_t<Real>>(found);
-        };
+        const auto set = [&](std::int64_t j) { store_values<F...>(out, j, cell(j)); };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
 #ifndef __clang__
@@ -303,15 +339,58 @@ struct sweep {
         }
     }
 
+    template <std::size_t... F, std::size_t... I>
+    static void plane(const Update& update, const std::array<Real *, fields>& out,
+                      const Real *const *data, [[maybe_unused]] const Real *const *others,
+                      const lw_wavefront_plane& of, std::index_sequence<F...>,
+                      std::index_sequence<I...>) {
+        const auto cell = [&](std::int64_t line, std::int64_t column) {
+            const auto at = line * of.columns + column;
+            if constexpr (knows_place<Update>())
+                return update(around_3d<Real>{data + F * height, at, of.columns, radius}...,
+                              around_3d<Real>{others + I, at, of.columns, 0}...,
+                              place{of.iteration, of.plane, column, line});
+            else
+                return update(around_3d<Real>{data + F * height, at, of.columns, radius}...,
+                              around_3d<Real>{others + I, at, of.columns, 0}...);
+        };
+        for (std::int64_t n = radius; n < of.lines - radius; ++n) {
+            const auto line = of.back < 0 ? of.lines - 1 - n : n;
+            const auto set = [&](std::int64_t column) {
+                store_values<F...>(out, line * of.columns + column, cell(line, column));
+            };
+            if (of.right < 0) {
+                for (std::int64_t k = of.columns - radius; k-- > radius;) set(k);
+            } else {
+                for (std::int64_t k = radius; k < of.columns - radius; ++k) set(k);
+            }
+        }
+    }
+
+    static std::array<Real *, fields> fields_at(void *const *updated) {
+        std::array<Real *, fields> out{};
+        for (std::size_t field = 0; field < fields; ++field)
+            out[field] = static_cast<Real *>(updated[field]);
+        return out;
+    }
+
+    /* lw_wavefront_plane_fn */
+    static void update_plane(void *const *updated, const void *const *data,
+                             const void *const *others, const lw_wavefront_plane *of,
+                             void *context) {
+        plane(*static_cast<const Update *>(context), fields_at(updated),
+              reinterpret_cast<const Real *const *>(data),
+              reinterpret_cast<const Real *const *>(others), *of,
+              std::make_index_sequence<fields>{}, std::make_index_sequence<coefficients>{});
+    }
+
     /* lw_wavefront_directed_row_fn */
     static void update_row(void *const *updated, const void *const *data, const void *const *others,
                            std::int64_t row_number, std::int64_t first, std::int64_t end,
                            std::int64_t iteration, std::int64_t /*down*/, std::int64_t right,
                            void *context) {
-        std::array<Real *, fields> out{};
-        for (std::size_t field = 0; field < fields; ++field)
-            out[field] = static_cast<Real *>(updated[field]);
-        row(*static_cast<const Update *>(context), out, reinterpret_cast<const Real *const *>(data),
+        row(*static_cast<const Update *>(context), fields_at(updated),
+            reinterpret_cast<const Real *const *>(data),
             reinterpret_cast<const Real *const *>(others), {iteration, row_number, 0}, first, end,
             right, std::make_index_sequence<fields>{}, std::make_index_sequence<coefficients>{});
     }
@@ -374,7 +453,8 @@ template <typename Update>
 concept cell_update = requires {
     { Update::radius } -> std::convertible_to<int>;
 }
-&&(detail::matrices_of<Update, detail::around<typename detail::real_of<Update>::type>>() > 0);
+&&(detail::matrices_of<Update,
+                       detail::accessor_t<typename detail::real_of<Update>::type, Update>>() > 0);
 
 class store {
   public:
@@ -388,6 +468,13 @@ class store {
         store made;
         made.check(lw_wavefront_create(folder.c_str(), &shape, take_sentence, made.said_.get(),
                                        &made.store_));
+        return made;
+    }
+    /* Gone with the object, and for matrices that fit into memory. */
+    static store create_in_memory(const lw_wavefront_shape& shape) {
+        store made;
+        made.check(lw_wavefront_create_in_memory(&shape, nullptr, take_sentence, made.said_.get(),
+                                                 &made.store_));
         return made;
     }
     store(store&& other) noexcept
@@ -481,11 +568,12 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
                                 const char *name, const Function& function) {
     using real = typename real_of<Update>::type;
     using rows = sweep<real, Update>;
-    if (target.shape().line_columns != 0)
+    if ((target.shape().line_columns != 0) != (rows::dimensions == 3))
         throw error(LW_ERR_ARGUMENT,
-                    std::string(name) +
-                        " is an update of two dimensions; the store has three: use "
-                        "sor-3d, eikonal-3d or a row function in C");
+                    std::string(name) + " is an update of " +
+                        (rows::dimensions == 3 ? "three dimensions; the store has two"
+                                               : "two dimensions; the store has three: say "
+                                                 "`static constexpr int dimensions = 3`"));
     if (target.shape().row_coefficient_count + target.shape().column_coefficient_count != 0)
         throw error(LW_ERR_ARGUMENT,
                     std::string(name) +
@@ -508,10 +596,14 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     kernel.radius = static_cast<std::uint32_t>(rows::radius);
     kernel.reads = reads_previous<Update>() ? LW_READS_PREVIOUS : LW_READS_UPDATED;
-    kernel.update_directed = &rows::update_row;
+    if constexpr (rows::dimensions == 3)
+        kernel.update_plane = &rows::update_plane;
+    else
+        kernel.update_directed = &rows::update_row;
     kernel.context = &cell.update;
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
+        static_assert(rows::dimensions == 2, "eight rows at once are of two dimensions");
         static_assert(!knows_place<Update>(), "eight rows at once have no single place");
         static_assert(!several<typename rows::values>,
                       "eight rows at once update one matrix; leave `vectors` out");
@@ -532,6 +624,8 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     if (!wanted.borders.empty()) asked.borders = wanted.borders.c_str();
     if (!wanted.until.empty()) asked.until = wanted.until.c_str();
     asked.pause_every = wanted.pause_every;
+    asked.rtol = wanted.rtol;
+    asked.atol = wanted.atol;
     // No exception passes through the library: it is thrown again once that has returned.
     struct Paused {
         const options& wanted;

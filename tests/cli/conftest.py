@@ -136,6 +136,21 @@ def sweeps_built() -> None:
 
 
 @pytest.fixture
+def native() -> Lanewise:
+    """Give the function that runs the native program of sweeps."""
+    try:
+        program = find_program("lanewise-wavefront", os.environ)
+    except RequestError as error:
+        pytest.skip(str(error))
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [str(program), *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+    return run
+
+
+@pytest.fixture
 def smpi() -> str:
     """Give the launcher of simulated clusters."""
     if why_not("smpi"):

@@ -24,7 +24,6 @@ import pytest
 
 from lanewise import wavefront
 from lanewise.cli.wavefront import PROGRAM
-from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -36,21 +35,6 @@ SIDE = 512
 ITERATIONS = 12
 # Points in time at which a run is killed; make test-all asks for 500.
 KILLS = int(os.environ.get("LANEWISE_TEST_KILLS", "10"))
-
-
-@pytest.fixture
-def native() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Give the function that runs the native program."""
-    try:
-        program = find_program(PROGRAM, os.environ)
-    except RequestError as error:
-        pytest.skip(str(error))
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        line = [str(program), *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
-
-    return run
 
 
 def livermore(data: np.ndarray, coefficients: list[np.ndarray], iterations: int) -> np.ndarray:

@@ -31,6 +31,7 @@ from lanewise.launch.run import Event, run
 
 PROGRAM = "lanewise-wavefront"
 RUNNING = ("run", "resume")
+SHOWN_MOVING = ("import", "export", "convert")
 MOVING = ("create", "import", "export", "convert", "split", "join")
 COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
@@ -41,6 +42,7 @@ FILE may also be an array of Zarr (FILE.zarr), HDF5 (FILE.h5:DATASET) or netCDF 
 NOTES = {"import": _ARRAYS, "export": _ARRAYS}
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
+UNFINISHED = "; what it was writing is incomplete, remove it"
 HELP = {"-h", "--help"}
 QUIET = {"-q", "--quiet"}
 EXAMPLES = {
@@ -102,11 +104,10 @@ def wavefront(words: Words = None) -> None:
     words = [word for word in words if not (quiet and word in QUIET)]
     if command in RUNNING and "--json" not in words:
         run_shown([str(program), *words, "--json"], words, quiet=quiet)
-    elif command in ("import", "export") and moved_here(program, words):
-        from lanewise.wavefront.arrays import export_array, import_array
-
-        move = import_array if command == "import" else export_array
-        move(program, *array_arguments(words))
+    elif command in ("import", "export") and moved_here(words):
+        move_array(command, words)
+    elif command in SHOWN_MOVING and sys.stderr.isatty() and not {"--json", "-"} & set(words):
+        move_shown([str(program), *words, "--json"])
     else:
         pass_on([str(program), *words])
 
@@ -133,6 +134,52 @@ def show_help(program: Path, command: str) -> None:
     )
 
 
+def move_array(command: str, words: list[str]) -> None:
+    """Import or export an array in a file of a library, with a bar in a terminal."""
+    from lanewise.wavefront.arrays import export_array, import_array
+    from lanewise.wavefront.progress import ProgressBar
+
+    store, matrix, name, memory = array_arguments(words)
+    move = import_array if command == "import" else export_array
+    with ProgressBar(command) as bar:
+        move(store, matrix, name, memory=memory, on_progress=bar)
+
+
+def move_shown(line: list[str]) -> None:
+    """Import, export or convert by the native program, with a bar."""
+    from lanewise.wavefront.progress import ProgressBar
+
+    last: Event = {}
+
+    def take(event: Event) -> None:
+        last.clear()
+        last.update(event)
+        if event["event"] == "progress":
+            bar(event["bytes_done"] / max(event["bytes_wanted"], 1), event["elapsed_s"])
+
+    try:
+        with ProgressBar(line[1]) as bar:
+            outcome = run(line, {}, take)
+    except KeyboardInterrupt:
+        left = "; the matrix is as it was" if line[1] == "import" else ""
+        sys.stderr.write(f"lanewise wavefront: stopped{left or UNFINISHED}\n")
+        raise typer.Exit(INTERRUPTED) from None
+    if outcome.status != 0:
+        raise complaint(list(outcome.output), outcome.status)
+    sys.stderr.writelines(f"{text}\n" for text in outcome.output)
+    if last.get("event") == "convert":
+        sys.stdout.write(converted(last) + "\n")
+
+
+def converted(end: Event) -> str:
+    """Return the line that closes a conversion."""
+    moved_mib, elapsed_s = end["bytes"] / 2**20, max(end["elapsed_s"], 1e-9)
+    return (
+        f"{end['from']} to {end['to']}: {moved_mib:.0f} MiB in {elapsed_s:.2f} s, "
+        f"{moved_mib / elapsed_s:.0f} MiB/s"
+    )
+
+
 def array_arguments(words: list[str]) -> tuple[str, str, str, str]:
     """Return store, matrix, array and memory, which may be empty; RequestError for other words."""
     memory = ""
@@ -151,7 +198,7 @@ def split_option(word: str) -> list[str]:
     return word.split("=", 1) if word.startswith("--") else [word]
 
 
-def moved_here(program: Path, words: list[str]) -> bool:
+def moved_here(words: list[str]) -> bool:
     """Return whether Python moves the array: it is in a library's file, or is converted."""
     if array_name(words):
         return True
@@ -163,7 +210,7 @@ def moved_here(program: Path, words: list[str]) -> bool:
         store, _matrix, name, _memory = array_arguments(words)
     except RequestError:
         return False  # the native program has more options
-    return is_converted(program, store, name)
+    return is_converted(store, name)
 
 
 def array_name(words: list[str]) -> str:
@@ -176,7 +223,7 @@ def pass_on(line: list[str]) -> None:
     try:
         done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
     except KeyboardInterrupt:
-        left = "; what it was writing is incomplete, remove it" if line[1] in MOVING else ""
+        left = UNFINISHED if line[1] in MOVING else ""
         sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
         raise typer.Exit(INTERRUPTED) from None
     if done.returncode != 0:

@@ -4,13 +4,31 @@
     outcome = lanewise.wavefront.run("demo", "livermore23", iterations=64, memory="2GiB")
 
 A store is a folder of matrices; `Store` fills and reads it.  A kernel is the name of a built-in
-one, or a Numba cfunc of `row_signature()` that updates the columns of a row.  numpy arrays may
-stand in for a store: they are streamed through a temporary one.
+one, or a Numba cfunc of `row_signature()` that updates the columns of a row.  Arrays may stand in
+for a store; those of NumPy are swept in memory.  `plan` says beforehand what a run will take.
 """
 
+from lanewise.wavefront.arrays import export_array, import_array
 from lanewise.wavefront.kernel import RowKernel, row_signature
 from lanewise.wavefront.matrix import Matrix
-from lanewise.wavefront.run import Outcome, resume, run
+from lanewise.wavefront.options import Rates
+from lanewise.wavefront.planning import Plan
+from lanewise.wavefront.progress import ProgressBar
+from lanewise.wavefront.run import Outcome, plan, resume, run
 from lanewise.wavefront.store import Store
 
-__all__ = ["Matrix", "Outcome", "RowKernel", "Store", "resume", "row_signature", "run"]
+__all__ = [
+    "Matrix",
+    "Outcome",
+    "Plan",
+    "ProgressBar",
+    "Rates",
+    "RowKernel",
+    "Store",
+    "export_array",
+    "import_array",
+    "plan",
+    "resume",
+    "row_signature",
+    "run",
+]

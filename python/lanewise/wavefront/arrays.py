@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of Zarr, HDF5 and netCDF, streamed into and out of a store a strip at a time.
+"""Arrays of Zarr, HDF5, netCDF and NumPy, streamed into and out of a store a strip at a time.
 
 `problem.h5:temperature` names a dataset in a file, `problem.nc:temperature` a variable, and
-`problem.zarr` an array; `problem.npy` is one that is converted.  What moving takes follows from the
-strips of the store and the chunks of the array, so a budget of memory is kept by refusing one that
-is too small.
+`problem.zarr` and `problem.npy` an array.  What moving takes follows from the strips of the store
+and the chunks of the array, so a budget of memory is kept by refusing one that is too small.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import RequestError, RunError
-from lanewise.wavefront.npy import is_as_stored, open_npy
-from lanewise.wavefront.run import size_bytes
+from lanewise.wavefront.npy import NewNpy, is_as_stored, open_npy
+from lanewise.wavefront.options import size_bytes
+from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.store import Store
 
 # What the libraries take for themselves once they move, and the tiles that are under way to or from
@@ -29,33 +29,73 @@ LIBRARIES_BYTES = 16 << 20
 UNDER_WAY_BYTES = 16 << 20
 
 
-def import_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
-    """Fill `matrix` of the store in `folder` from the array called `name`, within the memory."""
-    with Store.open(folder) as store:
-        array = open_array(name, store.ndim)
-        check_memory(memory, store, array)
-        store.write(matrix_number(program, folder, matrix), array)
+def import_array(
+    store: Store | str | Path,
+    matrix: int | str,
+    name: str | Path,
+    *,
+    memory: str | int = "",
+    on_progress: OnShare | None = None,
+) -> None:
+    """Fill `matrix` of a store, or of the store in a folder, from the array called `name`.
+
+    Names are "FILE.npy", "FILE.zarr", "FILE.h5:DATASET" and "FILE.nc:VARIABLE"; the part behind the
+    colon may be left out where there is one such array.  Its shape is that of the matrix, and
+    values are converted as by `Store.write`.  `memory` is the budget of the whole program, in bytes
+    or as "2GiB"; without one it is not looked at.  `on_progress` is as for `Store.write`.
+    RequestError for an array that there is not or that does not suit the matrix, and for too small
+    a budget; RunError for values that are missing or out of range.
+    """
+    with _opened(store, "r+") as opened:
+        array = open_array(str(name), opened.ndim)
+        check_memory(memory, opened, array)
+        opened.write(matrix, array, on_progress=on_progress)
 
 
-def export_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
-    """Write `matrix` of the store in `folder` to a new array called `name`, within the memory."""
-    number = matrix_number(program, folder, matrix)
-    with Store.open(folder, mode="r") as store:
-        check_memory(memory, store, None)
-        strip_rows = int(store.native_shape.strip_rows)
-        array = create_array(name, store.shape_of(number), store.dtype, strip_rows)
+def export_array(
+    store: Store | str | Path,
+    matrix: int | str,
+    name: str | Path,
+    *,
+    memory: str | int = "",
+    on_progress: OnShare | None = None,
+) -> None:
+    """Write `matrix` of a store, or of the store in a folder, to a new array called `name`.
+
+    Names and the other arguments are as for `import_array`.  RequestError where the file exists.
+    """
+    with _opened(store, "r") as opened:
+        check_memory(memory, opened, None)
+        shape = opened.shape_of(matrix)
+        array = create_array(str(name), shape, opened.dtype, opened.strip_rows)
 
         def take(first: int, rows: Any) -> None:
             array[first : first + len(rows)] = rows
 
-        store.each_strip(number, take)
+        try:
+            opened.each_strip(matrix, take, on_progress=on_progress)
+        except BaseException:
+            if isinstance(array, NewNpy):
+                array.discard()
+            raise
+        if isinstance(array, NewNpy):
+            array.finish()
 
 
-def check_memory(memory: str, store: Store, array: Any) -> None:
+@contextmanager
+def _opened(store: Store | str | Path, mode: str) -> Iterator[Store]:
+    if isinstance(store, Store):
+        yield store
+        return
+    with Store.open(store, mode=mode) as opened:
+        yield opened
+
+
+def check_memory(memory: str | int, store: Store, array: Any) -> None:
     """Raise RequestError where `memory` is less than moving takes; an empty one is any amount."""
     if not memory:
         return
-    strip_rows = int(store.native_shape.strip_rows)
+    strip_rows = store.strip_rows
     itemsize = max(store.dtype.itemsize, 0 if array is None else array.dtype.itemsize)
     row_bytes = math.prod(store.shape[1:]) * itemsize
     chunk_rows = (getattr(array, "chunks", None) or (strip_rows,))[0]
@@ -77,32 +117,12 @@ def peak_memory_bytes() -> int:
     return 1024 * int(re.search(r"VmHWM:\s*(\d+)", status)[1])  # type: ignore[index]
 
 
-def is_converted(program: Path, folder: str, name: str) -> bool:
+def is_converted(folder: str, name: str) -> bool:
     """Return whether `name` is a .npy file whose values the store does not hold as they are."""
     if not name.endswith(".npy") or not Path(name).is_file():
         return False
-    return not is_as_stored(name, described(program, folder)["element"])
-
-
-def described(program: Path, folder: str) -> dict[str, Any]:
-    """Return what the store in `folder` holds; RequestError where there is none."""
-    done = subprocess.run(
-        [str(program), "info", folder, "--json"], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise RequestError(done.stderr.strip().removeprefix("lanewise-wavefront: "))
-    held: dict[str, Any] = json.loads(done.stdout)
-    return held
-
-
-def matrix_number(program: Path, folder: str, matrix: str) -> int:
-    """Return the number of the matrix called `matrix`; RequestError where there is none."""
-    held = described(program, folder)
-    kinds = ("matrices", "row_coefficients", "column_coefficients")
-    names = [entry["name"] for kind in kinds for entry in held.get(kind, [])]
-    if matrix not in names:
-        raise RequestError(f'{folder} has no matrix "{matrix}"; there are {", ".join(names)}')
-    return names.index(matrix)
+    with Store.open(folder, mode="r") as store:
+        return not is_as_stored(name, store.dtype)
 
 
 def open_array(name: str, dimensions: int = 2) -> Any:
@@ -134,6 +154,8 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int)
         raise RequestError(f"{path} exists; name another file")
     chunks = (min(chunk_rows, shape[0]), *shape[1:])
     try:
+        if path.endswith(".npy"):
+            return NewNpy(Path(path), shape, dtype)
         if path.endswith(".zarr"):
             return _module("zarr").open(path, mode="w", shape=shape, dtype=dtype, chunks=chunks)
         h5py = _module("h5py")

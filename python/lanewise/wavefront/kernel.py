@@ -10,11 +10,13 @@ def mean(updated, data, coefficients, row, first, end, context):
 
 from __future__ import annotations
 
+import ctypes
 import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lanewise.errors import RequestError
+from lanewise.wavefront.library import Kernel
 
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
@@ -77,6 +79,17 @@ class RowKernel:
             )
         refuse_loose_arithmetic(self.function)
         return address
+
+
+def native_kernel(kernel: Any) -> Kernel:
+    """Return a kernel of one's own, a `RowKernel` or a function, as the library takes it."""
+    row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
+    return Kernel(
+        struct_size=ctypes.sizeof(Kernel), radius=row.radius,
+        reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
+        context=row.context_address, name=row.name.encode(),
+        **{"update_directed" if row.is_directed else "update": row.address},
+    )  # fmt: skip
 
 
 def refuse_loose_arithmetic(function: Any) -> None:

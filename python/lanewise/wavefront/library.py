@@ -32,6 +32,7 @@ ELEMENTS = (
 )  # fmt: skip
 
 Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+Moved = CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
 
 
@@ -69,6 +70,7 @@ class Kernel(Structure):
         ("advance_and_measure", c_void_p),
         ("skew", c_uint32),
         ("update_directed", c_void_p),
+        ("update_plane", c_void_p),
     )
 
 
@@ -109,6 +111,38 @@ class RunOptions(Structure):
         ("paused", OnPause),
         ("paused_context", c_void_p),
         ("borders", c_char_p),
+        ("rtol", c_double),
+        ("atol", c_double),
+        ("read_bytes_per_s", c_double),
+        ("write_bytes_per_s", c_double),
+        ("cells_per_s", c_double),
+    )
+
+
+class RunPlan(Structure):
+    """lw_wavefront_plan."""
+
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("waves", c_uint64),
+        ("passes", c_uint64),
+        ("chain", c_uint64),
+        ("buffers", c_uint64),
+        ("held_strips", c_uint64),
+        ("rows_per_block", c_uint64),
+        ("wave_groups", c_uint64),
+        ("rounds", c_uint64),
+        ("column_block_vectors", c_uint64),
+        ("parallelograms", c_uint64),
+        ("parallelogram_columns", c_uint64),
+        ("memory_bytes", c_uint64),
+        ("memory_bytes_min", c_uint64),
+        ("read_bytes", c_uint64),
+        ("written_bytes", c_uint64),
+        ("waves_to_hide_disk", c_uint64),
+        ("time_s", c_double),
+        ("disk_bound", c_int),
+        ("threads", c_uint32),
     )
 
 
@@ -129,7 +163,15 @@ class RunOutcome(Structure):
 
 
 ARGUMENTS = {
-    "create": (c_char_p, POINTER(MatrixShape), Report, c_void_p, POINTER(c_void_p)),
+    "create_named": (c_char_p, POINTER(MatrixShape), POINTER(c_char_p), Report, c_void_p,
+                     POINTER(c_void_p)),
+    "create_in_memory": (POINTER(MatrixShape), POINTER(c_char_p), Report, c_void_p,
+                         POINTER(c_void_p)),
+    "convert": (c_void_p, c_char_p, POINTER(MatrixShape), c_uint64, Moved, c_void_p),
+    "plan_run": (POINTER(MatrixShape), c_char_p, POINTER(c_double), c_size_t,
+                 POINTER(RunOptions), Report, c_void_p, POINTER(RunPlan)),
+    "plan_run_kernel": (POINTER(MatrixShape), POINTER(Kernel), POINTER(RunOptions), Report,
+                        c_void_p, POINTER(RunPlan)),
     "open": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
     "open_reading": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
     "query": (c_void_p, POINTER(MatrixShape), POINTER(c_uint64)),
@@ -160,6 +202,8 @@ def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
     loaded.lw_wavefront_close.restype = None
     loaded.lw_wavefront_stop.argtypes = (c_void_p,)
     loaded.lw_wavefront_stop.restype = None
+    loaded.lw_wavefront_matrix_name.argtypes = (c_void_p, c_uint32)
+    loaded.lw_wavefront_matrix_name.restype = c_char_p
     loaded.lw_status_text.restype = c_char_p
     return loaded
 

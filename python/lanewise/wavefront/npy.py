@@ -16,14 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lanewise.errors import RunError
+from lanewise.wavefront.mapped import give_pages_back
 
 Array = npt.NDArray[Any]
 
 _BAND_BYTES = 16 << 20
-_NAMES = {
-    "f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c16", "i32": "<i4", "i64": "<i8",
-    "f16": "<f2",
-}  # fmt: skip
 
 
 class FortranRows:
@@ -47,6 +44,28 @@ class FortranRows:
         return found.reshape(*reversed(self.shape[1:]), end - first).T
 
 
+class NewNpy:
+    """A file that is written by slices of rows in order, and has its name once it is whole."""
+
+    def __init__(self, path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+        self._path = path
+        self._beside = path.with_name(path.name + ".part")
+        self._rows = np.lib.format.open_memmap(self._beside, mode="w+", dtype=dtype, shape=shape)
+
+    def __setitem__(self, rows: slice, values: Array) -> None:
+        self._rows[rows] = values
+        give_pages_back(self._rows)
+
+    def finish(self) -> None:
+        """Give the file its name, once it is on the disk."""
+        self._rows.flush()
+        self._beside.rename(self._path)
+
+    def discard(self) -> None:
+        """Remove what has been written."""
+        self._beside.unlink(missing_ok=True)
+
+
 def open_npy(path: str) -> Any:
     """Open a file for reading rows; ValueError or OSError for one that is no sound `.npy` file."""
     mapped = np.load(path, mmap_mode="r")
@@ -55,10 +74,10 @@ def open_npy(path: str) -> Any:
     return FortranRows(Path(path), mapped.offset, mapped.shape, mapped.dtype)
 
 
-def is_as_stored(path: str, element: str) -> bool:
+def is_as_stored(path: str, stored: np.dtype[Any]) -> bool:
     """Return whether the native program reads this file, or says what is wrong with it."""
     try:
         mapped = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError):
         return True
-    return mapped.dtype.str == _NAMES[element] and not np.isfortran(mapped)
+    return mapped.dtype == stored and not np.isfortran(mapped)

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run: iterate over a store, or over arrays in memory."""
+"""Run: iterate over a store, or over arrays in memory; or say what that would take."""
 
 from __future__ import annotations
 
 import ctypes
-import math
-import re
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from lanewise.errors import RequestError, RunError
 from lanewise.wavefront.calls import Call, KernelErrors
-from lanewise.wavefront.kernel import RowKernel
+from lanewise.wavefront.kernel import RowKernel, native_kernel
 from lanewise.wavefront.library import (
-    Kernel,
     OnPause,
     OnProgress,
     Progress,
@@ -29,17 +25,17 @@ from lanewise.wavefront.library import (
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
+from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_options
+from lanewise.wavefront.planning import Plan, plan_of
+from lanewise.wavefront.progress import OnShare
+from lanewise.wavefront.scratch import Scratch
 from lanewise.wavefront.signals import deferred
-from lanewise.wavefront.store import Store
+from lanewise.wavefront.store import Store, shape_of
 
-OnShare = Callable[[float, float], None]
 OnIterations = Callable[[int, float], None]
 
-_NEVER = -1.0
 # What a strip has by default.
 _STRIP_BYTES = 1 << 20
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 @dataclass(frozen=True)
@@ -64,16 +60,8 @@ class Callbacks:
     pause: OnIterations | None = None
 
 
-def size_bytes(text: str | int) -> int:
-    """Return "2GiB" in bytes; units are powers of 1024.  RequestError for anything else."""
-    match = _SIZE.fullmatch(str(text).strip())
-    if match is None:
-        raise RequestError(f"memory {text!r} is not a size; try '512MiB' or '2GiB'")
-    return int(float(match[1]) * 1024 ** _POWERS[match[2].upper()])
-
-
 def run(  # noqa: PLR0913
-    store: Store | str | Path | Sequence[Any],
+    store: Store | str | Path | Any | Sequence[Any],
     kernel: str | RowKernel | Any,
     iterations: int,
     *,
@@ -82,41 +70,56 @@ def run(  # noqa: PLR0913
     threads: int = 0,
     waves: int = 0,
     tolerance: float | None = None,
-    directions: str | Sequence[str] = "down-right",
-    borders: str | Mapping[str, str] = "fixed",
+    directions: Directions = "down-right",
+    borders: Borders = "fixed",
     until: str | None = None,
+    rtol: float = 0.0,
+    atol: float = 0.0,
     pause_every: int = 0,
     on_pause: OnIterations | None = None,
     check_finite: bool = False,
     on_progress: OnShare | None = None,
+    rates: Rates = Rates(),  # noqa: B008
+    folder: str | Path | None = None,
 ) -> Outcome:
     """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
-    `store` is a `Store`, its folder, or a list of 2-D or 3-D arrays of one shape: the first is
-    updated in place and says the dtype, the others are coefficients.  For kernels of your own the
-    last ones may be of (rows, 1), one value for each row, or (1, columns), one for each column.
-    With a
-    `tolerance` the run ends once no cell changes by more; with 0, once nothing changes.  Iterations
-    go in `directions` in turn: "down-right", "down-left", "up-left", "up-right", "symmetric" or
-    "fast-sweeping", in three dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of
-    these; the run then ends once as many iterations as there are directions are within the
-    tolerance.  `borders` are
-    "fixed", "neumann" or "periodic", or say so per side: {"left": "neumann", "rows": "periodic"};
-    sides are top, bottom, left, right, rows and columns, in three dimensions also front, back and
-    lines.  After every `pause_every` iterations `on_pause(iterations, measured)` is called and may
-    read the store, and the run ends once `until` holds, such as "residual<1e-8" or
-    "residual<1e-8*first" (also norm, sum, max, min).  `on_progress(share, elapsed_s)` is called now
-    and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
-    raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
-    then holds the data of its last whole pass, and arrays are as they were; an interrupt while the
-    result is copied to an array is raised once that has all rows.
+    `store` is a `Store`, its folder, an array, or a list of arrays of one shape, (rows, columns) or
+    (planes, lines, columns): the first is updated in place and says the dtype, the others are
+    coefficients.  For kernels of your own the last ones may be of (rows, 1), one value for each
+    row, or (1, columns), one for each column.  Arrays of NumPy in memory are swept there, where
+    that leaves half of what is free; otherwise, and where `folder` is given, through a store in a
+    new folder in it (or in that for temporary files), which is removed at the end.  The bits are
+    the same.
+
+    `memory` is the budget of the sweep, in bytes or as "2GiB", `threads` are those that compute, 0
+    for all processors, and `waves` are the iterations that share a pass, 0 for as many as fit and
+    pay at these `rates`.  `parameters` are those of a built-in kernel.
+
+    With a `tolerance` the run ends once no cell changes by more, in the unit of the data; with 0,
+    once nothing changes.  With `rtol` or `atol` it ends once the residual, the 2-norm of what an
+    iteration would change, is at most max(rtol * first, atol), `first` being that before the first
+    iteration.  It ends once `until` holds, such as "residual<1e-8" or "residual<1e-8*first" (also
+    norm, sum, max, min).  These are asked after every `pause_every` iterations (0: 32), when
+    `on_pause(iterations, measured)` is called, too, and may read the store.
+
+    Iterations go in `directions` in turn: "down-right", "down-left", "up-left", "up-right",
+    "symmetric" or "fast-sweeping", in three dimensions also "symmetric-3d" or "fast-sweeping-3d",
+    or several of these; with a `tolerance` the run then ends once as many iterations as there are
+    directions are within it.  `borders` are "fixed", "neumann" or "periodic", or say so per side:
+    {"left": "neumann", "rows": "periodic"}; sides are top, bottom, left, right, rows and columns,
+    in three dimensions also front, back and lines.
+
+    `on_progress(share, elapsed_s)` is called now and then, `share` going from 0 to 1; a
+    `ProgressBar` will do.  Raises RequestError for what cannot be done, RunError for what failed, a
+    kernel that raised among it; what `on_progress` and `on_pause` raise and an interrupt end the
+    run and are raised.  A store then holds the data of its last whole pass, and arrays are as they
+    were; an interrupt while the result is copied to an array is raised once that has all rows.
     """
-    options = RunOptions(
-        struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
-        memory_bytes=size_bytes(memory), waves=waves,
-        tolerance=_tolerance(tolerance), check_finite=int(check_finite),
-        directions=_directions(directions), borders=_borders(borders),
-        until=until.encode() if until else None, pause_every=pause_every,
+    options = run_options(
+        iterations, memory=memory, threads=threads, waves=waves,
+        ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
+        pause_every=pause_every, check_finite=int(check_finite), rates=rates,
     )  # fmt: skip
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
@@ -124,7 +127,61 @@ def run(  # noqa: PLR0913
     if isinstance(store, (str, Path)):
         with Store.open(store) as opened:
             return _run(opened, kernel, parameters, options, callbacks)
-    return _run_arrays(list(store), kernel, parameters, options, callbacks)
+    return _run_arrays(_arrays(store), kernel, parameters, options, callbacks, folder)
+
+
+def plan(  # noqa: PLR0913
+    store: Store | str | Path | tuple[int, ...] | Any | Sequence[Any],
+    kernel: str | RowKernel | Any,
+    iterations: int,
+    *,
+    memory: str | int = "1GiB",
+    rates: Rates = Rates(),  # noqa: B008
+    parameters: Sequence[float] = (),
+    data: int = 1,
+    coefficients: int = 0,
+    dtype: npt.DTypeLike = "float64",
+    layout: str = "row-major",
+    strip_rows: int = 0,
+    tile_columns: int = 0,
+    directions: Directions = "down-right",
+    borders: Borders = "fixed",
+    threads: int = 0,
+    waves: int = 0,
+    tolerance: float | None = None,
+    pause_every: int = 0,
+) -> Plan:
+    """Return what `run` with these arguments would do, without doing it.
+
+    `store` is a `Store`, its folder, an array or a list of arrays, as for `run`; or the shape of a
+    store that there need not be, (rows, columns) or (planes, lines, columns), with `data`,
+    `coefficients`, `dtype`, `layout`, `strip_rows` and `tile_columns` as for `Store.create`.
+    RequestError where it could not be run: a kernel that does not suit the shape, or too small a
+    `memory`, with the least that does.
+    """
+    options = run_options(
+        iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
+        directions=directions, borders=borders, pause_every=pause_every, rates=rates,
+    )  # fmt: skip
+    if isinstance(store, (str, Path)):
+        with Store.open(store, mode="r") as opened:
+            return plan_of(opened.native_shape, kernel, parameters, options)
+    if isinstance(store, Store):
+        return plan_of(store.native_shape, kernel, parameters, options)
+    if isinstance(store, tuple) and all(isinstance(side, int) for side in store):
+        shape = shape_of(
+            store, data=data, coefficients=coefficients, dtype=dtype, layout=layout,
+            strip_rows=strip_rows, tile_columns=tile_columns,
+        )  # fmt: skip
+        return plan_of(shape, kernel, parameters, options)
+    arrays = _arrays(store)
+    whole, by_row, by_column = _coefficient_counts(arrays)
+    shape = shape_of(
+        tuple(map(int, arrays[0].shape)), coefficients=whole, dtype=arrays[0].dtype,
+        strip_rows=_strip_rows(arrays[0], kernel, options.borders), row_coefficients=by_row,
+        column_coefficients=by_column,
+    )  # fmt: skip
+    return plan_of(shape, kernel, parameters, options)
 
 
 def resume(  # noqa: PLR0913
@@ -142,11 +199,9 @@ def resume(  # noqa: PLR0913
 
     It pauses as before, and calls `on_pause` first for a pause in which the run ended.
     """
-    options = RunOptions(
-        struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=1,
-        memory_bytes=size_bytes(memory), waves=waves, tolerance=_NEVER,
-        check_finite=int(check_finite),
-    )  # fmt: skip
+    options = run_options(
+        1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite)
+    )
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
         return _resume(store, kernel, options, callbacks)
@@ -159,18 +214,8 @@ def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks
     if kernel is None:
         function, arguments = library().lw_wavefront_resume, ()
     else:
-        function, arguments = library().lw_wavefront_resume_kernel, (byref(_native(kernel)),)
+        function, arguments = library().lw_wavefront_resume_kernel, (byref(native_kernel(kernel)),)
     return _call(store, kernel, function, arguments, options, callbacks)
-
-
-def _native(kernel: Any) -> Kernel:
-    row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
-    return Kernel(
-        struct_size=ctypes.sizeof(Kernel), radius=row.radius,
-        reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
-        context=row.context_address, name=row.name.encode(),
-        **{"update_directed" if row.is_directed else "update": row.address},
-    )  # fmt: skip
 
 
 def _call(  # noqa: PLR0913, PLR0917
@@ -198,24 +243,6 @@ def _call(  # noqa: PLR0913, PLR0917
     store.failures.check(status)
     values_by_name = {name: getattr(outcome, name) for name, _type in RunOutcome._fields_}
     return Outcome(**{**values_by_name, "converged": bool(outcome.converged)})
-
-
-def _tolerance(tolerance: float | None) -> float:
-    if tolerance is None:
-        return _NEVER
-    if not 0.0 <= tolerance < math.inf:
-        raise RequestError(f"tolerance {tolerance} is not 0 or above; None means never")
-    return tolerance
-
-
-def _directions(directions: str | Sequence[str]) -> bytes:
-    return (directions if isinstance(directions, str) else ",".join(directions)).encode()
-
-
-def _borders(borders: str | Mapping[str, str]) -> bytes:
-    if isinstance(borders, str):
-        return borders.encode()
-    return ",".join(f"{side}={kind}" for side, kind in borders.items()).encode() or b"fixed"
 
 
 def _progress(call: Call, on_progress: OnShare | None) -> Any:
@@ -261,7 +288,7 @@ def _run(
         values = (ctypes.c_double * len(parameters))(*parameters)
         function, arguments = library().lw_wavefront_run, (kernel.encode(), values, len(values))
     else:
-        function, arguments = library().lw_wavefront_run_kernel, (byref(_native(kernel)),)
+        function, arguments = library().lw_wavefront_run_kernel, (byref(native_kernel(kernel)),)
     return _call(store, kernel, function, arguments, options, callbacks)
 
 
@@ -293,18 +320,18 @@ def _strip_rows(data: Any, kernel: Any, borders: bytes) -> int:
     return max(2 * radius, min(planes, _STRIP_BYTES // plane_bytes))
 
 
-def _run_arrays(
-    arrays: list[Any],
-    kernel: Any,
-    parameters: Sequence[float],
-    options: RunOptions,
-    callbacks: Callbacks,
-) -> Outcome:
+def _arrays(given: Any) -> list[Any]:
+    """Return the arrays of a run, of which there is at least one; RequestError for other things."""
+    if isinstance(given, Matrix):
+        raise RequestError("a matrix of a store is not swept by itself; give the store")
+    arrays = [given] if hasattr(given, "ndim") else list(given)
     if not arrays or any(getattr(array, "ndim", 0) not in (2, 3) for array in arrays):
-        raise RequestError(
-            "give a store, its folder, or a list of arrays of two or three dimensions"
-        )
-    data = arrays[0]
+        raise RequestError("give a store, its folder, or arrays of two or three dimensions")
+    return arrays
+
+
+def _check_updated(data: Any) -> None:
+    """Raise RequestError where the first array of a run cannot take the result."""
     if isinstance(data, (Store, Matrix)):
         raise RequestError(
             "the first array is updated in place, which a store in a list is not; "
@@ -320,26 +347,31 @@ def _run_arrays(
             "the first array is updated in place, but is read-only; give a copy, or open its file "
             'with mmap_mode="r+"'
         )
-    with ExitStack() as left:
-        folder = tempfile.mkdtemp(prefix="lanewise-wavefront-")
-        left.callback(shutil.rmtree, folder)
-        whole, by_row, by_column = _coefficient_counts(arrays)
-        with Store.create(
-            Path(folder) / "store", tuple(data.shape), coefficients=whole, dtype=data.dtype,
-            row_coefficients=by_row, column_coefficients=by_column,
-            strip_rows=_strip_rows(data, kernel, options.borders),
-        ) as store:  # fmt: skip
-            for matrix, array in enumerate(arrays):
-                store.write(matrix, array)
-            outcome = _run(store, kernel, parameters, options, callbacks)
-            try:
-                _copy_back(store, data)
-            except Exception as error:
-                left.pop_all()  # keeps the folder
-                raise RunError(
-                    f"the array holds the result in part only: {error}; "
-                    f"all of it is data0 of the store {folder}/store"
-                ) from error
+
+
+def _run_arrays(  # noqa: PLR0913, PLR0917
+    arrays: list[Any],
+    kernel: Any,
+    parameters: Sequence[float],
+    options: RunOptions,
+    callbacks: Callbacks,
+    folder: str | Path | None,
+) -> Outcome:
+    data = arrays[0]
+    _check_updated(data)
+    counts = _coefficient_counts(arrays)
+    strip_rows = _strip_rows(data, kernel, options.borders)
+    with Scratch(arrays, counts, strip_rows, folder, options.memory_bytes) as scratch:
+        for matrix, array in enumerate(arrays):
+            scratch.store.write(matrix, array)
+        outcome = _run(scratch.store, kernel, parameters, options, callbacks)
+        try:
+            _copy_back(scratch.store, data)
+        except Exception as error:
+            raise RunError(
+                f"the array holds the result in part only: {error}; "
+                f"all of it is data0 of the store {scratch.keep()}"
+            ) from error
     return outcome
 
 

@@ -7,7 +7,7 @@ import ctypes
 import math
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,28 @@ from lanewise.wavefront.library import (
     ELEMENTS,
     Failures,
     MatrixShape,
+    Moved,
     MoveRows,
     byref,
     library,
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
+from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_options, size_bytes
+from lanewise.wavefront.planning import Plan, plan_of
+from lanewise.wavefront.progress import MovedRows, OnShare
 
 Array = npt.NDArray[Any]
+
+# What a shape has where nothing else is asked for.
+_SHAPE = {
+    "data": 1, "coefficients": 0, "row_coefficients": 0, "column_coefficients": 0,
+    "dtype": "float64", "layout": "row-major", "strip_rows": 0, "tile_columns": 0,
+}  # fmt: skip
+_COUNTS = {
+    "data": "data_count", "coefficients": "coefficient_count",
+    "row_coefficients": "row_coefficient_count", "column_coefficients": "column_coefficient_count",
+}  # fmt: skip
 
 
 class Store:
@@ -76,6 +90,7 @@ class Store:
         tile_columns: int = 0,
         row_coefficients: int = 0,
         column_coefficients: int = 0,
+        names: Sequence[str] = (),
     ) -> Store:
         """Make an empty store in the new folder `folder`; matrices are data first.
 
@@ -83,25 +98,50 @@ class Store:
         dimensions.  Where rows are too long for the memory, `tile_columns` cuts them into tiles.
         `row_coefficients` are one value for each row and called row0 and so on,
         `column_coefficients` one for each column and called column0 and so on; they are numbered
-        behind the matrices, and written as arrays of (rows, 1) and (1, columns).  Elements are in
-        the machine's order of bytes, whatever that of `dtype`.
+        behind the matrices, and written as arrays of (rows, 1) and (1, columns).  `names` are those
+        of all matrices in the order of their numbers, of letters, digits, _ and -; without them
+        matrices are called data0, ..., coefficient0, ....  Elements are in the machine's order of
+        bytes, whatever that of `dtype`.  RequestError for a shape that cannot be, and for a folder
+        that is not empty.
         """
-        sides = rows if isinstance(rows, tuple) else (rows, columns)
-        if len(sides) not in (2, 3) or (isinstance(rows, tuple) and columns):
-            raise RequestError(f"a store has two sides or three, not {(*sides, columns)}")
-        kind = np.dtype(dtype)
-        if kind.name not in ELEMENTS:
-            raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
-        shape = MatrixShape(
-            ctypes.sizeof(MatrixShape), ELEMENTS.index(kind.name), layout.encode(),
-            data, coefficients, sides[0], math.prod(sides[1:]), strip_rows, tile_columns,
-            sides[2] if len(sides) == 3 else 0, row_coefficients, column_coefficients,
+        shape = shape_of(
+            rows, columns, data=data, coefficients=coefficients, dtype=dtype, layout=layout,
+            strip_rows=strip_rows, tile_columns=tile_columns, row_coefficients=row_coefficients,
+            column_coefficients=column_coefficients,
         )  # fmt: skip
-        handle, failures = ctypes.c_void_p(), Failures()
-        status = library().lw_wavefront_create(
-            str(folder).encode(), byref(shape), failures.callback, None, byref(handle)
+        return cls._made(library().lw_wavefront_create_named, (str(folder).encode(),), shape, names)
+
+    @classmethod
+    def in_memory(
+        cls,
+        rows: int | tuple[int, ...],
+        columns: int = 0,
+        *,
+        names: Sequence[str] = (),
+        **shape: Any,
+    ) -> Store:
+        """Make an empty store in memory, gone once it is closed; `shape` is as for `create`.
+
+        It takes the memory of two copies of the data matrices and of one of the coefficients,
+        beside the `memory` of runs.
+        """
+        return cls._made(
+            library().lw_wavefront_create_in_memory, (), shape_of(rows, columns, **shape), names
         )
-        failures.check(status)
+
+    @classmethod
+    def _made(
+        cls, function: Any, place: tuple[bytes, ...], shape: MatrixShape, names: Sequence[str]
+    ) -> Store:
+        count = shape.data_count + shape.coefficient_count
+        count += shape.row_coefficient_count + shape.column_coefficient_count
+        if names and len(names) != count:
+            raise RequestError(f"{len(names)} names for {count} matrices; give one for each")
+        called = (ctypes.c_char_p * count)(*map(str.encode, names)) if names else None
+        handle, failures = ctypes.c_void_p(), Failures()
+        failures.check(
+            function(*place, byref(shape), called, failures.callback, None, byref(handle))
+        )
         return cls(handle, failures)
 
     @property
@@ -145,6 +185,21 @@ class Store:
         if vector < 0:
             return self.shape
         return (native.rows, 1) if vector < native.row_coefficient_count else (1, native.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all matrices in the order of their numbers, data first."""
+        shape = self.native_shape
+        count = shape.data_count + shape.coefficient_count
+        count += shape.row_coefficient_count + shape.column_coefficient_count
+        name = library().lw_wavefront_matrix_name
+        return tuple(name(self.handle, number).decode() for number in range(count))
+
+    @property
+    def layout(self) -> str:
+        """Return the name of the layout, such as "row-major"."""
+        name: bytes = self.native_shape.layout
+        return name.decode()
 
     @property
     def strip_rows(self) -> int:
@@ -200,7 +255,7 @@ class Store:
         self.failures.check(status)
         return number.value
 
-    def write(self, matrix: int | str, values: Any) -> None:
+    def write(self, matrix: int | str, values: Any, *, on_progress: OnShare | None = None) -> None:
         """Replace matrix `matrix` with the array `values` of the same shape, a strip at a time.
 
         Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5, dask, a
@@ -208,7 +263,8 @@ class Store:
         each is read, or computed, once.  Values of another byte order or width are converted, and
         integers to floating point: rounded to the nearest, RunError for one that is out of range.
         RequestError for another shape, and where real numbers would become integers, or complex
-        ones real.  The matrix is as before where this raises.
+        ones real.  `on_progress(share, elapsed_s)` is called now and then, `share` going from 0 to
+        1; what it raises is raised.  The matrix is as before where this raises.
         """
         shape = self.shape_of(matrix)
         if tuple(values.shape) != shape:
@@ -223,7 +279,7 @@ class Store:
             bands.copy(first, rows)
             give_pages_back(values)
 
-        self._move(library().lw_wavefront_write, matrix, give)
+        self._move(library().lw_wavefront_write, matrix, give, on_progress)
 
     def read(self, matrix: int | str) -> Array:
         """Return matrix `matrix` as an array in memory."""
@@ -248,17 +304,83 @@ class Store:
             self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
 
-    def each_strip(self, matrix: int | str, take: Callable[[int, Array], None]) -> None:
-        """Call `take(first_row, rows)` for the strips of a matrix, in order."""
-        self._move(library().lw_wavefront_read, matrix, take)
+    def each_strip(
+        self,
+        matrix: int | str,
+        take: Callable[[int, Array], None],
+        *,
+        on_progress: OnShare | None = None,
+    ) -> None:
+        """Call `take(first_row, rows)` for the strips of a matrix, in order.
+
+        `rows` is valid during the call only.  `on_progress` is as for `write`.
+        """
+        self._move(library().lw_wavefront_read, matrix, take, on_progress)
+
+    def plan(  # noqa: PLR0913
+        self,
+        kernel: Any,
+        iterations: int,
+        *,
+        memory: str | int = "1GiB",
+        rates: Rates = Rates(),  # noqa: B008
+        parameters: Sequence[float] = (),
+        directions: Directions = "down-right",
+        borders: Borders = "fixed",
+        threads: int = 0,
+        waves: int = 0,
+        tolerance: float | None = None,
+        pause_every: int = 0,
+    ) -> Plan:
+        """Return what `lanewise.wavefront.run` with these arguments would do, without doing it.
+
+        RequestError where it could not be run: a kernel that does not suit the store, or too small
+        a `memory`, with the least that does.  A part of a store is planned as if it were whole.
+        """
+        options = run_options(
+            iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
+            directions=directions, borders=borders, pause_every=pause_every, rates=rates,
+        )  # fmt: skip
+        return plan_of(self.native_shape, kernel, parameters, options)
+
+    def convert(  # noqa: PLR0913
+        self,
+        folder: str | Path,
+        *,
+        layout: str | None = None,
+        strip_rows: int = 0,
+        tile_columns: int | None = None,
+        memory: str | int = "1GiB",
+        on_progress: OnShare | None = None,
+    ) -> Store:
+        """Copy the store into the new store `folder`, and return that, open.
+
+        The copy has another `layout`, other `strip_rows` or other `tile_columns` (0: rows are
+        whole); what is not given is as here.  An unfinished run is copied, too.  `on_progress` is
+        as for `write`.  Nothing is left in `folder` where this raises: RequestError for a layout,
+        sizes or a folder that cannot be, RunError where a strip is damaged or the disk is full.
+        """
+        shape = self.native_shape
+        shape.layout = shape.layout if layout is None else layout.encode()
+        shape.strip_rows = strip_rows
+        shape.tile_columns = shape.tile_columns if tile_columns is None else tile_columns
+        budget_bytes, place = size_bytes(memory), str(folder).encode()
+        call = Call(lambda: library().lw_wavefront_stop(self.handle))
+        moved = _moved(call, on_progress)
+        function = library().lw_wavefront_convert
+        self._check(
+            lambda: int(function(self.handle, place, byref(shape), budget_bytes, moved, None)),
+            call,
+        )
+        return Store.open(folder)
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
         self._check(lambda: int(library().lw_wavefront_verify(self.handle)))
 
-    def _check(self, function: Callable[[], int]) -> None:
+    def _check(self, function: Callable[[], int], call: Call | None = None) -> None:
         """Make a native call that an interrupt ends within a strip."""
-        call = Call(lambda: library().lw_wavefront_stop(self.handle))
+        call = call or Call(lambda: library().lw_wavefront_stop(self.handle))
         try:
             status = call.result(function)
         except BaseException:
@@ -266,7 +388,14 @@ class Store:
             raise
         self.failures.check(status)
 
-    def _move(self, function: Any, matrix: int | str, move: Callable[[int, Array], None]) -> None:
+    def _move(
+        self,
+        function: Any,
+        matrix: int | str,
+        move: Callable[[int, Array], None],
+        on_progress: OnShare | None,
+    ) -> None:
+        shown = MovedRows(on_progress, self.shape_of(matrix)[0])
         row, dtype, number = self.shape_of(matrix)[1:], self.dtype, self._number(matrix)
         call = Call()
 
@@ -277,6 +406,8 @@ class Store:
                 # Fails where the caller was interrupted.
                 if call.raised is None:
                     move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, *row))
+                    if (show := shown.share(first + count)) is not None:
+                        call.on_caller(show)
             except BaseException as error:  # may not cross the C border
                 call.fail(error)
             return int(call.raised is not None)
@@ -291,3 +422,41 @@ class Store:
             self.failures.sentences.clear()
             raise
         self.failures.check(status)
+
+
+def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> MatrixShape:
+    """Return the shape of a store, as `Store.create` takes it, for the library."""
+    sides = rows if isinstance(rows, tuple) else (rows, columns)
+    if len(sides) not in (2, 3) or (isinstance(rows, tuple) and columns):
+        raise RequestError(f"a store has two sides or three, not {(*sides, columns)}")
+    if unknown := given.keys() - _SHAPE.keys():
+        raise TypeError(f"a store has no {', '.join(sorted(unknown))}")
+    wanted = {**_SHAPE, **given}
+    kind, layout = np.dtype(wanted.pop("dtype")), str(wanted.pop("layout"))
+    if kind.name not in ELEMENTS:
+        raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
+    line_columns = sides[2] if len(sides) == 3 else 0
+    return MatrixShape(
+        struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(kind.name),
+        layout=layout.encode(), rows=sides[0], columns=math.prod(sides[1:]),
+        line_columns=line_columns, strip_rows=wanted["strip_rows"],
+        tile_columns=wanted["tile_columns"],
+        **{name: wanted[key] for key, name in _COUNTS.items()},
+    )  # fmt: skip
+
+
+def _moved(call: Call, on_progress: OnShare | None) -> Any:
+    if on_progress is None:
+        return Moved()
+    began: list[MovedRows] = []
+
+    def shown(_context: object, done: int, wanted: int) -> None:
+        try:
+            if not began:
+                began.append(MovedRows(on_progress, wanted))
+            if (show := began[0].share(done)) is not None:
+                call.on_caller(show)
+        except BaseException as error:  # may not cross the C border
+            call.fail(error)
+
+    return Moved(shown)

@@ -11,6 +11,30 @@
 #include "wavefront/store/vectors.hpp"
 
 namespace lanewise::wavefront::api {
+namespace {
+
+/* The condition that ends a run; none where neither member asks for one. */
+Result<std::optional<Until>> until_from(const lw_wavefront_run_options& given) {
+    const bool within = given.rtol != 0.0 || given.atol != 0.0;
+    if (!given.until && !within) return std::optional<Until>{};
+    if (given.until && within)
+        return bad_argument("until and rtol or atol end a run; give one of them");
+    const auto until = within ? until_within(given.rtol, given.atol) : parse_until(given.until);
+    if (!until) return until.failure();
+    return std::optional<Until>{*until};
+}
+
+PlaneFunction plane_function(lw_wavefront_plane_fn update) {
+    if (!update) return {};
+    return [update](void *const *updated, const void *const *data, const void *const *coefficients,
+                    const Plane& plane, void *context) {
+        const lw_wavefront_plane told{sizeof told,     plane.number, plane.lines, plane.columns,
+                                      plane.iteration, plane.down,   plane.back,  plane.right};
+        update(updated, data, coefficients, &told, context);
+    };
+}
+
+}  // namespace
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {
     if (report) report(context, failure.status, failure.sentence.c_str());
@@ -21,14 +45,53 @@ lw_status report_failure(const lw_wavefront *store, const Failure& failure) {
     return report_failure(store->report, store->report_context, failure);
 }
 
+Result<GivenShape> shape_given(const lw_wavefront_shape *wanted) {
+    lw_wavefront_shape taken = LW_WAVEFRONT_SHAPE;
+    if (!take_over(wanted, {offsetof(lw_wavefront_shape, line_columns)}, taken))
+        return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
+    const auto layout = layout_named(taken.layout ? taken.layout : LW_LAYOUT_ROW_MAJOR);
+    if (!layout) return layout.failure();
+    return GivenShape{taken, *layout};
+}
+
+Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
+    const auto taken = shape_given(wanted);
+    if (!taken) return taken.failure();
+    const auto *const given = &taken->shape;
+    if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_F16)
+        return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
+    MatrixShape shape{.rows = given->rows,
+                      .columns = given->columns,
+                      .data_count = given->data_count,
+                      .coefficient_count = given->coefficient_count,
+                      .element = static_cast<Element>(given->element),
+                      .layout = taken->layout,
+                      .strip_rows = given->strip_rows,
+                      .tile_columns = given->tile_columns,
+                      .line_columns = given->line_columns,
+                      .row_coefficient_count = given->row_coefficient_count,
+                      .column_coefficient_count = given->column_coefficient_count};
+    if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
+    return shape;
+}
+
 Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted,
                                 const lw_wavefront_outcome *outcome) {
-    lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
-    if (!take_over(wanted, offsetof(lw_wavefront_run_options, directions), taken))
-        return Failure{LW_ERR_ARGUMENT,
-                       "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
     if (outcome && outcome->struct_size != sizeof *outcome)
         return Failure{LW_ERR_ARGUMENT, "an outcome of another size; use LW_WAVEFRONT_OUTCOME"};
+    auto options = options_from(store.store.shape(), wanted);
+    if (options) options->stop = &store.stop;
+    return options;
+}
+
+Result<RunOptions> options_from(const MatrixShape& shape, const lw_wavefront_run_options *wanted) {
+    lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
+    if (!take_over(wanted,
+                   {offsetof(lw_wavefront_run_options, directions),
+                    offsetof(lw_wavefront_run_options, rtol)},
+                   taken))
+        return Failure{LW_ERR_ARGUMENT,
+                       "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
     const auto *const given = &taken;
     RunOptions options;
     if (given->directions) {
@@ -37,15 +100,14 @@ Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_ru
         options.directions = *directions;
     }
     if (given->borders) {
-        const auto borders = parse_borders(given->borders, dimensions_of(store.store.shape()));
+        const auto borders = parse_borders(given->borders, dimensions_of(shape));
         if (!borders) return borders.failure();
         options.borders = *borders;
     }
-    if (given->until) {
-        const auto until = parse_until(given->until);
-        if (!until) return until.failure();
-        options.until = *until;
-    }
+    const auto until = until_from(*given);
+    if (!until) return until.failure();
+    options.until = *until;
+    options.rates = {given->read_bytes_per_s, given->write_bytes_per_s, given->cells_per_s};
     options.pause_every = given->pause_every;
     if (given->paused)
         options.paused = [paused = given->paused,
@@ -60,7 +122,6 @@ Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_ru
     options.threads = given->threads;
     options.waves = given->waves;
     options.tolerance = given->tolerance == -1.0 ? no_tolerance : given->tolerance;
-    options.stop = &store.stop;
     options.finite = given->check_finite ? Finite::checked : Finite::assumed;
     if (given->progress)
         options.progress = [show = given->progress,
@@ -91,18 +152,24 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
 
 Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store,
                            std::int64_t first_row) {
-    const auto& shape = store.shape();
-    lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
-    if (!take_over(&wanted, offsetof(lw_wavefront_kernel, update_directed), given))
-        return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
-    // Its steps know other row blocks.
-    if (given.struct_size != sizeof given) given.advance = nullptr;
     auto vectors = read_vectors(store);
     if (!vectors) return vectors.failure();
+    return kernel_from(wanted, store.shape(), std::move(*vectors), first_row);
+}
+
+Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape& shape,
+                           std::vector<Vector> vectors, std::int64_t first_row) {
+    lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
+    constexpr auto first_version = offsetof(lw_wavefront_kernel, update_directed);
+    if (!take_over(&wanted, {first_version, offsetof(lw_wavefront_kernel, update_plane)}, given))
+        return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
+    // Its steps know other row blocks.
+    if (given.struct_size == first_version) given.advance = nullptr;
     return make_user_kernel(
         {.name = given.name ? given.name : "kernel",
          .update = given.update,
          .update_directed = given.update_directed,
+         .update_plane = plane_function(given.update_plane),
          .context = given.context,
          .advance = given.advance,
          .advance_and_measure = given.advance_and_measure,
@@ -111,7 +178,7 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store
          .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
          .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted,
          .first_row = first_row,
-         .vectors = std::make_shared<const std::vector<Vector>>(std::move(*vectors))},
+         .vectors = std::make_shared<const std::vector<Vector>>(std::move(vectors))},
         shape);
 }
 

@@ -7,11 +7,14 @@
 
 #include <lanewise/wavefront.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <new>
+#include <vector>
 
 #include "wavefront/run/run.hpp"
 #include "wavefront/store/store.hpp"
@@ -64,20 +67,35 @@ lw_status guarded(const lw_wavefront *store, const Act& act) {
 }
 
 // What a program gives that was compiled before the last members were there, the rest being the
-// defaults; `first_bytes` is the size of the first version.
+// defaults; `older_bytes` are the sizes of earlier versions.
 template <typename Given>
-bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
-    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
-        return false;
+bool take_over(const Given *given, std::initializer_list<std::size_t> older_bytes, Given& taken) {
+    if (!given) return false;
+    const bool older =
+        std::find(older_bytes.begin(), older_bytes.end(), given->struct_size) != older_bytes.end();
+    if (!older && given->struct_size != sizeof *given) return false;
     std::memcpy(&taken, given, given->struct_size);
     return true;
 }
 
-/* Also refuses an `outcome` of another size, before the run that it would be for. */
+/* A shape as a program gives it, and the layout that it names. */
+struct GivenShape {
+    lw_wavefront_shape shape;
+    const Layout *layout;
+};
+Result<GivenShape> shape_given(const lw_wavefront_shape *wanted);
+Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted);
+
+Result<RunOptions> options_from(const MatrixShape& shape, const lw_wavefront_run_options *wanted);
+/* Of a call on `store`, which lw_wavefront_stop ends. Also refuses an `outcome` of another size. */
 Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted,
                                 const lw_wavefront_outcome *outcome);
 
-/* `first_row`: the number of the store's first row, where it is a part. */
+/* A kernel for stores of `shape`, whose coefficients by row and column are `vectors`. `first_row`:
+ * the number of the store's first row, where it is a part. */
+Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape& shape,
+                           std::vector<std::vector<std::byte>> vectors, std::int64_t first_row);
+/* The same, with the vectors of `store`. */
 Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const Store& store,
                            std::int64_t first_row);
 

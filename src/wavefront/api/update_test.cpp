@@ -475,6 +475,114 @@ TEST(UpdateTest, RefusesAStoreWithCoefficientsByRowAndFillsThem) {
     EXPECT_THROW(run(made, Previous{}, {.iterations = 1}), error);
 }
 
+struct SevenPoints {
+    static constexpr int radius = 1;
+    static constexpr int dimensions = 3;
+    double omega;
+    double operator()(const auto& u, const auto& f) const {
+        const double before = (u(-1, 0, 0) + u(0, -1, 0)) + u(0, 0, -1);
+        const double after = (u(0, 0, 1) + u(0, 1, 0)) + u(1, 0, 0);
+        return (1 - omega) * u(0, 0, 0) + omega / 6 * ((before + after) - f(0, 0, 0));
+    }
+};
+
+store cube(const std::string& folder, std::uint32_t data_count = 1) {
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = 17;
+    shape.columns = 11 * 9;
+    shape.line_columns = 9;
+    shape.data_count = data_count;
+    shape.coefficient_count = 1;
+    shape.strip_rows = 4;
+    auto made = store::create(folder, shape);
+    for (std::uint32_t m = 0; m <= data_count; ++m)
+        made.fill<double>(
+            m, [m](std::uint64_t i, std::uint64_t j) { return demo_value(m, 0, i, 99, j); });
+    return made;
+}
+
+TEST(UpdateTest, GivesTheBitsOfTheBuiltInKernelInEveryDirectionOfThreeDimensions) {
+    for (const char *directions :
+         {"down-right", "up-left", "symmetric-3d", "fast-sweeping-3d", "up-back-right"}) {
+        const Folder folder(Medium::memory);
+        auto own = cube(folder / "own");
+        auto built_in = cube(folder / "built-in");
+        lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+        options.iterations = 11;
+        options.directions = directions;
+        const double omega = 1.5;
+
+        run(own, SevenPoints{omega}, {.iterations = 11, .threads = 2, .directions = directions});
+        built_in.check(lw_wavefront_run(built_in.handle(), "sor-3d", &omega, 1, &options, nullptr));
+
+        EXPECT_EQ(own.read<double>(0), built_in.read<double>(0)) << directions;
+    }
+}
+
+// Two fields with radius 2, the cell's place, and the data of the iteration before.
+struct Far {
+    static constexpr int radius = 2;
+    static constexpr int dimensions = 3;
+    static constexpr bool reads_previous = true;
+    static constexpr bool knows_place = true;
+    std::array<double, 2> operator()(const auto& u, const auto& v, const auto& f,
+                                     const place& at) const {
+        const auto where = static_cast<double>(at.row * 10000 + at.line * 100 + at.column);
+        return {0.25 * (u(-2, 0, 0) + u(0, 2, 0)) + 1e-6 * where,
+                0.5 * v(0, 0, -2) * f(0, 0, 0) + static_cast<double>(at.iteration)};
+    }
+};
+
+TEST(UpdateTest, UpdatesSeveralFieldsOfThreeDimensionsFromWhatTheyWere) {
+    const Folder folder(Medium::memory);
+    auto made = cube(folder / "store", 2);
+    auto u = made.read<double>(0);
+    auto v = made.read<double>(1);
+    const auto f = made.read<double>(2);
+    constexpr std::int64_t plane = 99;
+    constexpr std::int64_t line = 9;
+    for (int iteration = 0; iteration < 4; ++iteration) {
+        const auto u_before = u;
+        const auto v_before = v;
+        for (std::int64_t i = 2; i < 15; ++i)
+            for (std::int64_t j = 2; j < 9; ++j)
+                for (std::int64_t k = 2; k < 7; ++k) {
+                    const auto at = static_cast<std::size_t>(i * plane + j * line + k);
+                    const auto where = static_cast<double>(i * 10000 + j * 100 + k);
+                    u[at] =
+                        0.25 * (u_before[at - 2 * plane] + u_before[at + 2 * line]) + 1e-6 * where;
+                    v[at] = 0.5 * v_before[at - 2] * f[at] + static_cast<double>(iteration);
+                }
+    }
+
+    run(made, Far{}, {.iterations = 4, .threads = 2});
+
+    EXPECT_EQ(made.read<double>(0), u);
+    EXPECT_EQ(made.read<double>(1), v);
+}
+
+TEST(UpdateTest, RefusesAStoreOfOtherDimensions) {
+    const Folder folder(Medium::memory);
+    auto made = cube(folder / "cube");
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = shape.columns = 9;
+    shape.coefficient_count = 1;
+    auto flat = store::create(folder / "flat", shape);
+    const auto sentence = [](const auto& act) -> std::string {
+        try {
+            act();
+        } catch (const error& refused) {
+            return refused.what();
+        }
+        return "";
+    };
+
+    EXPECT_THAT(sentence([&] { run(made, Average{}, {}); }),
+                ::testing::HasSubstr("static constexpr int dimensions = 3"));
+    EXPECT_THAT(sentence([&] { run(flat, SevenPoints{1.5}, {}); }),
+                ::testing::HasSubstr("three dimensions; the store has two"));
+}
+
 TEST(UpdateTest, RefusesAStoreOfAnotherElement) {
     const Folder folder(Medium::memory);
     auto made = fill_store<EveryNeighbourButNorthEast>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);

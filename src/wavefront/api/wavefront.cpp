@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "wavefront/api/handle.hpp"
+#include "wavefront/store/conversion.hpp"
 #include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/vectors.hpp"
 
@@ -21,32 +22,14 @@ using lanewise::Result;
 
 const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
 
-Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
-    lw_wavefront_shape taken = LW_WAVEFRONT_SHAPE;
-    if (!take_over(wanted, offsetof(lw_wavefront_shape, line_columns), taken))
-        return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
-    const auto *const given = &taken;
-    if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_F16)
-        return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
-    const auto layout = layout_named(given->layout ? given->layout : LW_LAYOUT_ROW_MAJOR);
-    if (!layout) return layout.failure();
-    MatrixShape shape{.rows = given->rows,
-                      .columns = given->columns,
-                      .data_count = given->data_count,
-                      .coefficient_count = given->coefficient_count,
-                      .element = static_cast<Element>(given->element),
-                      .layout = *layout,
-                      .strip_rows = given->strip_rows,
-                      .tile_columns = given->tile_columns,
-                      .line_columns = given->line_columns,
-                      .row_coefficient_count = given->row_coefficient_count,
-                      .column_coefficient_count = given->column_coefficient_count};
-    if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
-    return shape;
-}
-
-std::vector<std::string> matrix_names(const MatrixShape& shape) {
+/* Those that a program gives, or else the usual ones. */
+std::vector<std::string> matrix_names(const MatrixShape& shape, const char *const *given) {
     std::vector<std::string> names;
+    if (given) {
+        for (std::uint32_t n = 0; n < shape.number_count(); ++n)
+            names.emplace_back(given[n] ? given[n] : "");
+        return names;
+    }
     for (std::uint32_t m = 0; m < shape.data_count; ++m)
         names.push_back(std::string("data").append(std::to_string(m)));
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
@@ -62,14 +45,18 @@ Outcome check_matrix(const Store& store, std::uint32_t matrix) {
                                         std::to_string(store.shape().number_count())};
 }
 
+Outcome hand_out(Result<Store> opened, lw_wavefront_report_fn report, void *report_context,
+                 lw_wavefront **store) {
+    if (!opened) return opened.failure();
+    *store = new lw_wavefront{std::move(*opened), report, report_context, {}};
+    return lanewise::Done{};
+}
+
 lw_status open_store(const char *folder, Access access, lw_wavefront_report_fn report,
                      void *report_context, lw_wavefront **store) {
     if (!folder || !store) return LW_ERR_ARGUMENT;
     return guarded(report, report_context, [&]() -> Outcome {
-        auto opened = Store::open(folder, access);
-        if (!opened) return opened.failure();
-        *store = new lw_wavefront{std::move(*opened), report, report_context, {}};
-        return lanewise::Done{};
+        return hand_out(Store::open(folder, access), report, report_context, store);
     });
 }
 
@@ -88,19 +75,81 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
     });
 }
 
+void give(const Plan& planned, lw_wavefront_plan *plan) {
+    *plan = {.struct_size = sizeof *plan,
+             .waves = planned.waves,
+             .passes = planned.passes,
+             .chain = planned.chain,
+             .buffers = planned.buffers,
+             .held_strips = planned.held_strips,
+             .rows_per_block = planned.rows_per_block,
+             .wave_groups = planned.tiling.groups,
+             .rounds = planned.tiling.rounds,
+             .column_block_vectors = planned.tiling.column_block,
+             .parallelograms = planned.parallelograms,
+             .parallelogram_columns = planned.parallelogram_vectors,
+             .memory_bytes = planned.memory_bytes,
+             .memory_bytes_min = planned.memory_bytes_min,
+             .read_bytes = planned.read_bytes,
+             .written_bytes = planned.written_bytes,
+             .waves_to_hide_disk = planned.waves_to_hide_disk,
+             .time_s = planned.time_s,
+             .disk_bound = planned.disk_bound ? 1 : 0,
+             .threads = planned.threads};
+}
+
+/* `make` makes the kernel for a shape. */
+template <typename Make>
+lw_status planned(const lw_wavefront_shape *shape, const lw_wavefront_run_options *options,
+                  lw_wavefront_report_fn report, void *report_context, lw_wavefront_plan *plan,
+                  const Make& make) {
+    return guarded(report, report_context, [&]() -> Outcome {
+        if (plan->struct_size != sizeof *plan)
+            return Failure{LW_ERR_ARGUMENT, "a plan of another size; use LW_WAVEFRONT_PLAN"};
+        const auto stored = shape_from(shape);
+        if (!stored) return stored.failure();
+        const auto sound = check_shape(*stored);
+        if (!sound) return sound;
+        const auto wanted = options_from(*stored, options);
+        if (!wanted) return wanted.failure();
+        const auto kernel = make(*stored);
+        if (!kernel) return kernel.failure();
+        const auto found = plan_run(*stored, *kernel, *wanted);
+        if (!found) return found.failure();
+        give(*found, plan);
+        return lanewise::Done{};
+    });
+}
+
 }  // namespace
 
 lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shape,
                               lw_wavefront_report_fn report, void *report_context,
                               lw_wavefront **store) {
+    return lw_wavefront_create_named(folder, shape, nullptr, report, report_context, store);
+}
+
+lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape *shape,
+                                    const char *const *names, lw_wavefront_report_fn report,
+                                    void *report_context, lw_wavefront **store) {
     if (!folder || !store) return LW_ERR_ARGUMENT;
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
-        auto made = Store::create(folder, *wanted, matrix_names(*wanted), {});
-        if (!made) return made.failure();
-        *store = new lw_wavefront{std::move(*made), report, report_context, {}};
-        return lanewise::Done{};
+        return hand_out(Store::create(folder, *wanted, matrix_names(*wanted, names), {}), report,
+                        report_context, store);
+    });
+}
+
+lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape, const char *const *names,
+                                        lw_wavefront_report_fn report, void *report_context,
+                                        lw_wavefront **store) {
+    if (!store) return LW_ERR_ARGUMENT;
+    return guarded(report, report_context, [&]() -> Outcome {
+        const auto wanted = shape_from(shape);
+        if (!wanted) return wanted.failure();
+        return hand_out(Store::create_in_memory(*wanted, matrix_names(*wanted, names)), report,
+                        report_context, store);
     });
 }
 
@@ -209,6 +258,33 @@ lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name,
     });
 }
 
+const char *lw_wavefront_matrix_name(const lw_wavefront *store, uint32_t matrix) {
+    if (!store || matrix >= store->store.shape().number_count()) return nullptr;
+    return store->store.name_of(matrix).c_str();
+}
+
+lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
+                               const lw_wavefront_shape *shape, uint64_t memory_bytes,
+                               lw_wavefront_moved_fn moved, void *context) {
+    if (!store || !folder) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const UnderWay call(*store);
+        const auto wanted = shape_given(shape);
+        if (!wanted) return wanted.failure();
+        Conversion conversion{.layout = wanted->layout,
+                              .strip_rows = wanted->shape.strip_rows,
+                              .tile_columns = wanted->shape.tile_columns,
+                              .memory_bytes = memory_bytes,
+                              .stop = &store->stop};
+        if (moved)
+            conversion.moved = [moved, context](std::uint64_t done, std::uint64_t all) {
+                moved(context, done, all);
+            };
+        const auto converted = convert_store(store->store, folder, conversion);
+        return converted ? Outcome(lanewise::Done{}) : Outcome(converted.failure());
+    });
+}
+
 lw_status lw_wavefront_verify(const lw_wavefront *store) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
@@ -261,5 +337,27 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
         return give(resume(store->store, *wanted), outcome);
+    });
+}
+
+lw_status lw_wavefront_plan_run(const lw_wavefront_shape *shape, const char *name,
+                                const double *parameters, size_t count,
+                                const lw_wavefront_run_options *options,
+                                lw_wavefront_report_fn report, void *report_context,
+                                lw_wavefront_plan *plan) {
+    if (!name || !plan || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
+    return planned(shape, options, report, report_context, plan, [&](const MatrixShape& stored) {
+        return make_kernel_for(name, {parameters, parameters + count}, stored);
+    });
+}
+
+lw_status lw_wavefront_plan_run_kernel(const lw_wavefront_shape *shape,
+                                       const lw_wavefront_kernel *kernel,
+                                       const lw_wavefront_run_options *options,
+                                       lw_wavefront_report_fn report, void *report_context,
+                                       lw_wavefront_plan *plan) {
+    if (!kernel || !plan) return LW_ERR_ARGUMENT;
+    return planned(shape, options, report, report_context, plan, [&](const MatrixShape& stored) {
+        return kernel_from(*kernel, stored, std::vector<Vector>(stored.vector_count()), 0);
     });
 }

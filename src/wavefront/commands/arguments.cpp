@@ -31,6 +31,8 @@ struct Texts {
     std::vector<std::string> directions;
     std::vector<std::string> borders;
     std::string until;
+    double rtol = 0.0;
+    double atol = 0.0;
     std::uint64_t every = 32;
 };
 
@@ -168,8 +170,18 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
               "Stop once a measure of the data is below a value, such as residual<1e-8 or "
               "residual<1e-8*first; measures are residual, norm, sum, max and min")
         .without_default();
+    command
+        .number("--rtol", "X", texts.rtol,
+                "Stop once the 2-norm of the residual is at most this share of the first residual")
+        .without_default();
+    command
+        .number("--atol", "X", texts.atol,
+                "Stop once the 2-norm of the residual is at most this; with --rtol, the larger of "
+                "the two")
+        .without_default();
     command.number("--every", "N", texts.every,
-                   "Iterations between two snapshots, or two questions of --until");
+                   "Iterations between two snapshots, or two questions of --until, --rtol and "
+                   "--atol");
 }
 
 Options& declare_store(Options& command, WavefrontArguments& arguments) {
@@ -336,6 +348,13 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
         const auto until = parse_until(texts.until);
         if (!until) return until.failure();
         arguments.options.until = *until;
+    }
+    if (texts.rtol != 0.0 || texts.atol != 0.0) {
+        if (arguments.options.until)
+            return bad_argument("--until and --rtol or --atol end a run; give one of them");
+        const auto within = until_within(texts.rtol, texts.atol);
+        if (!within) return within.failure();
+        arguments.options.until = *within;
     }
     if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
     if (arguments.options.until || !arguments.snapshots.empty())

@@ -23,6 +23,8 @@
 #include "base/quantities.hpp"
 #include "wavefront/commands/npy.hpp"
 #include "wavefront/plan/moving.hpp"
+#include "wavefront/store/conversion.hpp"
+#include "wavefront/store/folders.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/vectors.hpp"
@@ -84,18 +86,6 @@ Outcome make_store(const WavefrontArguments& arguments) {
     return fill_with_demo_values(*store, arguments.seed);
 }
 
-/* The folders in which nothing is lost where a store cannot be made after all. */
-std::vector<std::string> empty_or_absent(const WavefrontArguments& arguments) {
-    auto folders = arguments.disks;
-    folders.push_back(arguments.store);
-    std::erase_if(folders, [](const std::string& folder) {
-        std::error_code ignored;
-        return std::filesystem::exists(folder, ignored) &&
-               !std::filesystem::is_empty(folder, ignored);
-    });
-    return folders;
-}
-
 /* A kernel that is named for a store has to be able to sweep it. */
 Outcome check_named_kernel(const WavefrontArguments& arguments) {
     if (arguments.kernel.empty() && arguments.parameters.empty()) return Done{};
@@ -106,11 +96,11 @@ Outcome check_named_kernel(const WavefrontArguments& arguments) {
 Outcome create(const WavefrontArguments& arguments) {
     const auto suits = check_named_kernel(arguments);
     if (!suits) return suits;
-    const auto new_folders = empty_or_absent(arguments);
+    auto folders = arguments.disks;
+    folders.push_back(arguments.store);
+    NewFolders new_folders(std::move(folders));
     const auto made = make_store(arguments);
-    std::error_code ignored;
-    if (!made)
-        for (const auto& folder : new_folders) std::filesystem::remove_all(folder, ignored);
+    if (made) new_folders.keep();
     return made;
 }
 
@@ -395,29 +385,57 @@ Outcome info(const WavefrontArguments& arguments) {
     return Done{};
 }
 
+std::uint64_t matrix_bytes(const MatrixShape& shape) {
+    return shape.rows * shape.columns * element_bytes(shape.element);
+}
+
+/* Prints how much has been moved, no more often than a person can read. */
+class MovingPrinter {
+  public:
+    void show(std::uint64_t done_bytes, std::uint64_t wanted_bytes) {
+        const double now_s = elapsed_s();
+        if (now_s - printed_s_ < progress_period_s) return;
+        printed_s_ = now_s;
+        print({{"event", "progress"},
+               {"bytes_done", done_bytes},
+               {"bytes_wanted", wanted_bytes},
+               {"elapsed_s", now_s}});
+    }
+    double elapsed_s() const { return monotonic_s() - began_s_; }
+
+  private:
+    double began_s_ = monotonic_s();
+    double printed_s_ = 0.0;
+};
+
+/* Shows how much of a matrix has been moved, where JSON is asked for. */
+std::function<void(std::uint64_t)> moved_of(const WavefrontArguments& arguments,
+                                            const MatrixShape& shape) {
+    if (!arguments.json) return {};
+    return [printer = MovingPrinter(), done_bytes = std::uint64_t{0},
+            wanted_bytes = matrix_bytes(shape)](std::uint64_t bytes) mutable {
+        done_bytes += bytes;
+        printer.show(done_bytes, wanted_bytes);
+    };
+}
+
 Outcome convert(const WavefrontArguments& arguments) {
     const auto from = Store::open(arguments.store, Access::reading);
     if (!from) return from.failure();
-    auto shape = with_layout(from->shape(), arguments.shape.layout);
-    if (arguments.shape.strip_rows) shape.strip_rows = arguments.shape.strip_rows;
-    shape.tile_columns = arguments.shape.tile_columns;
-    std::vector<std::string> names;
-    for (std::uint32_t n = 0; n < shape.number_count(); ++n) names.push_back(from->name_of(n));
-    const auto tiles =
-        plan_moving(std::array{from->shape(), shape}, arguments.options.memory_bytes);
-    if (!tiles) return tiles.failure();
-    auto to = Store::create(arguments.target, shape, names, arguments.disks);
-    if (!to) return to.failure();
-    auto noted = to->manifest();
-    noted.kernel = from->manifest().kernel;
-    const auto kept = to->commit(noted);
-    if (!kept) return kept;
-    const double began_s = monotonic_s();
-    const auto copied = copy_matrices(*from, *to, {(*tiles)[0], (*tiles)[1]});
-    if (!copied) return copied;
-    const double elapsed_s = monotonic_s() - began_s;
-    const auto bytes =
-        shape.matrix_count() * shape.rows * shape.columns * element_bytes(shape.element);
+    MovingPrinter printer;
+    const auto converted =
+        convert_store(*from, arguments.target,
+                      {.layout = arguments.shape.layout,
+                       .strip_rows = arguments.shape.strip_rows,
+                       .tile_columns = arguments.shape.tile_columns,
+                       .disks = arguments.disks,
+                       .memory_bytes = arguments.options.memory_bytes,
+                       .moved = [&](std::uint64_t done_bytes, std::uint64_t wanted_bytes) {
+                           if (arguments.json) printer.show(done_bytes, wanted_bytes);
+                       }});
+    if (!converted) return converted.failure();
+    const auto& [shape, bytes] = *converted;
+    const double elapsed_s = printer.elapsed_s();
     if (arguments.json)
         print({{"event", "convert"},
                {"from", from->shape().layout->name},
@@ -500,7 +518,7 @@ Outcome import_command(const WavefrontArguments& arguments) {
                             if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
                             return Done{};
                         },
-                        {.tiles_written = tiles->front()});
+                        {.tiles_written = tiles->front(), .moved = moved_of(arguments, shape)});
 }
 
 Outcome export_command(const WavefrontArguments& arguments) {
@@ -531,7 +549,7 @@ Outcome export_command(const WavefrontArguments& arguments) {
             if (std::fwrite(rows, row_bytes, count, file.get()) != count) return cannot();
             return Done{};
         },
-        {.tiles_read = tiles->front()});
+        {.tiles_read = tiles->front(), .moved = pipe ? nullptr : moved_of(arguments, shape)});
     if (!read) return read;
     if (std::fflush(file.get()) != 0) return cannot();
     file.reset();

@@ -32,7 +32,9 @@ struct Kernel {
     std::string name;
     Origin origin = Origin::built_in;
     std::uint32_t radius = 1;
-    std::uint64_t line_columns = 0; /* of the planes that it was made for; 0: for rows */
+    /* Of the planes that it was made for; 0: for rows, and for planes whose lines it is not told.
+     */
+    std::uint64_t line_columns = 0;
     const Layout *layout = &layouts::row_major;
     std::uint64_t skew = 1; /* of the skewed or slanted layout that it works on */
     Element element = Element::f64;
@@ -121,6 +123,21 @@ using DirectedRowFunction = void (*)(void *const *updated, const void *const *da
                                      std::int64_t first, std::int64_t end, std::int64_t iteration,
                                      std::int64_t down, std::int64_t right, void *context);
 
+/* Updates the interior of a plane, which is a row in three dimensions: line by line, from the last
+ * line and from the last cell of each where `back` and `right` are -1. */
+struct Plane {
+    std::int64_t number = 0;
+    std::int64_t lines = 1;
+    std::int64_t columns = 1; /* cells of a line */
+    std::int64_t iteration = 0;
+    std::int64_t down = 1;
+    std::int64_t back = 1;
+    std::int64_t right = 1;
+};
+using PlaneFunction =
+    std::function<void(void *const *updated, const void *const *data,
+                       const void *const *coefficients, const Plane& plane, void *context)>;
+
 /* A step of a user's kernel on a skewed store. */
 using UserStep = void (*)(const void *context, const void *step);
 
@@ -128,6 +145,7 @@ struct UserKernel {
     std::string name = "kernel"; /* `resume` asks for the same name */
     RowFunction update = nullptr;
     DirectedRowFunction update_directed = nullptr; /* where there is one, instead of `update` */
+    PlaneFunction update_plane{}; /* in three dimensions, where there is one, instead of both */
     void *context = nullptr;
     UserStep advance = nullptr; /* none: for row-major stores only */
     UserStep advance_and_measure = nullptr;

@@ -26,6 +26,7 @@ struct UserSweep {
     std::uint64_t row_bytes() const { return shape.columns * element_bytes(shape.element); }
     std::uint64_t kept_count() const { return 2 * std::uint64_t{user.radius} + 1; }
     std::uint32_t vector_count() const { return shape.vector_count(); }
+    bool by_planes() const { return user.update_plane && shape.line_columns > 0; }
     bool keeps(const RowBlock& row_block) const {
         return user.reading == Reading::previous && overwrites(row_block);
     }
@@ -219,10 +220,26 @@ void call_mirrored(const UserSweep& sweep, const RowBlock& row_block, const RowP
     straightened.put_back(pointers, columns);
 }
 
+void call_of_plane(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
+                   std::int64_t number) {
+    const auto columns = static_cast<std::int64_t>(sweep.shape.line_columns);
+    sweep.user.update_plane(pointers.updated.data(), pointers.data.data(),
+                            pointers.coefficients.data(),
+                            {.number = number,
+                             .lines = static_cast<std::int64_t>(row_block.columns) / columns,
+                             .columns = columns,
+                             .iteration = static_cast<std::int64_t>(row_block.iteration),
+                             .down = row_block.up ? -1 : 1,
+                             .back = row_block.backwards ? -1 : 1,
+                             .right = row_block.leftwards ? -1 : 1},
+                            sweep.user.context);
+}
+
 void call(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
           std::uint64_t row, const Columns& columns) {
     const auto& user = sweep.user;
     const auto number = user.first_row + static_cast<std::int64_t>(row_of_matrix(row_block, row));
+    if (sweep.by_planes()) return call_of_plane(sweep, row_block, pointers, number);
     const auto first = static_cast<std::int64_t>(columns.first);
     const auto end = static_cast<std::int64_t>(columns.end);
     if (row_block.mirrored) return call_mirrored(sweep, row_block, pointers, number, columns);
@@ -320,8 +337,11 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, user.name + ": " + sentence};
     };
-    if (!skewed && !user.update && !user.update_directed)
-        return refuse("a kernel of your own needs a function");
+    const bool by_planes = user.update_plane && shape.line_columns > 0;
+    if (!skewed && !by_planes && !user.update && !user.update_directed)
+        return refuse(user.update_plane
+                          ? "the store has two dimensions; give the kernel a function of rows"
+                          : "a kernel of your own needs a function");
     if (user.radius < 1 || user.radius > 8)
         return refuse("stencil radius " + std::to_string(user.radius) + " is not within 1 to 8");
     if (shape.vector_count() != (user.vectors ? user.vectors->size() : 0))
@@ -336,6 +356,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
     Kernel kernel{.name = user.name,
                   .origin = Origin::own,
                   .radius = user.radius,
+                  .line_columns = by_planes ? shape.line_columns : 0,
                   .layout = skewed ? &layouts::skewed : &layouts::row_major,
                   .skew = skewed ? user.skew : 1,
                   .element = shape.element,
@@ -343,7 +364,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
                   .coefficient_count = shape.coefficient_count,
                   .vector_count = shape.vector_count(),
                   .reading = user.reading};
-    if (user.update_directed)
+    if (user.update_directed || by_planes)
         kernel.turned = [user, shape](const Direction& facing) {
             return turned(user, shape, facing);
         };

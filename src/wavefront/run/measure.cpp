@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include <lanewise/wavefront/row_block.hpp>
 #include "base/nearest.hpp"
@@ -21,7 +23,8 @@ namespace lanewise::wavefront {
 namespace {
 
 constexpr std::uint64_t tiles_read = 2;
-constexpr const char *relative_suffix = "*first";
+constexpr std::string_view relative_suffix = "*first";
+constexpr std::string_view larger_prefix = "=max(";
 
 struct Entry {
     Measure measure;
@@ -96,6 +99,19 @@ double result_of(Measure what, const Found& found) {
             return found.least;
     }
     return 0.0;
+}
+
+std::optional<double> number_from(const std::string& text) {
+    char *end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", value);
+    return text;
 }
 
 /* The kernel as it works on rows one behind the other. */
@@ -271,24 +287,52 @@ Result<Until> parse_until(const std::string& text) {
     if (less == std::string::npos) return refuse();
     const auto measure = measure_named(text.substr(0, less));
     if (!measure) return measure.failure();
-    auto value = text.substr(less + 1);
+    auto bound = text.substr(less + 1);
     Until until{.measure = *measure};
-    const std::string suffix = relative_suffix;
-    if (value.size() > suffix.size() && value.ends_with(suffix)) {
-        until.relative = true;
-        value.resize(value.size() - suffix.size());
+    if (bound.starts_with(larger_prefix) && bound.ends_with(')')) {
+        const auto comma = bound.find(',');
+        if (comma == std::string::npos) return refuse();
+        const auto atol = number_from(bound.substr(comma + 1, bound.size() - comma - 2));
+        if (!atol) return refuse();
+        until.atol = atol;
+        bound = bound.substr(larger_prefix.size(), comma - larger_prefix.size());
     }
-    char *end = nullptr;
-    until.value = std::strtod(value.c_str(), &end);
-    if (value.empty() || *end != '\0' || !std::isfinite(until.value)) return refuse();
+    if (bound.size() > relative_suffix.size() && bound.ends_with(relative_suffix)) {
+        until.relative = true;
+        bound.resize(bound.size() - relative_suffix.size());
+    }
+    const auto value = number_from(bound);
+    if (!value) return refuse();
+    until.value = *value;
     return until;
 }
 
 std::string until_text(const Until& until) {
-    char value[32];
-    std::snprintf(value, sizeof value, "%.17g", until.value);
-    return measure_name(until.measure) + std::string("<") + value +
-           (until.relative ? relative_suffix : "");
+    const auto value =
+        number_text(until.value) + std::string(until.relative ? relative_suffix : "");
+    const auto bound =
+        until.atol ? std::string(larger_prefix) + value + "," + number_text(*until.atol) + ")"
+                   : value;
+    return measure_name(until.measure) + ("<" + bound);
+}
+
+Result<Until> until_within(double rtol, double atol) {
+    for (const auto& [name, value] : {std::pair{"rtol", rtol}, std::pair{"atol", atol}}) {
+        if (!std::isfinite(value) || value < 0.0)
+            return bad_argument(std::string(name) + " " + std::to_string(value) +
+                                " is not 0 or above");
+    }
+    if (rtol >= 1.0)
+        return bad_argument("rtol " + std::to_string(rtol) +
+                            " is met before the first iteration; give it less than 1");
+    if (rtol == 0.0 && atol == 0.0)
+        return bad_argument("rtol and atol are both 0; give one of them a value above it");
+    return Until{.measure = Measure::residual, .value = rtol, .relative = rtol > 0.0, .atol = atol};
+}
+
+bool is_met(const Until& until, double measured, const std::optional<double>& first) {
+    const auto bound = until.value * (until.relative ? first.value_or(0.0) : 1.0);
+    return until.atol ? measured <= std::max(bound, *until.atol) : measured < bound;
 }
 
 Result<double> measure(const Store& store, const Kernel& kernel, Measure what,

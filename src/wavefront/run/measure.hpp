@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,26 @@ namespace lanewise::wavefront {
 
 enum class Measure { residual, norm, sum, max, min };
 
-/* A run ends once `measure` is below `value`; of the first one, where it is relative. */
+/* A run ends once `measure` is below `value`; of the first one, where it is relative. With `atol`
+ * it ends once the measure is no more than the larger of that and the value, as the solvers of
+ * SciPy do. */
 struct Until {
     Measure measure = Measure::residual;
     double value = 0.0;
     bool relative = false; /* to the measure before the first iteration of the run */
+    std::optional<double> atol{};
 };
 
 const std::vector<std::string>& measure_names();
 Result<Measure> measure_named(const std::string& name);
 const char *measure_name(Measure measure);
-/* "residual<1e-8", or "residual<1e-8*first". */
+/* "residual<1e-8", "residual<1e-8*first", or "residual<=max(1e-8*first,1e-12)". */
 Result<Until> parse_until(const std::string& text);
 std::string until_text(const Until& until);
+/* The condition of a residual within the tolerances, of which at least one is above 0. */
+Result<Until> until_within(double rtol, double atol);
+/* Whether the condition holds; `first` is the first measure, where it is relative. */
+bool is_met(const Until& until, double measured, const std::optional<double>& first);
 
 /* Of all data matrices of `store`, which has no other data than `kernel` updates; a strip whose
  * checksum is wrong is named. `iteration` is what a kernel is told that asks for it. Fails once

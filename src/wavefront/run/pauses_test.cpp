@@ -193,12 +193,11 @@ TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
     ASSERT_TRUE(store);
     const auto infinite = std::numeric_limits<double>::infinity();
     for (std::uint32_t m = 0; m < 2; ++m) {
-        const auto written =
-            write_matrix(*store, m,
-                         [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
-                             std::fill_n(reinterpret_cast<double *>(rows), count * 50, infinite);
-                             return Done{};
-                         });
+        const auto written = write_matrix(
+            *store, m, [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
+                std::fill_n(reinterpret_cast<double *>(rows), count * 50, infinite);
+                return Done{};
+            });
         ASSERT_TRUE(written);
     }
     const auto kernel = make_kernel_for("eikonal", {}, store->shape());
@@ -208,18 +207,22 @@ TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
 
 TEST(PausesTest, ConditionsAreReadAndWritten) {
     for (const std::string text :
-         {"residual<1e-08", "norm<2", "max<-3.5", "max<-1024.03125", "residual<1e-08*first"}) {
+         {"residual<1e-08", "norm<2", "max<-3.5", "max<-1024.03125", "residual<1e-08*first",
+          "residual<=max(1e-08*first,1e-12)", "residual<=max(0,1e-12)"}) {
         const auto until = parse_until(text);
         ASSERT_TRUE(until) << text;
-        EXPECT_EQ(until->relative, text.ends_with("*first")) << text;
+        EXPECT_EQ(until->relative, text.find("*first") != std::string::npos) << text;
         const auto again = parse_until(until_text(*until));
         ASSERT_TRUE(again) << until_text(*until);
         EXPECT_EQ(again->value, until->value);
         EXPECT_EQ(again->relative, until->relative);
+        EXPECT_EQ(again->atol, until->atol);
+        EXPECT_EQ(until->atol.has_value(), text.find("max(") != std::string::npos);
         EXPECT_EQ(again->measure, until->measure);
     }
     for (const auto *text : {"", "residual", "residual<", "residual>1", "residual<x", "wave<1",
-                             "residual<1*last", "residual<nan"})
+                             "residual<1*last", "residual<nan", "residual<=1", "residual<=max(1)",
+                             "residual<=max(1,x)", "residual<=max(1,2"})
         EXPECT_FALSE(parse_until(text)) << text;
 }
 

@@ -200,11 +200,8 @@ class Run {
             const auto measured = measure_now();
             if (!measured) return measured.failure();
             report_.last_measure = pause.measured = *measured;
-            const auto& until = *options_.until;
-            pause.measure = until.measure;
-            if (*measured < until.value * (until.relative ? *first_measure_ : 1.0)) {
-                report_.converged = true;
-            }
+            pause.measure = options_.until->measure;
+            if (is_met(*options_.until, *measured, first_measure_)) report_.converged = true;
         }
         const auto told = options_.paused ? options_.paused(pause) : Outcome(Done{});
         if (!told) return told;
@@ -401,12 +398,12 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
     if (!suits) return suits.failure();
     const auto bordered = check_borders(options.borders, stored, kernel.radius);
     if (!bordered) return bordered.failure();
-    if (needs_planes(options.directions) &&
-        (stored.line_columns == 0 || kernel.origin == Origin::own))
+    if (needs_planes(options.directions) && (stored.line_columns == 0 || kernel.line_columns == 0))
         return bad_argument(
-            directions_text(options.directions) + " is for built-in kernels in three dimensions; " +
-            (stored.line_columns ? "a kernel of your own is told down and right only"
-                                 : "this store has two"));
+            directions_text(options.directions) + " is for three dimensions; " +
+            (stored.line_columns
+                 ? kernel.name + " is told down and right only, give it update_plane"
+                 : "this store has two"));
     const auto largest = largest_turned(kernel, stored, options.directions, options.borders);
     if (!largest) return largest.failure();
     const auto turned_suits = check_kernel(*largest, stored);
@@ -447,7 +444,7 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
     if (asks_first && !are_fixed(options.borders))
         return bad_argument(
             "the first residual is of the data with the borders that the store has; where borders "
-            "are not fixed give --until a value without *first");
+            "are not fixed give --until a value without *first, or atol without rtol");
     return plan_run(store.shape(), kernel, options);
 }
 

@@ -151,6 +151,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     const auto name =
         "writing matrix " + store.manifest().matrices[matrix].name + " of " + store.folder() + ": ";
     std::vector<std::uint64_t> sums(shape.tile_count());
+    const auto row_bytes = shape.columns * element_bytes(shape.element);
     const auto named = [&](const Outcome& written) -> Outcome {
         return written ? written : Failure{LW_ERR_IO, name + written.failure().sentence};
     };
@@ -169,6 +170,8 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
         tile.pack(rows->begin(), t, stream->at(t));
         sums[t] = checksum(stream->at(t), stream->tile_bytes());
         stream->submit(Transfer::Direction::write, files->place(t), t);
+        if (moving.moved && (t + 1) % shape.tiles_in_strip() == 0)
+            moving.moved(row_count * row_bytes);
     }
     const auto written = named(stream->wait_for_all());
     if (!written) return written;
@@ -325,8 +328,10 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
     for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
         const auto read = reader->read(s, rows->begin());
         if (!read) return read;
-        const auto taken = sink(s * shape.strip_rows, rows_in_strip(shape, s), rows->begin());
+        const auto row_count = rows_in_strip(shape, s);
+        const auto taken = sink(s * shape.strip_rows, row_count, rows->begin());
         if (!taken) return taken;
+        if (moving.moved) moving.moved(row_count * shape.columns * element_bytes(shape.element));
     }
     return Done{};
 }

@@ -26,6 +26,8 @@ struct Moving {
     std::uint64_t tiles_read = 0;
     std::uint64_t tiles_written = 0;
     const std::atomic<bool> *stop = nullptr; /* once true, what moves fails; may be null */
+    /* Called when a strip has been given or taken, with its bytes; may be empty. */
+    std::function<void(std::uint64_t bytes)> moved{};
 };
 
 /* Replaces a matrix: all of it, or none where anything fails. */

@@ -70,6 +70,24 @@ bool same_generations(const Manifest& one, const Manifest& other) {
                       [](const auto& a, const auto& b) { return a.sum == b.sum; });
 }
 
+// Of a store that holds no values yet.
+Result<Manifest> empty_manifest(const MatrixShape& shape, const std::vector<std::string>& names) {
+    const auto sound = check_shape(shape);
+    if (!sound) return sound.failure();
+    const auto named = check_names(shape, names);
+    if (!named) return named.failure();
+    Manifest manifest;
+    manifest.shape = shape;
+    manifest.disks = {"."};
+    for (std::uint32_t n = 0; n < names.size(); ++n) {
+        if (shape.is_vector(n))
+            manifest.vectors.push_back({names[n], ""});
+        else
+            manifest.matrices.push_back({names[n], 'b', ""});
+    }
+    return manifest;
+}
+
 Result<int> take_lock(const std::string& folder) {
     const auto path = folder + "/lock";
     const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -135,12 +153,14 @@ Caching StripFiles::caching() const {
 Store::Store(Store&& other) noexcept
     : folder_(std::move(other.folder_)),
       manifest_(std::move(other.manifest_)),
+      anonymous_(std::move(other.anonymous_)),
       lock_(std::exchange(other.lock_, -1)),
       held_(std::exchange(other.held_, {})) {}
 
 Store& Store::operator=(Store&& other) noexcept {
     std::swap(folder_, other.folder_);
     std::swap(manifest_, other.manifest_);
+    std::swap(anonymous_, other.anonymous_);
     std::swap(lock_, other.lock_);
     held_.swap(other.held_);
     return *this;
@@ -181,21 +201,11 @@ bool Store::hold_generation() {
 Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
                             const std::vector<std::string>& names,
                             const std::vector<std::string>& disks) {
-    const auto sound = check_shape(shape);
-    if (!sound) return sound.failure();
-    const auto named = check_names(shape, names);
-    if (!named) return named.failure();
-    Manifest manifest;
-    manifest.shape = shape;
-    for (std::uint32_t n = 0; n < names.size(); ++n) {
-        if (shape.is_vector(n))
-            manifest.vectors.push_back({names[n], ""});
-        else
-            manifest.matrices.push_back({names[n], 'b', ""});
-    }
+    auto described = empty_manifest(shape, names);
+    if (!described) return described.failure();
+    auto& manifest = *described;
     const auto made = make_empty_folder(folder);
     if (!made) return made.failure();
-    manifest.disks = {"."};
     for (const auto& disk : disks) {
         const auto other = make_empty_folder(disk);
         if (!other) return other.failure();
@@ -206,6 +216,15 @@ Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
     Store store(folder, manifest, *lock);
     const auto written = store.commit(manifest);
     if (!written) return written.failure();
+    return store;
+}
+
+Result<Store> Store::create_in_memory(const MatrixShape& shape,
+                                      const std::vector<std::string>& names) {
+    const auto manifest = empty_manifest(shape, names);
+    if (!manifest) return manifest.failure();
+    Store store("the store in memory", *manifest, -1);
+    store.anonymous_ = std::make_unique<AnonymousFiles>();
     return store;
 }
 
@@ -252,13 +271,30 @@ std::string Store::vector_path(std::uint32_t vector, const std::string& sum) con
     return folder_ + "/" + manifest_.vectors[vector].name + "." + sum + ".values";
 }
 
+bool Store::read_file(const std::string& path, void *to, std::size_t size) const {
+    if (anonymous_) return anonymous_->read(path, to, size);
+    std::ifstream file(path, std::ios::binary);
+    return static_cast<bool>(
+        file.read(static_cast<char *>(to), static_cast<std::streamsize>(size)));
+}
+
+Outcome Store::write_file(const std::string& path, const void *bytes, std::size_t size) const {
+    return anonymous_ ? anonymous_->replace(path, bytes, size) : replace_file(path, bytes, size);
+}
+
 void Store::drop_vector(std::uint32_t vector, const std::string& sum) const {
     if (sum.empty() || sum == manifest_.vectors[vector].sum) return;
     const auto path = vector_path(vector, sum);
+    if (anonymous_) return anonymous_->remove(path);
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
     ::close(file);
+}
+
+int Store::open_strips(const std::string& path, int flags) const {
+    if (!anonymous_) return open_direct(path, flags);
+    return anonymous_->open(path, flags & O_CREAT ? Missing::made : Missing::refused);
 }
 
 std::string Store::disk_path(std::size_t disk) const {
@@ -297,7 +333,7 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
     std::vector<int> files;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
         const auto path = strip_path(matrix, entry.generation, disk);
-        const int file = open_direct(path, O_RDONLY);
+        const int file = open_strips(path, O_RDONLY);
         if (file < 0) {
             const auto failure = system_failure("open", path);
             StripFiles(std::move(files), shape());
@@ -309,9 +345,21 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
 }
 
 Outcome Store::check_changing() const {
-    if (lock_ >= 0) return Done{};
+    if (lock_ >= 0 || anonymous_) return Done{};
     return Failure{LW_ERR_ARGUMENT,
                    folder_ + " was opened for reading; open it for changing to do this"};
+}
+
+Outcome Store::prepare_next(int file, const std::string& path, std::size_t disk,
+                            const std::atomic<bool> *stop) const {
+    if (file < 0) return system_failure("create", path);
+    const auto alone = lock_alone(file, stop);
+    if (!alone) return alone;
+    const auto bytes = tile_bytes(shape()) * shape().tiles_in_strip() *
+                       strips_on(shape().strip_count(), disk, manifest_.disks.size());
+    const auto room = reserve_room(file, bytes, path);
+    // The name of a new file must outlive a power cut before a manifest names it.
+    return room && !anonymous_ ? sync_folder(disk_path(disk)) : room;
 }
 
 Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool> *stop) const {
@@ -321,18 +369,8 @@ Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool
     std::vector<int> files;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
         const auto path = strip_path(matrix, next_generation(matrix), disk);
-        const int file = open_direct(path, O_RDWR | O_CREAT);
-        const auto bytes = tile_bytes(shape()) * shape().tiles_in_strip() *
-                           strips_on(shape().strip_count(), disk, manifest_.disks.size());
-        const auto prepare = [&]() -> Outcome {
-            if (file < 0) return system_failure("create", path);
-            const auto alone = lock_alone(file, stop);
-            if (!alone) return alone;
-            const auto room = reserve_room(file, bytes, path);
-            // The name of a new file must outlive a power cut before a manifest names it.
-            return room ? sync_folder(disk_path(disk)) : room;
-        };
-        const auto room = prepare();
+        const int file = open_strips(path, O_RDWR | O_CREAT);
+        const auto room = prepare_next(file, path, disk, stop);
         if (file >= 0) files.push_back(file);
         if (!room) {
             StripFiles(std::move(files), shape());
@@ -344,7 +382,7 @@ Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool
 
 Result<StripFiles> Store::open_scratch(const std::string& name) const {
     const auto path = folder_ + "/" + name;
-    const int file = open_direct(path, O_RDWR | O_CREAT);
+    const int file = open_strips(path, O_RDWR | O_CREAT);
     if (file < 0) return system_failure("create", path);
     return StripFiles({file}, shape());
 }
@@ -353,10 +391,9 @@ Result<std::vector<std::uint64_t>> Store::read_sums(std::uint32_t matrix) const 
     const auto& entry = manifest_.matrices[matrix];
     const auto path = folder_ + "/" + file_stem(matrix, entry.generation) + ".sums";
     std::vector<std::uint64_t> sums(shape().tile_count());
-    const auto bytes = static_cast<std::streamsize>(sums.size() * sizeof(std::uint64_t));
-    std::ifstream file(path, std::ios::binary);
-    if (!file.read(reinterpret_cast<char *>(sums.data()), bytes) ||
-        checksum_text(checksum(sums.data(), static_cast<std::size_t>(bytes))) != entry.sums)
+    const auto bytes = sums.size() * sizeof(std::uint64_t);
+    if (!read_file(path, sums.data(), bytes) ||
+        checksum_text(checksum(sums.data(), bytes)) != entry.sums)
         return Failure{LW_ERR_IO, path + " is damaged: it is not what the manifest says; restore " +
                                       "the store from a copy"};
     return sums;
@@ -366,7 +403,7 @@ Result<std::string> Store::write_next_sums(std::uint32_t matrix,
                                            const std::vector<std::uint64_t>& sums) const {
     const auto path = folder_ + "/" + file_stem(matrix, next_generation(matrix)) + ".sums";
     const auto bytes = sums.size() * sizeof(std::uint64_t);
-    const auto written = replace_file(path, sums.data(), bytes);
+    const auto written = write_file(path, sums.data(), bytes);
     if (!written) return written.failure();
     return checksum_text(checksum(sums.data(), bytes));
 }
@@ -374,6 +411,10 @@ Result<std::string> Store::write_next_sums(std::uint32_t matrix,
 Outcome Store::commit(const Manifest& manifest) {
     const auto changing = check_changing();
     if (!changing) return changing;
+    if (anonymous_) {
+        manifest_ = manifest;
+        return Done{};
+    }
     const auto written = write_manifest(folder_, manifest);
     if (written) {
         manifest_ = manifest;
@@ -386,22 +427,30 @@ Outcome Store::commit(const Manifest& manifest) {
     return written;
 }
 
+void Store::drop_file(const std::string& path) const {
+    if (anonymous_)
+        anonymous_->remove(path);
+    else
+        ::unlink(path.c_str());
+}
+
 void Store::drop_former(std::uint32_t matrix) const {
     const auto generation = next_generation(matrix);
     bool dropped = true;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
         const auto path = strip_path(matrix, generation, disk);
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const int file = open_strips(path, O_RDONLY);
         if (file < 0) continue;
         const bool alone = ::flock(file, LOCK_EX | LOCK_NB) == 0;
-        if (alone) ::unlink(path.c_str());
+        if (alone) drop_file(path);
         dropped = dropped && alone;
         ::close(file);
     }
-    if (dropped) ::unlink((folder_ + "/" + file_stem(matrix, generation) + ".sums").c_str());
+    if (dropped) drop_file(folder_ + "/" + file_stem(matrix, generation) + ".sums");
 }
 
 Outcome Store::forget_former() const {
+    if (anonymous_) return Done{};
     bool any = false;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder_, error)) {

@@ -8,6 +8,9 @@
 //     demo/row0.SUM.values      a coefficient that is one value for each row, by its checksum
 //     demo/lock                 held while a program changes the store
 //
+// A store may also be in memory: its files have no names that others see, and are gone when it is
+// closed.
+//
 // A program that changes the store writes the generation that is not committed. One that reads
 // holds a shared lock on the files of the committed one, and a change waits for it before it writes
 // them.
@@ -22,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "wavefront/store/anonymous_files.hpp"
 #include "wavefront/store/manifest.hpp"
 
 namespace lanewise::wavefront {
@@ -77,6 +81,9 @@ class Store {
     static Result<Store> create(const std::string& folder, const MatrixShape& shape,
                                 const std::vector<std::string>& names,
                                 const std::vector<std::string>& disks);
+    /* The same without a folder. */
+    static Result<Store> create_in_memory(const MatrixShape& shape,
+                                          const std::vector<std::string>& names);
     /* `changing` locks the store; a second program that wants to change it is refused. `reading`
      * keeps the generation that is committed now until the store is closed. */
     static Result<Store> open(const std::string& folder, Access access);
@@ -96,6 +103,10 @@ class Store {
     const std::string& name_of(std::uint32_t number) const;
     /* The file of vector `vector`, 0 being the first, once its checksum is `sum`. */
     std::string vector_path(std::uint32_t vector, const std::string& sum) const;
+    /* Whether the file at `path`, a vector's, is there and has `size` bytes for `to`. */
+    bool read_file(const std::string& path, void *to, std::size_t size) const;
+    /* Writes it so that a crash leaves the former file or this one. */
+    Outcome write_file(const std::string& path, const void *bytes, std::size_t size) const;
     /* Removes such a file that the manifest does not name, unless others still read it. */
     void drop_vector(std::uint32_t vector, const std::string& sum) const;
     /* The committed generation, for reading. */
@@ -130,12 +141,17 @@ class Store {
     /* Whether the committed generation is held; not where it was replaced meanwhile. */
     bool hold_generation();
     void let_go();
+    int open_strips(const std::string& path, int flags) const;
+    Outcome prepare_next(int file, const std::string& path, std::size_t disk,
+                         const std::atomic<bool> *stop) const;
+    void drop_file(const std::string& path) const;
     std::string disk_path(std::size_t disk) const;
     std::string strip_path(std::uint32_t matrix, char generation, std::size_t disk) const;
     std::string file_stem(std::uint32_t matrix, char generation) const;
 
-    std::string folder_;
+    std::string folder_; /* what messages call it, where it is in memory */
     Manifest manifest_;
+    std::unique_ptr<AnonymousFiles> anonymous_; /* null: on disks */
     int lock_ = -1;
     std::vector<int> held_; /* files of the generation that a reader keeps from being replaced */
 };

@@ -4,8 +4,6 @@
 
 #include "wavefront/store/vectors.hpp"
 
-#include <fstream>
-
 #include "wavefront/store/checksum.hpp"
 
 namespace lanewise::wavefront {
@@ -18,9 +16,7 @@ Result<Vector> read_vector(const Store& store, std::uint32_t vector) {
     const auto own = shape_of(store.shape(), store.shape().matrix_count() + vector);
     Vector values(own.rows * own.columns * element_bytes(own.element));
     const auto path = store.vector_path(vector, entry.sum);
-    std::ifstream file(path, std::ios::binary);
-    if (!file.read(reinterpret_cast<char *>(values.data()),
-                   static_cast<std::streamsize>(values.size())) ||
+    if (!store.read_file(path, values.data(), values.size()) ||
         checksum_text(checksum(values.data(), values.size())) != entry.sum)
         return Failure{LW_ERR_IO, path + " is damaged: it is not what the manifest says; restore " +
                                       "the store from a copy"};
@@ -48,7 +44,8 @@ Outcome write_vector(Store& store, std::uint32_t vector, const Vector& values) {
     const auto changing = store.check_changing();
     if (!changing) return changing;
     const auto sum = checksum_text(checksum(values.data(), values.size()));
-    const auto written = replace_file(store.vector_path(vector, sum), values.data(), values.size());
+    const auto written =
+        store.write_file(store.vector_path(vector, sum), values.data(), values.size());
     if (!written) return written;
     auto manifest = store.manifest();
     const auto former = manifest.vectors[vector].sum;

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options: what is asked of a run, as <lanewise/wavefront.h> takes it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lanewise.errors import RequestError
+from lanewise.wavefront.library import RunOptions
+
+Directions = str | Sequence[str]
+Borders = str | Mapping[str, str]
+
+NEVER = -1.0
+# Iterations between two questions whether a run may end, as the command asks them.
+ASKED_EVERY = 32
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How fast a disk and a kernel are; 0 where that is not known.
+
+    Where all are known, a run chooses as many waves as hide the disk, and a plan says how long it
+    takes.  `cells_per_s` are updates of cells in a second on all threads.
+    """
+
+    read_bytes_per_s: float = 0.0
+    write_bytes_per_s: float = 0.0
+    cells_per_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What ends a run before its last iteration."""
+
+    tolerance: float | None = None
+    until: str | None = None
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    @property
+    def is_asked(self) -> bool:
+        """Return whether it is asked between iterations."""
+        return self.until is not None or self.rtol != 0.0 or self.atol != 0.0
+
+
+def size_bytes(text: str | int) -> int:
+    """Return "2GiB" in bytes; units are powers of 1024.  RequestError for anything else."""
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise RequestError(f"memory {text!r} is not a size; try '512MiB' or '2GiB'")
+    return int(float(match[1]) * 1024 ** _POWERS[match[2].upper()])
+
+
+def run_options(  # noqa: PLR0913
+    iterations: int,
+    *,
+    memory: str | int,
+    threads: int = 0,
+    waves: int = 0,
+    ending: Ending = Ending(),
+    directions: Directions = "down-right",
+    borders: Borders = "fixed",
+    pause_every: int = 0,
+    check_finite: int = 0,
+    rates: Rates = Rates(),
+) -> RunOptions:
+    """Return the options of a run; RequestError for a tolerance or a size that is none."""
+    return RunOptions(
+        struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
+        memory_bytes=size_bytes(memory), waves=waves, tolerance=_tolerance(ending.tolerance),
+        check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
+        until=ending.until.encode() if ending.until else None,
+        rtol=ending.rtol, atol=ending.atol,
+        pause_every=pause_every or (ASKED_EVERY if ending.is_asked else 0),
+        read_bytes_per_s=rates.read_bytes_per_s, write_bytes_per_s=rates.write_bytes_per_s,
+        cells_per_s=rates.cells_per_s,
+    )  # fmt: skip
+
+
+def _tolerance(tolerance: float | None) -> float:
+    if tolerance is None:
+        return NEVER
+    if not 0.0 <= tolerance < math.inf:
+        raise RequestError(f"tolerance {tolerance} is not 0 or above; None means never")
+    return tolerance
+
+
+def _directions(directions: Directions) -> bytes:
+    return (directions if isinstance(directions, str) else ",".join(directions)).encode()
+
+
+def _borders(borders: Borders) -> bytes:
+    if isinstance(borders, str):
+        return borders.encode()
+    return ",".join(f"{side}={kind}" for side, kind in borders.items()).encode() or b"fixed"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See conversion.hpp.
+
+#include "wavefront/store/conversion.hpp"
+
+#include <array>
+
+#include "wavefront/plan/moving.hpp"
+#include "wavefront/stop.hpp"
+#include "wavefront/store/folders.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+MatrixShape converted_shape(const MatrixShape& from, const Conversion& wanted) {
+    auto shape = with_layout(from, wanted.layout);
+    if (wanted.strip_rows) shape.strip_rows = wanted.strip_rows;
+    shape.tile_columns = wanted.tile_columns;
+    return shape;
+}
+
+// Of the matrices that are filled.
+std::uint64_t filled_bytes(const Store& store) {
+    const auto& shape = store.shape();
+    std::uint64_t matrices = 0;
+    for (const auto& entry : store.manifest().matrices)
+        if (!entry.sums.empty()) ++matrices;
+    return matrices * shape.rows * shape.columns * element_bytes(shape.element);
+}
+
+}  // namespace
+
+Result<Converted> convert_store(const Store& from, const std::string& folder,
+                                const Conversion& wanted) {
+    const auto shape = converted_shape(from.shape(), wanted);
+    const auto tiles = plan_moving(std::array{from.shape(), shape}, wanted.memory_bytes);
+    if (!tiles) return tiles.failure();
+    auto folders = wanted.disks;
+    folders.push_back(folder);
+    NewFolders made(std::move(folders));
+    auto to = Store::create(folder, shape, names_of(from.manifest()), wanted.disks);
+    if (!to) return to.failure();
+    auto noted = to->manifest();
+    noted.kernel = from.manifest().kernel;
+    const auto kept = to->commit(noted);
+    if (!kept) return kept.failure();
+    const auto wanted_bytes = filled_bytes(from);
+    Moving moving{.tiles_read = (*tiles)[0], .tiles_written = (*tiles)[1], .stop = wanted.stop};
+    if (wanted.moved)
+        moving.moved = [&, done_bytes = std::uint64_t{0}](std::uint64_t bytes) mutable {
+            done_bytes += bytes;
+            wanted.moved(done_bytes, wanted_bytes);
+        };
+    const auto copied = copy_matrices(from, *to, moving);
+    if (!copied) return copied.failure();
+    // The last strips may have been moved when it was asked for.
+    if (stop_asked(wanted.stop))
+        return Failure{LW_ERR_OPERATION, "stopped before the copy was complete"};
+    made.keep();
+    return Converted{shape, wanted_bytes};
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.wavefront.plan` says what the command's plan does."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lanewise import wavefront
+from lanewise.errors import RequestError
+
+pytestmark = pytest.mark.usefixtures("sweeps_built")
+
+Native = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        ([], {}),
+        (["--directions", "symmetric"], {"directions": "symmetric"}),
+        (["--borders", "periodic"], {"borders": "periodic"}),
+        (["--waves", "3", "--threads", "1"], {"waves": 3, "threads": 1}),
+        (
+            ["--read-rate", "1.5GB/s", "--write-rate", "2GB/s", "--cell-rate", "500Mcells/s"],
+            {"rates": wavefront.Rates(1.5e9, 2e9, 5e8)},
+        ),
+    ],
+)
+def test_a_plan_is_that_of_the_command(
+    native: Native, words: list[str], order: dict[str, object]
+) -> None:
+    shape = ("--rows", "1000", "--cols", "800", "--kernel", "sor", "--layout", "row-major")
+    said = native("plan", *shape, "--iterations", 64, "--memory", "64MiB", *words, "--json")
+
+    plan = wavefront.plan((1000, 800), "sor", 64, memory="64MiB", coefficients=1, **order)
+
+    assert said.returncode == 0, said.stderr
+    assert {"event": "plan", **dataclasses.asdict(plan)} == json.loads(said.stdout)
+
+
+def test_a_store_its_folder_and_its_arrays_have_one_plan(tmp_path: Path) -> None:
+    u, f = np.zeros((2, 300, 200))
+    with wavefront.Store.create(tmp_path / "s", u.shape, coefficients=1) as store:
+        plans = [
+            wavefront.plan(u.shape, "sor", 7, coefficients=1),
+            wavefront.plan([u, f], "sor", 7),
+            wavefront.plan(store, "sor", 7),
+            wavefront.plan(tmp_path / "s", "sor", 7),
+            store.plan("sor", 7),
+        ]
+        store.write(0, u)
+        store.write(1, f)
+        outcome = wavefront.run(store, "sor", 7)
+
+    assert plans == plans[:1] * 5
+    assert outcome.read_bytes == plans[0].read_bytes
+    assert outcome.written_bytes == plans[0].written_bytes
+
+
+def test_a_kernel_of_ones_own_is_planned_and_not_called() -> None:
+    numba = pytest.importorskip("numba")
+
+    @numba.cfunc(wavefront.row_signature())
+    def mean(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        for j in range(first, end):
+            updated[0][j] = coefficients[0][0] * (data[1][j - 1] + data[1][j + 1])
+
+    u, weights = np.zeros((300, 200)), np.ones((300, 1))
+
+    plan = wavefront.plan([u, weights], mean, 9, directions="down-right")
+
+    assert plan.passes * plan.waves >= 9
+    with pytest.raises(RequestError, match="mean goes down and right only"):
+        wavefront.plan([u, weights], mean, 9, directions="symmetric")
+
+
+def test_a_budget_that_is_too_small_is_refused_with_the_least_that_does() -> None:
+    with pytest.raises(RequestError, match=r"too small for this store; give it --memory \d+MiB"):
+        wavefront.plan((1000, 800), "sor", 64, memory="1MiB", coefficients=1)
+
+
+def test_what_cannot_be_planned_is_refused() -> None:
+    with pytest.raises(RequestError, match="1 coefficient matri"):
+        wavefront.plan((1000, 800), "sor", 64)
+    with pytest.raises(RequestError, match="a store has two sides or three"):
+        wavefront.plan((10, 10, 10, 10), "sor", 64)
+
+
+def test_a_plan_reads_as_a_few_lines() -> None:
+    rates = wavefront.Rates(1e9, 1e9, 1e8)
+
+    text = str(wavefront.plan((1000, 800), "sor", 64, coefficients=1, rates=rates))
+
+    assert [line.split()[0] for line in text.splitlines()] == ["passes", "memory", "disk", "time"]
+    assert "limited by the kernel" in text
