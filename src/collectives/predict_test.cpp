@@ -22,7 +22,7 @@ namespace {
 
 using model::Network;
 using model::Parameter;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t block_bytes = 1000;
 const std::vector<int> powers_of_two = {2, 4, 8, 16, 32};

@@ -15,9 +15,9 @@
 namespace lanewise::collectives {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::Ge;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
 
 CallShape shape_of(int ranks, int root, const model::Network& network) {
     CallShape shape;

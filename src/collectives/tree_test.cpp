@@ -17,7 +17,7 @@ template <typename Check>
 void for_each_tree(const Check& check) {
     for (int radix = 2; radix <= ranks_max + 1; ++radix) {
         for (int ranks = 1; ranks <= ranks_max; ++ranks) {
-            SCOPED_TRACE(testing::Message() << "radix " << radix << ", " << ranks << " ranks");
+            SCOPED_TRACE(::testing::Message() << "radix " << radix << ", " << ranks << " ranks");
             check(radix, ranks);
         }
     }
