@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "testing/cases.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
@@ -24,7 +25,7 @@ using testing::Folder;
 using testing::Matrices;
 using testing::Medium;
 
-constexpr std::uint64_t trials = 40;
+const auto trials = lanewise::testing::cases<std::uint64_t>(40, 15);
 
 enum class Order { updated, previous };
 

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "testing/cases.hpp"
 #include "verbs/proto/testing/traffic.hpp"
 
 namespace lanewise::verbs::testing {
@@ -51,7 +52,8 @@ Faults any_faults(std::mt19937_64& random) {
 }
 
 TEST(AnyWork, OfAReliableConnectionIsDoneOnceAndInOrderWhateverTheWireDoes) {
-    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const auto seeds = lanewise::testing::cases<std::uint64_t>(150, 50);
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         std::mt19937_64 random(seed);
         Pair pair(any_options(random), any_config(random), seed);
         pair.wire.all_paths(any_faults(random));
@@ -65,7 +67,8 @@ TEST(AnyWork, OfAReliableConnectionIsDoneOnceAndInOrderWhateverTheWireDoes) {
 }
 
 TEST(AnyWork, OfAnUnreliableConnectionIsDoneOnAGoodWire) {
-    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const auto seeds = lanewise::testing::cases<std::uint64_t>(30, 10);
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         std::mt19937_64 random(seed);
         Options options = any_options(random);
         options.transport = Transport::uc;
