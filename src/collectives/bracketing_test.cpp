@@ -33,7 +33,7 @@ TEST(BracketingTest, WhatIsChosenUnmeasuredIsInTheBracketing) {
     for (const auto collective :
          {Collective::reduce, Collective::allreduce, Collective::reduce_scatter}) {
         for (const int ranks : {2, 3, 4, 33, 64, 1000, 1024}) {
-            for (const std::uint64_t bytes : {0U, 8U, 1U << 14, 1U << 15, 1U << 30}) {
+            for (const std::uint64_t bytes : {0U, 8U, 1U << 14, 1U << 15, 1U << 19, 1U << 30}) {
                 const auto *chosen = balanced_choice(collective, ranks, bytes);
                 ASSERT_TRUE(chosen) << name_of(collective) << ", " << bytes << " bytes";
                 EXPECT_EQ(chosen->bracketing, Bracketing::balanced);
@@ -41,6 +41,21 @@ TEST(BracketingTest, WhatIsChosenUnmeasuredIsInTheBracketing) {
             }
         }
     }
+}
+
+TEST(BracketingTest, TwoRanksSendWholeVectorsUpToAQuarterOfAMebibyteAndLongOnesInPieces) {
+    const auto chosen = [](Collective collective, std::uint64_t bytes) {
+        return std::string(balanced_choice(collective, 2, bytes)->name);
+    };
+    constexpr std::uint64_t quarter = 256 * 1024;
+    constexpr std::uint64_t mebibyte = 1024 * 1024;
+
+    EXPECT_EQ(chosen(Collective::allreduce, quarter), "recursive_doubling");
+    EXPECT_EQ(chosen(Collective::allreduce, quarter + 1), "rabenseifner");
+    EXPECT_EQ(chosen(Collective::allreduce, mebibyte), "rabenseifner");
+    EXPECT_EQ(chosen(Collective::allreduce, mebibyte + 1), "direct");
+    EXPECT_EQ(chosen(Collective::reduce, quarter), "binomial");
+    EXPECT_EQ(chosen(Collective::reduce, quarter + 1), "direct");
 }
 
 }  // namespace

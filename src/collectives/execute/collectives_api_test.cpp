@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <lanewise/collectives.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -167,12 +168,34 @@ std::vector<double> summed_from_the_left(int ranks, int count) {
     return sums;
 }
 
+// The left operand, so that the order of two can be seen.
+void take_left(void *left, void *right, int *count, MPI_Datatype *) {
+    std::copy_n(static_cast<const double *>(left), *count, static_cast<double *>(right));
+}
+
+TEST(Collectives, one_order_holds_for_operators_that_do_not_commute_at_any_size) {
+    const auto algorithm = in_one_order("allreduce", nullptr);
+    MPI_Op leftmost = MPI_OP_NULL;
+    MPI_Op_create(take_left, 0, &leftmost);
+    for (const int count : {1, 2049, 32768, 32769, 131072, 131073, 524289}) {
+        const std::vector<double> own(static_cast<std::size_t>(count), rank_of(MPI_COMM_WORLD));
+        std::vector<double> first(own.size(), -1);
+
+        EXPECT_EQ(lw_allreduce(own.data(), first.data(), count, MPI_DOUBLE, leftmost,
+                               MPI_COMM_WORLD, algorithm.get()),
+                  LW_OK);
+
+        EXPECT_EQ(first, std::vector<double>(own.size(), 0.0)) << count;
+    }
+    MPI_Op_free(&leftmost);
+}
+
 TEST(Collectives, an_allreduce_in_one_order_has_the_same_bits_by_any_algorithm_at_any_size) {
     const int ranks = size_of(MPI_COMM_WORLD);
     for (const char *name : {static_cast<const char *>(nullptr), "binomial", "direct",
                              "rabenseifner", "recursive_doubling"}) {
         const auto algorithm = in_one_order("allreduce", name);
-        for (const int count : {1, 2047, 2048, 2049, 9000}) {
+        for (const int count : {1, 2047, 2048, 2049, 9000, 32768, 32769, 131072, 131073}) {
             const auto own = operands_of(rank_of(MPI_COMM_WORLD), count);
             std::vector<double> sums(own.size());
 
