@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import TracebackType
 
 OnShare = Callable[[float, float], None]
@@ -35,7 +36,7 @@ class MovedRows:
 
 
 class ProgressBar:
-    """A bar on standard error, in a terminal or a notebook; nothing where that is a file.
+    """A bar on standard error, in a terminal or a notebook with ipywidgets; nothing elsewhere.
 
     with ProgressBar("import") as bar:
         store.write("u", values, on_progress=bar)
@@ -57,7 +58,8 @@ class ProgressBar:
             TimeElapsedColumn(), TimeRemainingColumn(),
         )  # fmt: skip
         console = Console(stderr=True)
-        visible = console.is_terminal or console.is_jupyter
+        has_widgets = find_spec("ipywidgets") is not None
+        visible = has_widgets if console.is_jupyter else console.is_terminal
         self._bar = Progress(*columns, console=console, transient=True, disable=not visible)
         self._task = self._bar.add_task(title, total=1.0)
 
