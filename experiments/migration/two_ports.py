@@ -23,12 +23,14 @@ from lanewise.testbed.bed import Bed, Source
 
 PORTS = ("lan0", "lan1")
 LISTENER, CALLER = "a1", "a2"
+TWO_PORTS = ("--ports", ",".join(PORTS))
 ADDRESS = "10.1.0.1"
 LIMIT_S = "550"
 PROGRAM = "lanewise-exchange"
 # What lanewise-exchange configures: a timeout of 4.096 us * 2^14, and 7 retries after the first.
 RETRIES_MS = 8 * 4.096e-3 * 2**14
 _tcp_ports = count(18800)
+_LANEWISE = (sys.executable, "-m", "lanewise", "rdma")
 _RATE_BITS_PER_S = 10e9
 _DELAYED = """
 [[site]]
@@ -105,22 +107,26 @@ def faults_of(said: Said) -> dict[str, float]:
     return faults
 
 
-def exchange(
+def exchange(  # noqa: PLR0913
     raised: Bed,
     words: Sequence[str],
     *,
     protect: Sequence[str] | None = None,
+    device: Sequence[str] = TWO_PORTS,
     at_caller: Sequence[str] = (),
     at_listener: Sequence[str] = (),
 ) -> Said:
-    """Run lanewise-exchange on both hosts, protected where `protect` has options."""
+    """Run lanewise-exchange on both hosts, protected where `protect` has options.
+
+    `device` are the options of `lanewise rdma run`.
+    """
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
-    listening = _start(
-        raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener]
-    )
-    calling = _start(raised, CALLER, protect, [program, "call", ADDRESS, *common, *at_caller])
+    protected = [] if protect is None else [*_LANEWISE, "protect", *protect, "--"]
+    start = [*_LANEWISE, "run", *device, "--", *protected, program]
+    listening = _start(raised, LISTENER, [*start, "listen", ADDRESS, *common, *at_listener])
+    calling = _start(raised, CALLER, [*start, "call", ADDRESS, *common, *at_caller])
     said, complaint = calling.communicate()
     if calling.returncode != 0:
         listening.terminate()
@@ -177,13 +183,8 @@ def retry_exhaustion_ms(raised: Bed) -> float:
     raise RunError("a cut did not end an unprotected program")
 
 
-def _start(
-    raised: Bed, host: str, protect: Sequence[str] | None, words: Sequence[str]
-) -> subprocess.Popen[str]:
-    lanewise = [sys.executable, "-m", "lanewise"]
-    device = [*lanewise, "rdma", "run", "--ports", ",".join(PORTS), "--"]
-    protected = [] if protect is None else [*lanewise, "rdma", "protect", *protect, "--"]
-    line = ["timeout", "-k", "5", LIMIT_S, *device, *protected, *words]
+def _start(raised: Bed, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
+    line = ["timeout", "-k", "5", LIMIT_S, *words]
     return subprocess.Popen(
         raised.line(host, line),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

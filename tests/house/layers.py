@@ -123,6 +123,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "execute": {""},
         "tuned": {"", "execute", "profile"},
     },
+    "paths": {"": set(), "carried": {""}, "preload": {"", "carried"}},
     "sums": {"": set(), "mpi": {""}},
     "verbs": {
         "proto": set(),

@@ -43,12 +43,16 @@ def variables_for(protection: Protection, environment: Mapping[str, str]) -> dic
     """Return the variables to add; our library comes before a preloaded device."""
     library = str(find_library(LIBRARY, environment))
     before = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+    # With several devices a queue pair moves to another device, not to another port of its own.
+    devices = ";" in environment.get("LANEWISE_HCA_PORTS", "")
+    hca_window_ms = 0 if devices else protection.retry_window_ms
     variables = {
         "LD_PRELOAD": ":".join([library, *(one for one in before if one != library)]),
         "LANEWISE_PROTECT_POLICY": protection.policy,
         "LANEWISE_PROTECT_FAILBACK_DELAY_MS": str(protection.failback_delay_ms),
-        "LANEWISE_HCA_RETRY_WINDOW_MS": str(protection.retry_window_ms),
-        "LANEWISE_HCA_PROTECTED": "1" if protection.retry_window_ms else "0",
+        "LANEWISE_PROTECT_RETRY_WINDOW_MS": str(protection.retry_window_ms),
+        "LANEWISE_HCA_RETRY_WINDOW_MS": str(hca_window_ms),
+        "LANEWISE_HCA_PROTECTED": "1" if hca_window_ms else "0",
     }
     if protection.path_file is not None:
         variables["LANEWISE_PROTECT_PATHS"] = str(protection.path_file)

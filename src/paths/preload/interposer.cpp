@@ -4,14 +4,13 @@
 // every RC and UC queue pair of an unmodified program an alternate path as soon as the program has
 // made it ready to send. Its symbols have no version, so they take precedence over those of any
 // version; functions that it does not define go straight to libibverbs. The data path is not
-// touched: posting and polling are calls through the context.
+// touched: posting and polling are calls through the context. Only where the device has one port
+// and there is another such device, queue pairs are carried by both (pairs.hpp).
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -21,6 +20,8 @@
 
 #include "base/use_mark.hpp"
 #include "paths/preload/event_queue.hpp"
+#include "paths/preload/look_up.hpp"
+#include "paths/preload/pairs.hpp"
 #include "paths/preload/report.hpp"
 #include "paths/preload/settings.hpp"
 
@@ -36,23 +37,6 @@ struct Next {
     int (*destroy_cq)(ibv_cq *) = nullptr;
     int (*destroy_srq)(ibv_srq *) = nullptr;
 };
-
-// A plugin may have loaded libibverbs for itself alone; then RTLD_NEXT does not find it.
-void *look_up(const char *name) {
-    constexpr const char *version = "IBVERBS_1.1";
-    if (void *found = dlvsym(RTLD_NEXT, name, version)) return found;
-    static void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = library ? dlvsym(library, name, version) : nullptr;
-    if (found) return found;
-    std::fprintf(stderr, "lanewise rdma protect: libibverbs.so.1 has no %s of version %s\n", name,
-                 version);
-    std::abort();
-}
-
-template <typename Function>
-void fill(Function *& function, const char *name) {
-    function = reinterpret_cast<Function *>(look_up(name));
-}
 
 Next find_next() {
     Next made;
@@ -151,8 +135,8 @@ Outcome check_covered(const ibv_qp& queue_pair) {
     const std::string device = queue_pair.context->device->name;
     return Failure{LW_ERR_UNSUPPORTED,
                    "only queue pairs of type RC and UC have paths that can migrate; what the "
-                   "program sends over others on " + device +
-                       " waits while a port is out, as UCX does when it sets up and ends"};
+                   "program sends over others on " +
+                       device + " waits while a port is out, as UCX does when it sets up and ends"};
 }
 
 void record(const Notice& notice) {
@@ -172,7 +156,17 @@ std::shared_ptr<ProtectedDevice> protected_device(ibv_context *context) {
     return found == process().devices.end() ? nullptr : found->second;
 }
 
+// Whether a second device carries the queue pairs of this one as well.
+bool has_second_device(ibv_context *context) {
+    const Result<std::shared_ptr<Pair>> pair = make_pair(context, {process().settings, record});
+    if (pair) return *pair != nullptr;
+    const std::lock_guard guard(process().lock);
+    warn_once(pair.failure().sentence);
+    return false;
+}
+
 void protect_device(ibv_context *context) {
+    if (has_second_device(context)) return;
     const Calls& calls = next().calls;
     if (const Outcome fits = check_device(context, calls); !fits) {
         const std::lock_guard guard(process().lock);
@@ -234,6 +228,32 @@ int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     return process().settings.strict ? EOPNOTSUPP : 0;
 }
 
+// Pairs report with their own lock held, so nothing is asked of them under that of the process.
+void add(const PairReport& of_pairs, ProcessReport& report) {
+    report.armed_count += of_pairs.protected_count;
+    report.loaded_count += of_pairs.protected_count + of_pairs.idle_count;
+    report.counters.migrations += of_pairs.migrations;
+    report.counters.returns += of_pairs.returns;
+}
+
+void add_to_report(const PairReport& of_pair) {
+    const std::lock_guard guard(process().lock);
+    add(of_pair, process().report);
+}
+
+// A queue pair of a pair of devices has been modified: 0, or what ibv_modify_qp is to answer.
+int on_carried_modified(const ibv_qp& queue_pair, unsigned mask, ibv_qp_state state) {
+    if (!(mask & IBV_QP_STATE)) return 0;
+    if (state == IBV_QPS_RTR) use_mark().set(use_connected);
+    if (queue_pair.qp_type == IBV_QPT_RC || state != IBV_QPS_RTS) return 0;
+    const std::lock_guard guard(process().lock);
+    ++process().report.pathless_count;
+    warn_once(std::string("only queue pairs of type RC are carried by two devices; what the "
+                          "program sends over others on ") +
+              queue_pair.context->device->name + " waits while its port is out");
+    return process().settings.strict ? EOPNOTSUPP : 0;
+}
+
 // A child of fork has no thread, and nothing to report of the devices of its parent. It may open
 // its own, as servers do that fork for each client.
 void begin_in_child() {
@@ -243,6 +263,7 @@ void begin_in_child() {
         new std::shared_ptr(device);  // it must not be destroyed
     }
     all.devices.clear();
+    leave_pairs_to_parent();
     all.loaded_queue_pairs.clear();
     all.armed_queue_pairs.clear();
     all.unmanaged.clear();
@@ -262,8 +283,10 @@ void begin_in_child() {
         warn("no program that was started here used a queue pair, so nothing was protected");
         return;
     }
+    const PairReport of_pairs = end_pairs();
     const std::unique_lock guard(all.lock, std::try_to_lock);
     if (!guard) return;
+    add(of_pairs, all.report);
     for (const auto& [context, device] : all.devices) {
         all.report.counters = all.report.counters + device->protection->sum();
     }
@@ -300,6 +323,7 @@ SHOWN ibv_context *ibv_open_device(ibv_device *device) {
 
 SHOWN int ibv_close_device(ibv_context *context) {
     const std::shared_ptr<ProtectedDevice> device = protected_device(context);
+    if (process().number == getpid()) add_to_report(close_pair(context));
     if (device && process().number == getpid()) {
         const lanewise::paths::PathCounters sum = device->protection->sum();
         {
@@ -314,12 +338,21 @@ SHOWN int ibv_close_device(ibv_context *context) {
 }
 
 SHOWN int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    const auto mask = static_cast<unsigned>(attr_mask);
+    if (const auto pair = pair_on(qp->context)) {
+        const int error = qp->qp_type == IBV_QPT_RC ? pair->devices->modify_qp(qp, *attr, mask)
+                                                    : next().calls.modify_qp(qp, attr, attr_mask);
+        return error ? error : on_carried_modified(*qp, mask, attr->qp_state);
+    }
     const int error = next().calls.modify_qp(qp, attr, attr_mask);
     if (error) return error;
-    return on_modified(qp, static_cast<unsigned>(attr_mask), attr->qp_state);
+    return on_modified(qp, mask, attr->qp_state);
 }
 
 SHOWN int ibv_destroy_qp(ibv_qp *qp) {
+    if (qp->qp_type == IBV_QPT_RC) {
+        if (const auto pair = pair_on(qp->context)) return pair->devices->destroy_qp(qp);
+    }
     if (const std::shared_ptr<ProtectedDevice> device = protected_device(qp->context)) {
         device->protection->look(qp);
         device->protection->forget(qp);
@@ -332,14 +365,17 @@ SHOWN int ibv_destroy_qp(ibv_qp *qp) {
 }
 
 SHOWN int ibv_destroy_cq(ibv_cq *cq) {
+    if (const auto pair = pair_on(cq->context)) return pair->devices->destroy_cq(cq);
     return destroy(cq, cq->context, next().destroy_cq);
 }
 
 SHOWN int ibv_destroy_srq(ibv_srq *srq) {
+    if (const auto pair = pair_on(srq->context)) return pair->devices->destroy_srq(srq);
     return destroy(srq, srq->context, next().destroy_srq);
 }
 
 SHOWN int ibv_get_async_event(ibv_context *context, ibv_async_event *event) {
+    if (const auto pair = pair_on(context)) return pair->event_queue.take(*event);
     const std::shared_ptr<ProtectedDevice> device = protected_device(context);
     if (!device) return next().calls.get_async_event(context, event);
     return device->event_queue.take(*event);

@@ -14,6 +14,23 @@ std::string variable(const char *name) {
     return value ? value : "";
 }
 
+// Milliseconds; leaves `into` as it is where the variable is not set. False if it is no number.
+bool read_time(const char *name, Nanoseconds& into) {
+    const std::string text = variable(name);
+    if (text.empty()) return true;
+    std::uint32_t time_ms = 0;
+    const char *end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, time_ms);
+    if (read.ec != std::errc{} || read.ptr != end) return false;
+    into = Nanoseconds{time_ms} * 1'000'000;
+    return true;
+}
+
+Failure not_a_time(const char *name) {
+    return {LW_ERR_ARGUMENT,
+            fmt::format("{}={}: use a number of milliseconds", name, variable(name))};
+}
+
 }  // namespace
 
 Result<ProtectSettings> read_settings() {
@@ -30,20 +47,12 @@ Result<ProtectSettings> read_settings() {
             LW_ERR_ARGUMENT,
             fmt::format("LANEWISE_PROTECT_POLICY={}: use stay, back or balance", policy)};
     }
-    std::string delay = variable("LANEWISE_PROTECT_FAILBACK_DELAY_MS");
-    if (delay.empty()) delay = variable("LANEWISE_PROTECT_QUIET_MS");
-    if (!delay.empty()) {
-        std::uint32_t delay_ms = 0;
-        const char *end = delay.data() + delay.size();
-        const auto read = std::from_chars(delay.data(), end, delay_ms);
-        if (read.ec != std::errc{} || read.ptr != end) {
-            return Failure{LW_ERR_ARGUMENT,
-                           fmt::format("LANEWISE_PROTECT_FAILBACK_DELAY_MS={}: use a number of "
-                                       "milliseconds",
-                                       delay)};
-        }
-        made.rules.failback_delay_ns = Nanoseconds{delay_ms} * 1'000'000;
-    }
+    const char *delay = "LANEWISE_PROTECT_FAILBACK_DELAY_MS";
+    const char *window = "LANEWISE_PROTECT_RETRY_WINDOW_MS";
+    if (variable(delay).empty())
+        read_time("LANEWISE_PROTECT_QUIET_MS", made.rules.failback_delay_ns);
+    if (!read_time(delay, made.rules.failback_delay_ns)) return not_a_time(delay);
+    if (!read_time(window, made.retry_window_ns)) return not_a_time(window);
     const std::string paths = variable("LANEWISE_PROTECT_PATHS");
     if (paths.empty()) return made;
     Result<Directory> directory = load_directory(paths);

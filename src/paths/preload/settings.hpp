@@ -5,6 +5,7 @@
 //   LANEWISE_PROTECT_PATHS              a path file
 //   LANEWISE_PROTECT_POLICY             stay | back | balance
 //   LANEWISE_PROTECT_FAILBACK_DELAY_MS  how long a port must be up before queue pairs return
+//   LANEWISE_PROTECT_RETRY_WINDOW_MS    how long to try over two devices while neither works
 //   LANEWISE_PROTECT_STRICT             1: a queue pair without an alternate is an error
 //   LANEWISE_PROTECT_REPORT             a file that gets one line of JSON from each process
 //
@@ -22,6 +23,7 @@ namespace lanewise::paths::preload {
 struct ProtectSettings {
     MigrationRules rules;
     std::optional<Directory> directory;
+    Nanoseconds retry_window_ns = 10'000'000'000;
     bool strict = false;
     std::string report;
 };

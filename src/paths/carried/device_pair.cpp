@@ -1,0 +1,707 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paths/carried/device_pair.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace lanewise::paths::carried {
+namespace {
+
+constexpr int data_entries = 1 << 16;
+constexpr int control_entries = 1 << 13;
+constexpr int batch = 16;
+constexpr int gids_max = 64;
+// After so long without a poll the thread makes progress instead of the program.
+constexpr Nanoseconds polling_ns = 2'000'000;
+// How long a queue pair that was destroyed answers letters.
+constexpr Nanoseconds departed_for_ns = 10'000'000'000;
+
+DevicePair *pair_of(const ibv_cq *queue) {
+    return reinterpret_cast<const CompletionQueue *>(queue)->pair;
+}
+
+// What stands behind the pointers of the program's context.
+int poll(ibv_cq *queue, int count, ibv_wc *into) {
+    return pair_of(queue)->poll_cq(queue, count, into);
+}
+
+int request_notice(ibv_cq *queue, int solicited_only) {
+    return pair_of(queue)->req_notify_cq(queue, solicited_only);
+}
+
+int post_shared_receive(ibv_srq *queue, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    return reinterpret_cast<SharedReceives *>(queue)->pair->post_srq_receive(queue, work, bad);
+}
+
+// Of all contexts that programs have opened. A queue pair that is not carried has nothing else from
+// which to find its pair of devices.
+std::mutex pairs_lock;
+std::map<const ibv_context *, DevicePair *>& pairs() {
+    static auto *all = new std::map<const ibv_context *, DevicePair *>;
+    return *all;
+}
+
+DevicePair *pair_behind(const ibv_qp *queue_pair) {
+    const std::lock_guard guard(pairs_lock);
+    return pairs().at(queue_pair->context);
+}
+
+int post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad) {
+    if (queue_pair->qp_type == IBV_QPT_RC) {
+        return QueuePair::of(queue_pair).pair().post_send(queue_pair, work, bad);
+    }
+    return pair_behind(queue_pair)->operations(0).post_send(queue_pair, work, bad);
+}
+
+int post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    if (queue_pair->qp_type == IBV_QPT_RC) {
+        return QueuePair::of(queue_pair).pair().post_receive(queue_pair, work, bad);
+    }
+    return pair_behind(queue_pair)->operations(0).post_recv(queue_pair, work, bad);
+}
+
+bool query_port(ibv_context *context, ibv_port_attr& attributes) {
+    const verbs_context *extended = verbs_get_ctx(context);
+    constexpr auto reach_bytes = sizeof(verbs_context) - offsetof(verbs_context, query_port);
+    if (!extended || extended->sz < reach_bytes || !extended->query_port) return false;
+    return extended->query_port(context, 1, &attributes, sizeof attributes) == 0;
+}
+
+bool is_alike(const Gid& a, const Gid& b) {
+    return is_ipv4(a) == is_ipv4(b) && is_link_local(a) == is_link_local(b);
+}
+
+void make_nonblocking(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DevicePair>> DevicePair::open(ibv_context *first, ibv_context *second,
+                                                     const Verbs& verbs, PairOptions options) {
+    std::unique_ptr<DevicePair> made(new DevicePair(verbs, std::move(options)));
+    made->sides_[1].context = second;
+    made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    for (unsigned device = 0; device < device_count; ++device) {
+        const Outcome filled = made->fill(device, device == 0 ? first : second);
+        if (!filled) return filled.failure();
+    }
+    made->random_ = static_cast<std::uint32_t>(monotonic_ns()) | 1U;
+    made->flags_ = fcntl(first->async_fd, F_GETFL);
+    for (Side& side : made->sides_) make_nonblocking(side.events);
+    made->read_ports();
+    for (Side& side : made->sides_) side.up_since = 0;
+    made->replace_operations();
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    made->thread_ = std::thread([pair = made.get()] { pair->run(); });
+    pthread_setname_np(made->thread_.native_handle(), "lanewise-pair");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return made;
+}
+
+Outcome DevicePair::fill(unsigned device, ibv_context *context) {
+    Side& side = sides_[device];
+    side.context = context;
+    side.operations = context->ops;
+    side.events = context->async_fd;
+    side.control_domain = verbs_.alloc_pd(context);
+    side.control_channel = verbs_.create_comp_channel(context);
+    side.data_channel = verbs_.create_comp_channel(context);
+    const bool begun = side.control_domain && side.control_channel && side.data_channel;
+    if (begun) {
+        make_nonblocking(side.control_channel->fd);
+        make_nonblocking(side.data_channel->fd);
+        side.control_queue =
+            verbs_.create_cq(context, control_entries, nullptr, side.control_channel, 0);
+        side.data_queue = verbs_.create_cq(context, data_entries, nullptr, side.data_channel, 0);
+    }
+    ibv_device_attr attributes{};
+    const bool whole =
+        side.control_queue && side.data_queue && verbs_.query_device(context, &attributes) == 0;
+    if (!whole) {
+        return Failure{LW_ERR_IO, fmt::format("{} cannot carry queue pairs: {}",
+                                              context->device->name, std::strerror(errno))};
+    }
+    const int reads = std::min({attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom, 16});
+    side.reads_max = static_cast<std::uint8_t>(std::max(reads, 1));
+    return Done{};
+}
+
+// What the device offers beyond this has no counterpart on the second one.
+void DevicePair::replace_operations() {
+    ibv_context *context = sides_[0].context;
+    {
+        const std::lock_guard guard(pairs_lock);
+        pairs()[context] = this;
+    }
+    ibv_context_ops& operations = context->ops;
+    operations.poll_cq = poll;
+    operations.req_notify_cq = request_notice;
+    operations.post_send = carried::post_send;
+    operations.post_recv = carried::post_receive;
+    operations.post_srq_recv = post_shared_receive;
+    operations.alloc_mw = nullptr;
+    if (verbs_context *extended = verbs_get_ctx(context)) {
+        extended_before_ = *extended;
+        extended->create_qp_ex = nullptr;
+        extended->create_cq_ex = nullptr;
+        extended->create_srq_ex = nullptr;
+        extended->open_qp = nullptr;
+        extended->open_xrcd = nullptr;
+        extended->create_wq = nullptr;
+        extended->alloc_parent_domain = nullptr;
+        extended->alloc_dm = nullptr;
+        extended->reg_dm_mr = nullptr;
+    }
+}
+
+void DevicePair::restore_operations() {
+    ibv_context *context = sides_[0].context;
+    {
+        const std::lock_guard guard(pairs_lock);
+        pairs().erase(context);
+    }
+    context->ops = sides_[0].operations;
+    verbs_context *extended = verbs_get_ctx(context);
+    if (!extended) return;
+    extended->create_qp_ex = extended_before_.create_qp_ex;
+    extended->create_cq_ex = extended_before_.create_cq_ex;
+    extended->create_srq_ex = extended_before_.create_srq_ex;
+    extended->open_qp = extended_before_.open_qp;
+    extended->open_xrcd = extended_before_.open_xrcd;
+    extended->create_wq = extended_before_.create_wq;
+    extended->alloc_parent_domain = extended_before_.alloc_parent_domain;
+    extended->alloc_dm = extended_before_.alloc_dm;
+    extended->reg_dm_mr = extended_before_.reg_dm_mr;
+}
+
+DevicePair::~DevicePair() {
+    stop_ = true;
+    wake();
+    if (thread_.joinable()) {
+        thread_.join();
+        restore_operations();
+        fcntl(sides_[0].events, F_SETFL, flags_);
+    }
+    queue_pairs_.clear();
+    departed_.clear();
+    for (Side& side : sides_) {
+        if (side.data_queue) verbs_.destroy_cq(side.data_queue);
+        if (side.control_queue) verbs_.destroy_cq(side.control_queue);
+        if (side.data_channel) verbs_.destroy_comp_channel(side.data_channel);
+        if (side.control_channel) verbs_.destroy_comp_channel(side.control_channel);
+        if (side.control_domain) verbs_.dealloc_pd(side.control_domain);
+    }
+    if (sides_[1].context) verbs_.close_device(sides_[1].context);
+    close(wake_);
+}
+
+void DevicePair::abandon() {
+    abandoned_ = true;
+    thread_.detach();
+}
+
+void DevicePair::wake() {
+    eventfd_write(wake_, 1);
+}
+
+std::uint32_t DevicePair::draw() {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    return random_;
+}
+
+Gid DevicePair::own_gid(unsigned device, const Gid& like, std::uint8_t& index) const {
+    for (int at = 0; at < gids_max; ++at) {
+        ibv_gid found{};
+        Gid gid{};
+        if (verbs_.query_gid(sides_[device].context, 1, at, &found) != 0) break;
+        std::copy(std::begin(found.raw), std::end(found.raw), gid.begin());
+        if (gid == Gid{} || !is_alike(gid, like)) continue;
+        index = static_cast<std::uint8_t>(at);
+        return gid;
+    }
+    return {};
+}
+
+void DevicePair::add_numbers(QueuePair *queue_pair) {
+    for (unsigned device = 0; device < device_count; ++device) {
+        const Carrier& carrier = queue_pair->carrier(device);
+        sides_[device].by_carrier[carrier.data->qp_num] = queue_pair;
+        sides_[device].by_control[carrier.control->qp_num] = queue_pair;
+    }
+}
+
+void DevicePair::remove_numbers(const QueuePair& queue_pair) {
+    for (unsigned device = 0; device < device_count; ++device) {
+        const auto is_its = [&](const auto& entry) { return entry.second == &queue_pair; };
+        std::erase_if(sides_[device].by_carrier, is_its);
+        std::erase_if(sides_[device].by_control, is_its);
+    }
+}
+
+void DevicePair::read_ports() {
+    std::uint8_t usable = 0;
+    for (unsigned device = 0; device < device_count; ++device) {
+        ibv_port_attr attributes{};
+        if (!query_port(sides_[device].context, attributes)) continue;
+        if (attributes.state == IBV_PORT_ACTIVE) {
+            usable = static_cast<std::uint8_t>(usable | 1U << device);
+        }
+        sides_[device].lid = attributes.lid;
+        sides_[device].mtu = attributes.active_mtu;
+    }
+    for (unsigned device = 0; device < device_count; ++device) {
+        const bool came_up = (usable & ~usable_) >> device & 1U;
+        if (came_up) sides_[device].up_since = monotonic_ns();
+    }
+    usable_ = usable;
+}
+
+std::uint8_t DevicePair::settled() const {
+    const Nanoseconds now = monotonic_ns();
+    unsigned settled = 0;
+    for (unsigned device = 0; device < device_count; ++device) {
+        if (now - sides_[device].up_since >= settle_ns) settled |= usable_ & 1U << device;
+    }
+    if (settled != 0) return static_cast<std::uint8_t>(settled);
+    return usable_ != 0 ? usable_ : (1U << device_count) - 1;
+}
+
+// Completions are taken one after the other; what they cause must not take others in between.
+void DevicePair::read_data(unsigned device) {
+    if (reading_) return;
+    reading_ = true;
+    Side& side = sides_[device];
+    std::array<ibv_wc, batch> done;
+    int count = batch;
+    while (count == batch) {
+        count = side.operations.poll_cq(side.data_queue, batch, done.data());
+        for (int i = 0; i < count; ++i) {
+            const auto found = side.by_carrier.find(done[static_cast<std::size_t>(i)].qp_num);
+            if (found == side.by_carrier.end()) continue;
+            found->second->on_data(done[static_cast<std::size_t>(i)], device);
+        }
+    }
+    reading_ = false;
+}
+
+void DevicePair::read_control(unsigned device) {
+    Side& side = sides_[device];
+    std::array<ibv_wc, batch> done;
+    int count = batch;
+    while (count == batch) {
+        count = side.operations.poll_cq(side.control_queue, batch, done.data());
+        for (int i = 0; i < count; ++i) {
+            const auto found = side.by_control.find(done[static_cast<std::size_t>(i)].qp_num);
+            if (found == side.by_control.end()) continue;
+            found->second->on_letter(done[static_cast<std::size_t>(i)], device);
+        }
+    }
+}
+
+void DevicePair::progress() {
+    for (unsigned device = 0; device < device_count; ++device) {
+        if (sides_[device].live > 0) read_data(device);
+    }
+}
+
+void DevicePair::step_all() {
+    for (const auto& queue_pair : queue_pairs_) queue_pair->step();
+}
+
+void DevicePair::drop_departed(bool all) {
+    const Nanoseconds now = monotonic_ns();
+    for (const auto& one : departed_) {
+        if (all || now - one->departed_at() > departed_for_ns) remove_numbers(*one);
+    }
+    std::erase_if(departed_, [&](const auto& one) {
+        return all || now - one->departed_at() > departed_for_ns;
+    });
+}
+
+bool DevicePair::program_polls() const {
+    return armed_queues_ == 0 && monotonic_ns() - polled_at_ < polling_ns;
+}
+
+void DevicePair::arm(ibv_cq *queue, unsigned device) {
+    sides_[device].operations.req_notify_cq(queue, 0);
+}
+
+// Queues of the device's own queue pairs share the channel of the carriers.
+void DevicePair::drain(ibv_comp_channel *channel) {
+    ibv_cq *queue = nullptr;
+    void *context = nullptr;
+    while (verbs_.get_cq_event(channel, &queue, &context) == 0) {
+        verbs_.ack_cq_events(queue, 1);
+        if (context) static_cast<CompletionQueue *>(context)->notify();
+    }
+}
+
+Nanoseconds DevicePair::next_deadline() const {
+    Nanoseconds deadline = never;
+    for (const auto& one : queue_pairs_) deadline = std::min(deadline, one->deadline());
+    return deadline;
+}
+
+void DevicePair::run() {
+    while (!stop_) {
+        std::array<pollfd, 7> wanted{};
+        nfds_t count = 0;
+        Nanoseconds deadline = never;
+        {
+            const std::lock_guard guard(lock_);
+            const bool polls = program_polls();
+            wanted[count++] = {wake_, POLLIN, 0};
+            for (unsigned device = 0; device < device_count; ++device) {
+                Side& side = sides_[device];
+                drain(side.control_channel);
+                drain(side.data_channel);
+                arm(side.control_queue, device);
+                if (!polls) arm(side.data_queue, device);
+                read_control(device);
+                if (!polls && side.live > 0) read_data(device);
+                wanted[count++] = {side.events, POLLIN, 0};
+                wanted[count++] = {side.control_channel->fd, POLLIN, 0};
+                if (!polls) wanted[count++] = {side.data_channel->fd, POLLIN, 0};
+            }
+            step_all();
+            drop_departed(false);
+            deadline = next_deadline();
+            if (polls) deadline = std::min(deadline, monotonic_ns() + polling_ns);
+        }
+        const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_ns(), 0);
+        constexpr Nanoseconds second = 1'000'000'000;
+        const timespec timeout{static_cast<time_t>(left / second),
+                               static_cast<long>(left % second)};
+        ppoll(wanted.data(), count, deadline == never ? nullptr : &timeout, nullptr);
+        if (stop_) return;
+        eventfd_t unused = 0;
+        eventfd_read(wake_, &unused);
+        for (unsigned device = 0; device < device_count; ++device) {
+            while (take_event(device)) {
+            }
+        }
+    }
+}
+
+bool DevicePair::take_event(unsigned device) {
+    const std::lock_guard guard(lock_);
+    ibv_context *context = sides_[device].context;
+    // The program sees another descriptor in its context.
+    const int shown = std::exchange(context->async_fd, sides_[device].events);
+    ibv_async_event event{};
+    const int failed = verbs_.get_async_event(context, &event);
+    context->async_fd = shown;
+    if (failed) return false;
+    const bool is_port =
+        event.event_type == IBV_EVENT_PORT_ACTIVE || event.event_type == IBV_EVENT_PORT_ERR;
+    const bool is_device =
+        is_port || event.event_type == IBV_EVENT_DEVICE_FATAL ||
+        event.event_type == IBV_EVENT_GID_CHANGE || event.event_type == IBV_EVENT_LID_CHANGE ||
+        event.event_type == IBV_EVENT_PKEY_CHANGE || event.event_type == IBV_EVENT_SM_CHANGE ||
+        event.event_type == IBV_EVENT_CLIENT_REREGISTER;
+    if (is_device) {
+        read_ports();
+        for (const auto& one : queue_pairs_) one->on_ports(usable_);
+    }
+    if (is_port) {
+        options_.note(
+            event.event_type == IBV_EVENT_PORT_ERR ? Occasion::port_down : Occasion::port_up,
+            static_cast<std::uint8_t>(device));
+    }
+    if (device != 0 || !is_device || !options_.forward(event)) verbs_.ack_async_event(&event);
+    return true;
+}
+
+ibv_pd *DevicePair::domain_on(unsigned device, ibv_pd *domain) const {
+    if (device == 0) return domain;
+    const auto found = second_domains_.find(domain);
+    return found == second_domains_.end() ? nullptr : found->second;
+}
+
+ibv_pd *DevicePair::alloc_pd() {
+    ibv_pd *made = verbs_.alloc_pd(sides_[0].context);
+    if (!made) return nullptr;
+    ibv_pd *second = verbs_.alloc_pd(sides_[1].context);
+    if (!second) {
+        const int error = errno;
+        verbs_.dealloc_pd(made);
+        return errno = error, nullptr;
+    }
+    const std::lock_guard guard(lock_);
+    second_domains_[made] = second;
+    return made;
+}
+
+int DevicePair::dealloc_pd(ibv_pd *domain) {
+    if (const int error = verbs_.dealloc_pd(domain)) return error;
+    const std::lock_guard guard(lock_);
+    const auto found = second_domains_.find(domain);
+    if (found == second_domains_.end()) return 0;
+    verbs_.dealloc_pd(found->second);
+    second_domains_.erase(found);
+    return 0;
+}
+
+ibv_mr *DevicePair::reg_mr(ibv_pd *domain, void *memory, std::size_t bytes, std::uint64_t address,
+                           unsigned access) {
+    ibv_pd *second = nullptr;
+    {
+        const std::lock_guard guard(lock_);
+        second = domain_on(1, domain);
+    }
+    if (!second) return errno = EINVAL, nullptr;
+    ibv_mr *made = verbs_.reg_mr_iova2(domain, memory, bytes, address, access);
+    if (!made) return nullptr;
+    ibv_mr *copy = verbs_.reg_mr_iova2(second, memory, bytes, address, access);
+    if (!copy) {
+        const int error = errno;
+        verbs_.dereg_mr(made);
+        return errno = error, nullptr;
+    }
+    const std::uint64_t begin = access & IBV_ACCESS_ZERO_BASED ? 0 : address;
+    const std::lock_guard guard(lock_);
+    regions_.add({made, copy, static_cast<std::byte *>(memory), begin, bytes, access});
+    return made;
+}
+
+int DevicePair::dereg_mr(ibv_mr *region) {
+    Region removed;
+    {
+        const std::lock_guard guard(lock_);
+        removed = regions_.remove(region);
+    }
+    if (removed.second) verbs_.dereg_mr(removed.second);
+    return verbs_.dereg_mr(region);
+}
+
+ibv_comp_channel *DevicePair::create_channel() {
+    return &(new Channel(sides_[0].context))->shown;
+}
+
+int DevicePair::destroy_channel(ibv_comp_channel *channel) {
+    if (channel->refcnt > 0) return EBUSY;
+    delete reinterpret_cast<Channel *>(channel);
+    return 0;
+}
+
+ibv_cq *DevicePair::create_cq(int entries, void *cq_context, ibv_comp_channel *channel,
+                              int vector) {
+    if (entries < 1 || vector < 0 || vector >= sides_[0].context->num_comp_vectors) {
+        return errno = EINVAL, nullptr;
+    }
+    auto *made = new CompletionQueue;
+    made->pair = this;
+    made->armed_queues = &armed_queues_;
+    made->channel = reinterpret_cast<Channel *>(channel);
+    made->shown.context = sides_[0].context;
+    made->shown.channel = channel;
+    made->shown.cq_context = cq_context;
+    made->shown.cqe = entries;
+    pthread_mutex_init(&made->shown.mutex, nullptr);
+    pthread_cond_init(&made->shown.cond, nullptr);
+    const std::lock_guard guard(lock_);
+    if (channel) ++channel->refcnt;
+    return &made->shown;
+}
+
+int DevicePair::destroy_cq(ibv_cq *queue) {
+    auto *gone = reinterpret_cast<CompletionQueue *>(queue);
+    {
+        const std::lock_guard guard(lock_);
+        const auto uses = [&](const auto& one) { return one->belongs_to(gone); };
+        if (std::any_of(queue_pairs_.begin(), queue_pairs_.end(), uses)) return EBUSY;
+        if (gone->plain) {
+            if (const int error = verbs_.destroy_cq(gone->plain)) return error;
+        }
+        if (gone->armed) --armed_queues_;
+        if (gone->channel) {
+            gone->channel->forget(gone);
+            --gone->channel->shown.refcnt;
+        }
+    }
+    pthread_mutex_lock(&queue->mutex);
+    while (queue->comp_events_completed != gone->notices) {
+        pthread_cond_wait(&queue->cond, &queue->mutex);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    delete gone;
+    return 0;
+}
+
+int DevicePair::poll_cq(ibv_cq *queue, int count, ibv_wc *into) {
+    if (abandoned_) return -EPERM;
+    auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
+    const std::lock_guard guard(lock_);
+    polled_at_ = monotonic_ns();
+    if (shown.done.empty()) progress();
+    int taken = 0;
+    for (; taken < count && !shown.done.empty(); ++taken) {
+        into[taken] = shown.done.front();
+        shown.done.pop_front();
+    }
+    if (taken == count || !shown.plain) return taken;
+    const int more = sides_[0].operations.poll_cq(shown.plain, count - taken, into + taken);
+    return more < 0 ? more : taken + more;
+}
+
+int DevicePair::req_notify_cq(ibv_cq *queue, int solicited_only) {
+    if (abandoned_) return EPERM;
+    auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
+    const std::lock_guard guard(lock_);
+    shown.arm(solicited_only != 0);
+    if (shown.plain) sides_[0].operations.req_notify_cq(shown.plain, solicited_only);
+    wake();
+    return 0;
+}
+
+ibv_srq *DevicePair::create_srq(ibv_pd *domain, const ibv_srq_init_attr& wanted) {
+    auto *made = new SharedReceives(*this, wanted.attr.max_wr);
+    made->attributes = wanted.attr;
+    made->shown.context = sides_[0].context;
+    made->shown.srq_context = wanted.srq_context;
+    made->shown.pd = domain;
+    pthread_mutex_init(&made->shown.mutex, nullptr);
+    pthread_cond_init(&made->shown.cond, nullptr);
+    return &made->shown;
+}
+
+int DevicePair::destroy_srq(ibv_srq *queue) {
+    {
+        const std::lock_guard guard(lock_);
+        const auto uses = [&](const auto& one) { return one->shown().srq == queue; };
+        if (std::any_of(queue_pairs_.begin(), queue_pairs_.end(), uses)) return EBUSY;
+    }
+    delete reinterpret_cast<SharedReceives *>(queue);
+    return 0;
+}
+
+int DevicePair::post_srq_receive(ibv_srq *queue, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    if (abandoned_) return *bad = work, EPERM;
+    auto& shared = *reinterpret_cast<SharedReceives *>(queue);
+    const std::lock_guard guard(lock_);
+    int error = 0;
+    for (; work; work = work->next) {
+        if (shared.receives.add(*work)) continue;
+        *bad = work;
+        error = ENOMEM;
+        break;
+    }
+    std::deque<QueuePair *> hungry;
+    hungry.swap(shared.hungry);
+    for (QueuePair *one : hungry) one->on_receives();
+    return error;
+}
+
+ibv_cq *DevicePair::plain_of(ibv_cq *queue) {
+    auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
+    if (!shown.plain) {
+        shown.plain =
+            verbs_.create_cq(sides_[0].context, queue->cqe, &shown, sides_[0].data_channel, 0);
+        if (shown.plain && shown.armed) sides_[0].operations.req_notify_cq(shown.plain, 0);
+    }
+    return shown.plain;
+}
+
+// A queue pair of another type, which is the first device's own.
+ibv_qp *DevicePair::create_plain(ibv_pd *domain, ibv_qp_init_attr *wanted) {
+    if (wanted->srq) return errno = EOPNOTSUPP, nullptr;
+    ibv_qp_init_attr init = *wanted;
+    {
+        const std::lock_guard guard(lock_);
+        init.send_cq = plain_of(wanted->send_cq);
+        init.recv_cq = plain_of(wanted->recv_cq);
+    }
+    if (!init.send_cq || !init.recv_cq) return nullptr;
+    ibv_qp *made = verbs_.create_qp(domain, &init);
+    if (made) wanted->cap = init.cap;
+    return made;
+}
+
+ibv_qp *DevicePair::create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
+    if (!wanted->send_cq || !wanted->recv_cq) return errno = EINVAL, nullptr;
+    if (wanted->qp_type != IBV_QPT_RC) return create_plain(domain, wanted);
+    const std::lock_guard guard(lock_);
+    std::unique_ptr<QueuePair> made = QueuePair::make(*this, domain, *wanted);
+    if (!made) return nullptr;
+    queue_pairs_.push_back(std::move(made));
+    return &queue_pairs_.back()->shown();
+}
+
+int DevicePair::modify_qp(ibv_qp *queue_pair, const ibv_qp_attr& attributes, unsigned mask) {
+    const std::lock_guard guard(lock_);
+    return QueuePair::of(queue_pair).modify(attributes, mask);
+}
+
+int DevicePair::query_qp(ibv_qp *queue_pair, ibv_qp_attr *attributes, ibv_qp_init_attr *init) {
+    const std::lock_guard guard(lock_);
+    QueuePair::of(queue_pair).query(*attributes, *init);
+    return 0;
+}
+
+int DevicePair::destroy_qp(ibv_qp *queue_pair) {
+    const std::lock_guard guard(lock_);
+    QueuePair& gone = QueuePair::of(queue_pair);
+    for (unsigned device = 0; device < device_count; ++device) read_data(device);
+    gone.depart();
+    past_.migrations += gone.migrations();
+    past_.returns += gone.returns();
+    ++(gone.protects() ? past_.protected_count : past_.idle_count);
+    for (Side& side : sides_) {
+        std::erase_if(side.by_carrier, [&](const auto& entry) { return entry.second == &gone; });
+    }
+    const auto found = std::find_if(queue_pairs_.begin(), queue_pairs_.end(),
+                                    [&](const auto& one) { return one.get() == &gone; });
+    departed_.push_back(std::move(*found));
+    queue_pairs_.erase(found);
+    return 0;
+}
+
+int DevicePair::post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad) {
+    if (abandoned_) return *bad = work, EPERM;
+    const std::lock_guard guard(lock_);
+    return QueuePair::of(queue_pair).post_send(work, bad);
+}
+
+int DevicePair::post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    if (abandoned_) return *bad = work, EPERM;
+    const std::lock_guard guard(lock_);
+    return QueuePair::of(queue_pair).post_receive(work, bad);
+}
+
+PairCounters DevicePair::counters() {
+    const std::lock_guard guard(lock_);
+    PairCounters made = past_;
+    for (const auto& one : queue_pairs_) {
+        made.migrations += one->migrations();
+        made.returns += one->returns();
+        ++(one->protects() ? made.protected_count : made.idle_count);
+    }
+    return made;
+}
+
+void DevicePair::depart() {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard) return;
+    for (unsigned device = 0; device < device_count; ++device) read_data(device);
+    for (const auto& one : queue_pairs_) one->depart();
+}
+
+}  // namespace lanewise::paths::carried

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A reliable queue pair as the program has it, carried by one on each of two devices, of which one
+// is in service at a time (agreement.hpp). The program's requests are numbered and kept here
+// (send_log.hpp), above the hardware, so they outlive a queue pair of the hardware that fails.
+//
+// The number that the program sees is that of a datagram queue pair on its device. The program
+// tells it to its peer, as it always does; so the two ends find each other without any service, and
+// what an end that is not protected sends to it is dropped by the hardware.
+
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "paths/carried/agreement.hpp"
+#include "paths/carried/carrier.hpp"
+#include "paths/carried/completions.hpp"
+#include "paths/carried/receives.hpp"
+#include "paths/carried/send_log.hpp"
+
+namespace lanewise::paths::carried {
+
+class DevicePair;
+
+// All of it wants the lock of the pair of devices held.
+class QueuePair {
+  public:
+    // Null with errno where the devices refuse.
+    static std::unique_ptr<QueuePair> make(DevicePair& pair, ibv_pd *domain,
+                                           const ibv_qp_init_attr& wanted);
+    ~QueuePair();
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
+
+    // What the program does: 0 or an errno.
+    int modify(const ibv_qp_attr& attributes, unsigned mask);
+    void query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) const;
+    int post_send(ibv_send_wr *work, ibv_send_wr **bad);
+    int post_receive(ibv_recv_wr *work, ibv_recv_wr **bad);
+    // Says good-bye to the peer. What is left answers its letters.
+    void depart();
+
+    // What the hardware reports.
+    void on_data(const ibv_wc& completion, unsigned device);
+    void on_letter(const ibv_wc& completion, unsigned device);
+    // The shared receive queue has receives again.
+    void on_receives();
+    // Ports have changed, or time has passed.
+    void on_ports(std::uint8_t usable);
+    void step();
+    Nanoseconds deadline() const;
+
+    DevicePair& pair() const { return pair_; }
+    bool protects() const { return starts_ > 0; }
+    std::uint64_t migrations() const { return starts_ > 0 ? starts_ - 1 : 0; }
+    std::uint64_t returns() const { return returns_; }
+    Nanoseconds departed_at() const { return departed_at_; }
+    const Carrier& carrier(unsigned device) const { return carriers_[device]; }
+    bool belongs_to(const CompletionQueue *queue) const {
+        return queue == send_queue_ || queue == receive_queue_;
+    }
+
+    // What the program has.
+    struct Shown {
+        ibv_qp qp{};
+        QueuePair *owner = nullptr;
+    };
+    ibv_qp& shown() { return shown_.qp; }
+    const ibv_qp& shown() const { return shown_.qp; }
+    static QueuePair& of(ibv_qp *qp) { return *reinterpret_cast<Shown *>(qp)->owner; }
+
+  private:
+    struct Held {
+        std::uint32_t slot = 0;
+        std::uint32_t length_bytes = 0;
+    };
+
+    QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted);
+    bool make_carriers(ibv_pd *domain);
+    bool make_carrier(unsigned device, ibv_pd *domain);
+    bool make_control(unsigned device);
+    void connect(const ibv_qp_attr& attributes);
+    void learn(const Letter& letter);
+    bool open(unsigned device);
+    void freeze();
+    void look_frozen();
+    void start();
+    void pump();
+    bool post(const Message& message);
+    bool translate(const Message& message, std::uint32_t& remote_key);
+    void post_receives();
+    void post_letter_receive(unsigned device, std::uint32_t slot);
+    Letter letter(LetterKind kind) const;
+    void send_letter(const Letter& letter, unsigned device);
+    void send_everywhere(const Letter& letter);
+    void answer_key(const Letter& question, unsigned device);
+
+    void on_trouble();
+    void on_send_done(const ibv_wc& completion, Carrier& carrier);
+    void on_message(std::uint32_t slot, const ibv_wc& completion);
+    void on_frame(std::uint32_t slot, std::uint32_t length_bytes, const Frame& frame);
+    void on_result(const Frame& frame);
+    void perform_atomic(const Frame& frame);
+    void deliver_held();
+    bool deliver(const Held& held);
+    ibv_wc_status scatter(const std::byte *data, std::uint32_t length_bytes);
+    std::optional<Receive> take_receive();
+    void finish_requests();
+    void complete(const Request& request, ibv_wc_status status);
+    void fail(ibv_wc_status status);
+    void flush_receives();
+    bool accepts(const ibv_send_wr& work) const;
+    Request request_of(const ibv_send_wr& work);
+
+    Shown shown_;
+    DevicePair& pair_;
+    ibv_qp_init_attr init_;
+    ibv_qp_attr attributes_{};
+    CompletionQueue *send_queue_;
+    CompletionQueue *receive_queue_;
+    SharedReceives *shared_;
+    Receives receives_;
+    Memory memory_;
+    std::array<Carrier, device_count> carriers_{};
+    Agreement agreement_;
+    SendLog log_;
+    std::uint64_t requests_ = 0;  // of the program, ever
+    std::uint64_t received_ = 0;  // messages
+    std::vector<std::uint32_t> free_slots_;
+    std::deque<Held> held_;
+    std::optional<Receive> current_;  // that a send of several frames goes into
+    std::uint64_t current_bytes_ = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> peer_keys_;
+    Nanoseconds asks_again_at_ = never;  // for a key
+    bool knows_peer_ = false;            // how to reach it on both devices
+    bool peer_gone_ = false;
+    bool failed_ = false;
+    std::uint64_t starts_ = 0;
+    std::uint64_t returns_ = 0;
+    Nanoseconds departed_at_ = never;
+};
+
+}  // namespace lanewise::paths::carried
