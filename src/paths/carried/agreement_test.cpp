@@ -20,7 +20,7 @@ namespace lanewise::paths::carried {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
-constexpr std::uint32_t payload_bytes = 100;
+constexpr std::uint32_t frame_bytes = 100;
 
 // What the hardware carries: a message, told by the first byte that its request sends.
 struct Carried {
@@ -37,7 +37,7 @@ struct Hardware {
 };
 
 struct End {
-    explicit End(std::uint32_t seed) : agreement(AgreementRules{}, seed), log(payload_bytes) {}
+    explicit End(std::uint32_t seed) : agreement(AgreementRules{}, seed), log(frame_bytes) {}
     Agreement agreement;
     SendLog log;
     Hardware hardware;
