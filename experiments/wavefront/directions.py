@@ -3,9 +3,11 @@
 
 Beyond out-of-core wavefront (2008), whose sweeps go one way.  Fast sweeping (Zhao 2005) begins each
 iteration at another corner.  Two iterations share a pass, then the rows turn, so a cycle of four
-takes two passes over the disk where four iterations in one direction take one.  Both run over the
-same store under the same cap on memory, in turn, and the clock is that of a user: it starts with
-the program and ends with it.  The bits are compared with those of loops compiled by Numba.
+takes two passes over the disk where four iterations in one direction take one.  They also go row by
+row, where one direction on a skewed store takes eight rows with one instruction.  All run under the
+same cap on memory, in turn, and the clock is that of a user: it starts with the program and ends
+with it.  The yardstick is the quicker one of the runs in one direction in the same round, whatever
+its layout: that is what a user who needs one direction only would wait for.  The bits are compared with those of loops compiled by Numba.
 """
 
 from __future__ import annotations
@@ -106,11 +108,17 @@ def figures_by_round(seconds: dict[str, list[float]]) -> dict[str, list[float]]:
     def over(name: str, base: str) -> list[float]:
         return [a / b for a, b in zip(seconds[name], seconds[base], strict=True)]
 
+    best = [
+        min(pair)
+        for pair in zip(seconds["one direction"], seconds["one direction, SIMD"], strict=True)
+    ]
     return {
-        "fast_sweeping_over_one_direction": over("four directions", "one direction"),
+        "fast_sweeping_over_one_direction": [
+            cycle / one for cycle, one in zip(seconds["four directions"], best, strict=True)
+        ],
+        "fast_sweeping_over_row_by_row": over("four directions", "one direction"),
         "fast_sweeping_over_two_waves": over("four directions", "one direction, 2 waves"),
         "symmetric_over_one_direction": over("symmetric", "one direction"),
-        "fast_sweeping_over_simd": over("four directions", "one direction, SIMD"),
     }
 
 
@@ -176,8 +184,12 @@ def _rows(figures: dict[str, float], medians: dict[str, float]) -> list[Row]:
     return [
         *(Row(f"4 iterations, {name}", "", time_text(s)) for name, s in medians.items()),
         Row(
-            "a cycle over one direction", "",
+            "a cycle over the quickest in one direction", "",
             three_digits(figures["fast_sweeping_over_one_direction"]),
+        ),
+        Row(
+            "a cycle over one direction row by row", "",
+            three_digits(figures["fast_sweeping_over_row_by_row"]),
         ),
         Row(
             "the same where both have 2 waves", "",
@@ -211,8 +223,8 @@ EXPERIMENT = Experiment(
             "each iteration takes a pass of its own, four times the transfers",
         ),
         Figure(
-            "fast_sweeping_over_simd", "ratio", _RATIO,
-            "one direction on a skewed store, with instructions that only it can use",
+            "fast_sweeping_over_row_by_row", "ratio", _RATIO,
+            "it leaves out that one direction may use a skewed store",
         ),
         Figure(
             "bytes_ratio", "ratio",

@@ -2,6 +2,10 @@
 //
 // Rows: a row block that is updated row by row and cell by cell.
 //
+// In place, a cell waits for the one before it in its row. Four rows therefore go at once, each a
+// few columns behind the one above: what a cell reads of other rows is as it would be if they went
+// one after the other, and while one row waits the processor works on the others.
+//
 // A kernel that reads the previous iteration (Jacobi) keeps the last 2 `radius` + 1 rows
 // as they were in its scratch memory, since the wave has overwritten them. In a
 // parallelogram it would also need what it overwrote in the parallelogram before: there
@@ -62,10 +66,11 @@ inline void set_border_columns(const Step& step, const RowBlock& row_block, std:
 /* How the columns of a row lie and in which order they are updated. */
 enum class Way { rightwards, leftwards, mirrored };
 
-template <Way way, typename Stored, typename Cell, typename Observer>
-void update_row(const Cell& cell, Stored *out, const Stored *const *rows,
-                const Stored *const *coefficients, Columns columns, Observer& observer) {
+/* The cells of a row, as a kernel reaches them. */
+template <Way way, typename Stored, typename Cell>
+struct RowCells {
     using Real = arithmetic_t<Stored>;
+    static constexpr std::uint64_t height = 2 * std::uint64_t{Cell::radius} + 1;
     struct Data {
         const Stored *const *rows;
         std::uint64_t column;
@@ -79,62 +84,153 @@ void update_row(const Cell& cell, Stored *out, const Stored *const *rows,
         std::uint64_t column;
         Real operator()(unsigned matrix) const { return rows[matrix][column]; }
     };
-    const auto update = [&](std::uint64_t j) {
-        const Real before = rows[Cell::radius][j];
-        const Stored after = cell(Data{rows, j}, Coefficients{coefficients, j});
-        out[j] = after;
+
+    [[gnu::always_inline]] void update(const Cell& cell, std::uint64_t column,
+                                       auto& observer) const {
+        const Real before = rows[Cell::radius][column];
+        const Stored after = cell(Data{rows, column}, Coefficients{coefficients, column});
+        out[column] = after;
         observer.see(before, static_cast<Real>(after));
-    };
+    }
+
+    Stored *out = nullptr;
+    const Stored *rows[height] = {};
+    const Stored *coefficients[Cell::coefficients] = {};
+};
+
+template <Way way, typename Stored, typename Cell, typename Observer>
+void update_row(const Cell& cell, const RowCells<way, Stored, Cell>& row, Columns columns,
+                Observer& observer) {
     if constexpr (Cell::reads == Reads::previous) {
         // What is read was kept apart from what is written: the compiler may take several cells.
 #ifndef __clang__
 #pragma GCC ivdep
 #endif
-        for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
+        for (std::uint64_t j = columns.first; j < columns.end; ++j) row.update(cell, j, observer);
     } else if constexpr (way == Way::leftwards) {
-        for (std::uint64_t j = columns.end; j-- > columns.first;) update(j);
+        for (std::uint64_t j = columns.end; j-- > columns.first;) row.update(cell, j, observer);
     } else {
-        for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
+        for (std::uint64_t j = columns.first; j < columns.end; ++j) row.update(cell, j, observer);
     }
 }
+
+/* Rows that go at once. */
+inline constexpr std::uint64_t rows_at_once = 4;
+
+/* Updates so many rows that follow each other. A row is `lag` columns behind the one above: that
+ * one is new as far as a cell reads it, and has itself read what lies below as it was. */
+template <Way way, typename Stored, typename Cell, typename Observer>
+void update_rows_at_once(const Cell& cell, const RowCells<way, Stored, Cell> (&rows)[rows_at_once],
+                         Columns columns, Observer& observer) {
+    constexpr std::uint64_t lag = Cell::radius + 1;
+    constexpr std::uint64_t ramp = lag * (rows_at_once - 1);
+    const auto count = columns.end - columns.first;
+    const auto update = [&](std::uint64_t row, std::uint64_t n) {
+        const auto column = way == Way::leftwards ? columns.end - 1 - n : columns.first + n;
+        rows[row].update(cell, column, observer);
+    };
+    const auto some = [&](std::uint64_t n) {
+        for (std::uint64_t row = 0; row < rows_at_once; ++row) {
+            if (n >= row * lag && n - row * lag < count) update(row, n - row * lag);
+        }
+    };
+    std::uint64_t n = 0;
+    for (; n < ramp; ++n) some(n);
+    for (; n < count; ++n) {
+#pragma GCC unroll 4
+        for (std::uint64_t row = 0; row < rows_at_once; ++row) update(row, n - row * lag);
+    }
+    for (; n < count + ramp; ++n) some(n);
+}
+
+/* A cell with one data matrix, over the rows of a row block. */
+template <Way way, typename Stored, typename Cell, typename Observer>
+class RowSweep {
+  public:
+    RowSweep(const Cell& cell, const Step& step, const RowBlock& row_block)
+        : cell_(cell), step_(step), row_block_(row_block) {}
+
+    double all() {
+        const auto end = row_block_.first_row + row_block_.row_count;
+        for (auto row = row_block_.first_row; row < end;) row += some(row, end);
+        return static_cast<double>(observer_.value);
+    }
+
+  private:
+    using Cells = RowCells<way, Stored, Cell>;
+    static constexpr std::uint64_t radius = Cell::radius;
+
+    /* Updates the row, or those that go at once from it on; returns how many. */
+    std::uint64_t some(std::uint64_t row, std::uint64_t end) {
+        if constexpr (Cell::reads == Reads::updated) {
+            if (end - row >= rows_at_once && go_at_once(row)) {
+                const Cells rows[rows_at_once] = {cells(row), cells(row + 1), cells(row + 2),
+                                                  cells(row + 3)};
+                update_rows_at_once(cell_, rows, columns(row), observer_);
+                return rows_at_once;
+            }
+        }
+        keep(row);
+        const auto of_row = columns(row);
+        if (!is_interior(row_block_, row, radius) || of_row.first >= of_row.end) return 1;
+        update_row(cell_, cells(row), of_row, observer_);
+        set_border_columns(step_, row_block_, row, 0, radius, sizeof(Stored));
+        return 1;
+    }
+
+    Columns columns(std::uint64_t row) const {
+        return columns_of_row(step_, row_block_, row, radius);
+    }
+    // Rows of slanted row blocks work on other columns than those above, and borders are set when a
+    // row is done.
+    bool go_at_once(std::uint64_t row) const {
+        constexpr std::uint64_t worthwhile = 4 * (radius + 1) * rows_at_once;
+        const auto of_row = columns(row);
+        return row_block_.slant == 0 && !step_.borders && is_interior(row_block_, row, radius) &&
+               is_interior(row_block_, row + rows_at_once - 1, radius) &&
+               of_row.end >= of_row.first + worthwhile;
+    }
+
+    Stored *at(std::uint32_t matrix, std::uint64_t row) const {
+        return reinterpret_cast<Stored *>(row_at(row_block_, matrix, row));
+    }
+    bool keeping() const { return Cell::reads == Reads::previous && overwrites(row_block_); }
+    std::uint64_t row_bytes() const { return row_block_.columns * sizeof(Stored); }
+    std::byte *kept(std::uint64_t row) const {
+        return kept_row(row_block_, 0, row, row_bytes(), Cells::height);
+    }
+    void keep(std::uint64_t row) const {
+        if (keeping()) std::memcpy(kept(row), at(row_block_.writes, row), row_bytes());
+    }
+    Cells cells(std::uint64_t row) const {
+        Cells found;
+        found.out = at(row_block_.writes, row);
+        for (std::uint64_t i = 0; i < Cells::height; ++i) {
+            const auto down = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(radius);
+            const auto other = row_below(row_block_, row, down);
+            found.rows[i] = keeping() && other <= row
+                                ? reinterpret_cast<const Stored *>(kept(other))
+                                : at(row_block_.reads, other);
+        }
+        for (unsigned m = 0; m < Cell::coefficients; ++m) found.coefficients[m] = at(1 + m, row);
+        return found;
+    }
+
+    const Cell& cell_;
+    const Step& step_;
+    const RowBlock& row_block_;
+    Observer observer_;
+};
 
 /* RowBlockFunction of a cell with one data matrix. */
 template <typename Stored, typename Cell, typename Observer>
 double update_rows(const void *parameters, const Step& step, const RowBlock& row_block) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
-    constexpr std::uint64_t radius = Cell::radius;
-    constexpr std::uint64_t kept_count = 2 * radius + 1;
-    const auto row_bytes = row_block.columns * sizeof(Stored);
-    const bool keeping = Cell::reads == Reads::previous && overwrites(row_block);
-    const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
-        return reinterpret_cast<Stored *>(row_at(row_block, matrix, row));
-    };
-    Observer observer;
-    for (auto row = row_block.first_row; row < row_block.first_row + row_block.row_count; ++row) {
-        Stored *const out = row_of(row_block.writes, row);
-        if (keeping)
-            std::memcpy(kept_row(row_block, 0, row, row_bytes, kept_count), out, row_bytes);
-        const auto columns = columns_of_row(step, row_block, row, radius);
-        if (!is_interior(row_block, row, radius) || columns.first >= columns.end) continue;
-        const Stored *rows[kept_count];
-        for (std::uint64_t i = 0; i < kept_count; ++i) {
-            const auto down = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(radius);
-            const auto other = row_below(row_block, row, down);
-            rows[i] = keeping && other <= row ? reinterpret_cast<const Stored *>(kept_row(
-                                                    row_block, 0, other, row_bytes, kept_count))
-                                              : row_of(row_block.reads, other);
-        }
-        const Stored *coefficients[Cell::coefficients];
-        for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
-        if (row_block.mirrored)
-            update_row<Way::mirrored>(cell, out, rows, coefficients, columns, observer);
-        else if (row_block.leftwards)
-            update_row<Way::leftwards>(cell, out, rows, coefficients, columns, observer);
-        else
-            update_row<Way::rightwards>(cell, out, rows, coefficients, columns, observer);
-        set_border_columns(step, row_block, row, 0, radius, sizeof(Stored));
-    }
-    return static_cast<double>(observer.value);
+    if (row_block.mirrored)
+        return RowSweep<Way::mirrored, Stored, Cell, Observer>(cell, step, row_block).all();
+    if (row_block.leftwards)
+        return RowSweep<Way::leftwards, Stored, Cell, Observer>(cell, step, row_block).all();
+    return RowSweep<Way::rightwards, Stored, Cell, Observer>(cell, step, row_block).all();
 }
 
 }  // namespace lanewise::wavefront
