@@ -24,7 +24,7 @@ PROTECT = [sys.executable, "-m", "lanewise", "rdma", "protect"]
 
 def run(hosts: Hosts, seconds: float, *options: str, **sides: list[str]) -> list[dict[str, Any]]:
     """Exchange messages on two queue pairs, assert that all arrived once, and return them."""
-    words = ["--seconds", str(seconds), "--resume-timeout-s", "4", "--queue-pairs", "2"]
+    words = ["--seconds", str(seconds), "--resume-timeout-s", "4", "--queue-pairs", "2", "--mixed"]
     protect = ("--failback-delay", "200ms", *options)
     said = exchange(hosts.bed, words, protect=protect, device=DEVICES, **sides)
     assert min(said.caller[0]["sent"], said.listener[0]["sent"]) > 0
@@ -55,6 +55,12 @@ def test_traffic_stays_on_the_second_device_where_told_to(hosts: Hosts, tmp_path
     for report in reports(file):
         assert report["migrations"] >= 2
         assert report["events"][-1]["port"] == 2 or report["events"][-1]["event"] != "migrated"
+
+
+def test_writes_reads_and_immediate_data_outlive_cuts(hosts: Hosts) -> None:
+    cuts = [*cut(ONE, 0.4, 0.1), *cut(TWO, 0.9, 0.1), *cut(ONE, 1.4, 0.1)]
+    for said in run(hosts, 2.5, at_caller=cuts):
+        assert said["writes"] > 10
 
 
 def test_both_devices_may_be_out_for_a_while(hosts: Hosts) -> None:

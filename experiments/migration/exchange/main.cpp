@@ -34,10 +34,11 @@ Cut read_cut(const std::string& text) {
 
 void print(const Found& found) {
     fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "corrupted": {}, )"
-               R"("atomics": {}, "atomics_wrong": {}, "longest_gap_ns": {}, "resumed_ns": [{}]}})"
+               R"("atomics": {}, "atomics_wrong": {}, "writes": {}, "longest_gap_ns": {}, )"
+               R"("resumed_ns": [{}]}})"
                "\n",
                found.sent, found.received, found.lost, found.duplicated, found.corrupted,
-               found.atomics, found.atomics_wrong, found.longest_gap_ns,
+               found.atomics, found.atomics_wrong, found.writes, found.longest_gap_ns,
                fmt::join(found.resumed_ns, ", "));
 }
 
@@ -84,6 +85,7 @@ int main(int argc, char **argv) {
     app.add_option("--queue-pairs", settings.queue_pairs)->check(CLI::Range(1, 4096));
     app.add_option("--window", settings.window)->check(CLI::Range(1, 1024));
     app.add_option("--message-bytes", settings.message_bytes)->check(CLI::Range(32, 1 << 20));
+    app.add_flag("--mixed", settings.mixed, "Exchange immediate data, writes and reads as well");
     app.add_option("--seconds", settings.seconds);
     app.add_option("--resume-timeout-s", settings.resume_timeout_s,
                    "How much longer to go on until a message has followed each cut");

@@ -28,6 +28,7 @@ struct Settings {
     int queue_pairs = 1;
     int window = 8;
     int message_bytes = 4096;
+    bool mixed = false;  // also immediate data, writes and reads
     double seconds = 1;
     double resume_timeout_s = 0;  // goes on so much longer until a message has followed each cut
     double return_timeout_s = 0;  // and until all queue pairs have left their port and come back

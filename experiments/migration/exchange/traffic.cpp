@@ -36,7 +36,19 @@ std::uint64_t checksum_of(std::uint64_t number, const std::byte *data, std::size
     return hash;
 }
 
-enum class Kind : std::uint64_t { send, receive, add };
+enum class Kind : std::uint64_t { send, receive, add, write, read };
+
+// Where writes with immediate data go, one after the other. The peer may be behind by as many as a
+// device keeps for it.
+constexpr std::size_t written_slots = 512;
+
+// A word at the peer that this side writes and the peer sets to 0 when it has seen it. This side
+// reads it until it is 0, and then writes the next number: one that comes twice is seen twice.
+struct Letterbox {
+    std::uint64_t written = 0;
+    std::uint64_t seen = 0;  // of what the peer writes here
+    bool is_busy = false;    // with a write, or with reads
+};
 
 std::uint64_t work_number(Kind kind, std::size_t queue_pair, std::size_t slot) {
     return static_cast<std::uint64_t>(kind) << 56 | static_cast<std::uint64_t>(queue_pair) << 32 |
@@ -50,6 +62,7 @@ struct Lane {
     std::uint64_t confirmed = 0;
     std::uint64_t adding = 0;
     std::uint64_t added = 0;
+    Letterbox letterbox;
     std::deque<std::int64_t> posted_ns;
     bool left = false;      // its port
     bool returned = false;  // to it
@@ -69,6 +82,9 @@ class Exchange {
     std::vector<std::uint64_t> totals() const;
     std::vector<std::uint64_t> additions() const;
     std::uint64_t counter(std::size_t lane) const;
+    std::vector<std::uint64_t> written() const;
+    // Adds what is missing of the peer's writes.
+    void compare_written(const std::vector<std::uint64_t>& theirs);
 
     Found found;
 
@@ -80,10 +96,26 @@ class Exchange {
     std::byte *receive_slot(std::size_t lane, std::size_t slot) {
         return send_slot(lane, static_cast<std::size_t>(settings_.window) + slot);
     }
+    // Behind the slots: what the peer writes with immediate data, and three words of a letterbox,
+    // which are the peer's, the one to be written to it, and the one that was read from it.
+    std::size_t written_offset() const {
+        return 2 * atomic_bytes + 3 * static_cast<std::size_t>(settings_.window) * slot_bytes();
+    }
+    std::size_t word_offset(std::size_t word) const {
+        return written_offset() + written_slots * slot_bytes() + word * sizeof(std::uint64_t);
+    }
+    std::uint64_t *word(std::size_t lane, std::size_t at) {
+        return reinterpret_cast<std::uint64_t *>(endpoint_.memory(lane) + word_offset(at));
+    }
+    void post_word(std::size_t lane, Kind kind);
+    void on_word(std::size_t lane, Kind kind);
+    void look_into_letterbox(std::size_t lane);
     void post_receive(std::size_t lane, std::size_t slot);
     void post_send(std::size_t lane);
     void post_add(std::size_t lane);
     void take(const ibv_wc& done);
+    ibv_wr_opcode opcode_of(std::uint64_t number) const;
+    void take_message(std::size_t lane, std::size_t slot, const ibv_wc& done);
     void check(std::size_t lane, const std::byte *data, std::size_t bytes);
     void confirm(Lane& lane);
     bool idle() const;
@@ -132,8 +164,13 @@ void Exchange::post_send(std::size_t index) {
     work.wr_id = work_number(Kind::send, index, slot);
     work.sg_list = &piece;
     work.num_sge = 1;
-    work.opcode = IBV_WR_SEND;
+    work.opcode = opcode_of(lane.next);
     work.send_flags = IBV_SEND_SIGNALED;
+    work.imm_data = static_cast<std::uint32_t>(lane.next);
+    if (work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+        const std::size_t at = written_offset() + lane.next % written_slots * slot_bytes();
+        work.wr.rdma = {endpoint_.remote(index) + at, endpoint_.remote_key()};
+    }
     ibv_send_wr *bad = nullptr;
     require(ibv_post_send(endpoint_.queue_pairs()[index].get(), &work, &bad) == 0, "post_send");
     lane.posted_ns.push_back(monotonic_ns());
@@ -153,6 +190,71 @@ void Exchange::post_add(std::size_t index) {
     ibv_send_wr *bad = nullptr;
     require(ibv_post_send(endpoint_.queue_pairs()[index].get(), &work, &bad) == 0, "fetch and add");
     ++lanes_[index].adding;
+}
+
+ibv_wr_opcode Exchange::opcode_of(std::uint64_t number) const {
+    constexpr std::array turns{IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM};
+    return settings_.mixed ? turns[number % turns.size()] : IBV_WR_SEND;
+}
+
+// Writes the next number to the peer's letterbox, or reads what is there.
+void Exchange::post_word(std::size_t index, Kind kind) {
+    Letterbox& letterbox = lanes_[index].letterbox;
+    letterbox.is_busy = true;
+    if (kind == Kind::write) *word(index, 1) = ++letterbox.written;
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(word(index, kind == Kind::write ? 1 : 2)),
+                  sizeof(std::uint64_t), endpoint_.key()};
+    ibv_send_wr work{};
+    work.wr_id = work_number(kind, index, 0);
+    work.sg_list = &piece;
+    work.num_sge = 1;
+    work.opcode = kind == Kind::write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+    work.send_flags = IBV_SEND_SIGNALED;
+    work.wr.rdma = {endpoint_.remote(index) + word_offset(0), endpoint_.remote_key()};
+    ibv_send_wr *bad = nullptr;
+    require(ibv_post_send(endpoint_.queue_pairs()[index].get(), &work, &bad) == 0, "write or read");
+}
+
+void Exchange::on_word(std::size_t index, Kind kind) {
+    Letterbox& letterbox = lanes_[index].letterbox;
+    const std::uint64_t found_there = *word(index, 2);
+    if (kind == Kind::write || found_there == letterbox.written) {
+        post_word(index, Kind::read);
+        return;
+    }
+    if (found_there != 0) ++found.corrupted;
+    letterbox.is_busy = false;
+}
+
+void Exchange::look_into_letterbox(std::size_t index) {
+    Letterbox& letterbox = lanes_[index].letterbox;
+    const std::uint64_t number = __atomic_load_n(word(index, 0), __ATOMIC_ACQUIRE);
+    if (number == 0) return;
+    if (number <= letterbox.seen) {
+        ++found.duplicated;
+    } else {
+        found.lost += number - letterbox.seen - 1;
+        letterbox.seen = number;
+    }
+    __atomic_store_n(word(index, 0), std::uint64_t{0}, __ATOMIC_RELEASE);
+}
+
+void Exchange::take_message(std::size_t index, std::size_t slot, const ibv_wc& done) {
+    const ibv_wr_opcode sent_by = opcode_of(lanes_[index].expected);
+    const auto number = static_cast<std::uint32_t>(lanes_[index].expected);
+    const bool with_immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
+    const bool written = done.opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+    const std::byte *data = receive_slot(index, slot);
+    if (written) {
+        data = endpoint_.memory(index) + written_offset() +
+               done.imm_data % written_slots * slot_bytes();
+    }
+    const bool as_sent = with_immediate == (sent_by != IBV_WR_SEND) &&
+                         written == (sent_by == IBV_WR_RDMA_WRITE_WITH_IMM) &&
+                         (!with_immediate || done.imm_data == number);
+    if (!as_sent) ++found.corrupted;
+    check(index, data, done.byte_len);
+    post_receive(index, slot);
 }
 
 void Exchange::check(std::size_t index, const std::byte *data, std::size_t bytes) {
@@ -206,8 +308,11 @@ void Exchange::take(const ibv_wc& done) {
             ++lanes_[index].added;
             return;
         case Kind::receive:
-            check(index, receive_slot(index, slot), done.byte_len);
-            post_receive(index, slot);
+            take_message(index, slot, done);
+            return;
+        case Kind::write:
+        case Kind::read:
+            on_word(index, static_cast<Kind>(done.wr_id >> 56));
     }
 }
 
@@ -218,6 +323,9 @@ bool Exchange::poll() {
     const int count = ibv_poll_cq(endpoint_.completions(), done.size(), done.data());
     require(count >= 0, "the completion queue cannot be polled");
     for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
+    for (std::size_t index = 0; settings_.mixed && index < lanes_.size(); ++index) {
+        look_into_letterbox(index);
+    }
     return count > 0;
 }
 
@@ -260,6 +368,7 @@ void Exchange::run(Cuts& cuts) {
         }
         for (std::size_t index = 0; index < lanes_.size(); ++index) {
             Lane& lane = lanes_[index];
+            if (settings_.mixed && !lane.letterbox.is_busy) post_word(index, Kind::write);
             if (lane.next - lane.confirmed >= static_cast<std::uint64_t>(settings_.window)) {
                 continue;
             }
@@ -272,7 +381,7 @@ void Exchange::run(Cuts& cuts) {
 
 bool Exchange::idle() const {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
-        return lane.confirmed == lane.next && lane.added == lane.adding;
+        return lane.confirmed == lane.next && lane.added == lane.adding && !lane.letterbox.is_busy;
     });
 }
 
@@ -281,6 +390,19 @@ void Exchange::drain() {
     for (const Lane& lane : lanes_) {
         found.sent += lane.next;
         found.atomics += lane.added;
+        found.writes += lane.letterbox.written;
+    }
+}
+
+std::vector<std::uint64_t> Exchange::written() const {
+    std::vector<std::uint64_t> made;
+    for (const Lane& lane : lanes_) made.push_back(lane.letterbox.written);
+    return made;
+}
+
+void Exchange::compare_written(const std::vector<std::uint64_t>& theirs) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        found.lost += theirs[i] - lanes_[i].letterbox.seen;
     }
 }
 
@@ -318,7 +440,10 @@ std::uint64_t Exchange::counter(std::size_t lane) const {
 
 std::size_t traffic_memory_bytes(const Settings& settings) {
     const auto slots = static_cast<std::size_t>(3 * settings.window);
-    return 2 * atomic_bytes + slots * static_cast<std::size_t>(settings.message_bytes);
+    const auto message_bytes = static_cast<std::size_t>(settings.message_bytes);
+    const std::size_t plain = 2 * atomic_bytes + slots * message_bytes;
+    if (!settings.mixed) return plain;
+    return plain + written_slots * message_bytes + 3 * sizeof(std::uint64_t);
 }
 
 Found exchange(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpoint, Cuts& cuts) {
@@ -332,6 +457,7 @@ Found exchange(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpo
     const auto meanwhile = [&] { one.poll(); };
     one.receive_until(rendezvous.swap(one.totals(), meanwhile));
     const std::vector<std::uint64_t> additions = rendezvous.swap(one.additions(), meanwhile);
+    one.compare_written(rendezvous.swap(one.written(), meanwhile));
     for (std::size_t i = 0; i < additions.size(); ++i) {
         const std::uint64_t counted = one.counter(i);
         one.found.atomics_wrong +=

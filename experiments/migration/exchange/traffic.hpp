@@ -22,6 +22,7 @@ struct Found {
     std::uint64_t corrupted = 0;
     std::uint64_t atomics = 0;        // confirmed to this side
     std::uint64_t atomics_wrong = 0;  // how far the peer's counters are off
+    std::uint64_t writes = 0;         // plain ones that the peer has seen and answered
     std::int64_t longest_gap_ns = 0;  // between two confirmed messages
     // For each cut of this side, the time until a message that was posted after it is confirmed;
     // -1 if the traffic had ended.

@@ -40,9 +40,9 @@ void Agreement::speak_soon(Nanoseconds now) {
     interval_ns_ = first_interval_ns;
 }
 
-void Agreement::begin(bool leads, std::uint8_t home, std::uint8_t usable, Nanoseconds now) {
+void Agreement::begin(Role role, std::uint8_t home, std::uint8_t usable, Nanoseconds now) {
     begun_ = true;
-    leads_ = leads;
+    leads_ = role == Role::leader;
     home_ = home;
     usable_ = usable;
     device_ = home;
@@ -212,8 +212,8 @@ void Agreement::on_started(Nanoseconds now) {
     speak_soon(now);
 }
 
-void Agreement::on_work(bool waits, Nanoseconds now) {
-    if (!waits) {
+void Agreement::on_work(std::size_t requests, Nanoseconds now) {
+    if (requests == 0) {
         waits_since_ = never;
     } else if (waits_since_ == never) {
         waits_since_ = now;

@@ -26,6 +26,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -54,6 +55,8 @@ struct Statement {
 };
 static_assert(sizeof(Statement) == 24);
 
+enum class Role : std::uint8_t { leader, follower };
+
 struct AgreementRules {
     bool returns = true;  // to the home device, once it is up
     Nanoseconds failback_delay_ns = 1'000'000'000;
@@ -73,7 +76,7 @@ class Agreement {
     Agreement(const AgreementRules& rules, std::uint32_t seed) : rules_(rules), random_(seed | 1) {}
 
     // The program has connected the queue pair, whose home is device `home`.
-    void begin(bool leads, std::uint8_t home, std::uint8_t usable, Nanoseconds now);
+    void begin(Role role, std::uint8_t home, std::uint8_t usable, Nanoseconds now);
     // The peer said this, in a datagram that came through `device`.
     void on_statement(const Statement& heard, std::uint8_t device, Nanoseconds now);
     void on_ports(std::uint8_t usable, Nanoseconds now);
@@ -81,8 +84,8 @@ class Agreement {
     void on_frozen(std::uint64_t received, Nanoseconds now);
     void on_opened(Nanoseconds now);
     void on_started(Nanoseconds now);
-    // The program waits for something, or for nothing any more. Only then can there be a failure.
-    void on_work(bool waits, Nanoseconds now);
+    // So many requests wait. Only if there are any can there be a failure.
+    void on_work(std::size_t requests, Nanoseconds now);
 
     Task task(Nanoseconds now) const;
     // What is to be said now, if anything; said once.

@@ -51,8 +51,8 @@ struct End {
 class World {
   public:
     explicit World(std::uint32_t seed) : random_(seed), ends_{End(seed), End(seed + 1)} {
-        ends_[0].agreement.begin(true, 0, 3, now_);
-        ends_[1].agreement.begin(false, 0, 3, now_);
+        ends_[0].agreement.begin(Role::leader, 0, 3, now_);
+        ends_[1].agreement.begin(Role::follower, 0, 3, now_);
     }
 
     void send(std::size_t from, std::uint32_t length_bytes, Operation operation) {
@@ -218,9 +218,9 @@ TEST(AgreementTest, APortThatGoesDownAtEitherEndLeadsToTheOtherDeviceAndBack) {
 
 TEST(AgreementTest, WithoutAPeerItGivesUpAfterTheRetryWindowOnlyIfTheProgramWaits) {
     Agreement alone(AgreementRules{}, 3);
-    alone.begin(true, 0, 3, ms);
+    alone.begin(Role::leader, 0, 3, ms);
     EXPECT_EQ(alone.task(60'000 * ms), Task::none);
-    alone.on_work(true, 60'000 * ms);
+    alone.on_work(1, 60'000 * ms);
     EXPECT_EQ(alone.task(69'999 * ms), Task::none);
     EXPECT_EQ(alone.task(70'001 * ms), Task::fail);
 }
@@ -239,7 +239,7 @@ TEST(AgreementTest, AStatementOfAnOlderEpochIsIgnored) {
 }
 
 TEST(AgreementTest, WhateverFailsEachMessageArrivesOnceAndInOrder) {
-    for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    for (std::uint32_t seed = 1; seed <= 50; ++seed) {
         SCOPED_TRACE(seed);
         World world(seed);
         for (int round = 0; round < 40; ++round) {

@@ -42,6 +42,9 @@ class Channel {
     std::deque<CompletionQueue *> waiting_;
 };
 
+// Whether the sender asked for a completion to wake those who wait for such ones only.
+enum class Waking : unsigned char { usual, solicited };
+
 struct CompletionQueue {
     ibv_cq shown{};  // first
     DevicePair *pair = nullptr;
@@ -53,15 +56,15 @@ struct CompletionQueue {
     bool solicited_only = false;
     unsigned notices = 0;  // that the program has taken
 
-    void add(const ibv_wc& completion, bool solicited) {
+    void add(const ibv_wc& completion, Waking waking) {
         done.push_back(completion);
-        const bool wakes = !solicited_only || solicited || completion.status != IBV_WC_SUCCESS;
+        const bool wakes =
+            !solicited_only || waking == Waking::solicited || completion.status != IBV_WC_SUCCESS;
         if (wakes) notify();
     }
-    void arm(bool only_solicited) {
+    void arm() {
         if (!armed) ++*armed_queues;
         armed = true;
-        solicited_only = only_solicited;
     }
     void notify() {
         if (!armed) return;

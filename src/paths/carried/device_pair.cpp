@@ -268,7 +268,7 @@ void DevicePair::read_ports() {
         sides_[device].mtu = attributes.active_mtu;
     }
     for (unsigned device = 0; device < device_count; ++device) {
-        const bool came_up = (usable & ~usable_) >> device & 1U;
+        const bool came_up = (usable >> device & 1U) > (usable_ >> device & 1U);
         if (came_up) sides_[device].up_since = monotonic_ns();
     }
     usable_ = usable;
@@ -326,14 +326,15 @@ void DevicePair::step_all() {
     for (const auto& queue_pair : queue_pairs_) queue_pair->step();
 }
 
-void DevicePair::drop_departed(bool all) {
+void DevicePair::drop_departed() {
     const Nanoseconds now = monotonic_ns();
+    const auto is_over = [&](const auto& one) {
+        return now - one->departed_at() > departed_for_ns;
+    };
     for (const auto& one : departed_) {
-        if (all || now - one->departed_at() > departed_for_ns) remove_numbers(*one);
+        if (is_over(one)) remove_numbers(*one);
     }
-    std::erase_if(departed_, [&](const auto& one) {
-        return all || now - one->departed_at() > departed_for_ns;
-    });
+    std::erase_if(departed_, is_over);
 }
 
 bool DevicePair::program_polls() const {
@@ -382,7 +383,7 @@ void DevicePair::run() {
                 if (!polls) wanted[count++] = {side.data_channel->fd, POLLIN, 0};
             }
             step_all();
-            drop_departed(false);
+            drop_departed();
             deadline = next_deadline();
             if (polls) deadline = std::min(deadline, monotonic_ns() + polling_ns);
         }
@@ -566,7 +567,8 @@ int DevicePair::req_notify_cq(ibv_cq *queue, int solicited_only) {
     if (abandoned_) return EPERM;
     auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
     const std::lock_guard guard(lock_);
-    shown.arm(solicited_only != 0);
+    shown.arm();
+    shown.solicited_only = solicited_only != 0;
     if (shown.plain) sides_[0].operations.req_notify_cq(shown.plain, solicited_only);
     wake();
     return 0;

@@ -149,7 +149,7 @@ class DevicePair {
     void read_control(unsigned device);
     void read_plain_notices();
     void step_all();
-    void drop_departed(bool all);
+    void drop_departed();
     void remove_numbers(const QueuePair& queue_pair);
     void read_ports();
     bool take_event(unsigned device);

@@ -271,12 +271,13 @@ void QueuePair::connect(const ibv_qp_attr& attributes) {
         mine != theirs ? mine < theirs : gid_of(gid) < gid_of(attributes.ah_attr.grh.dgid);
     const bool odd = ((mine ^ theirs) & 1U) != 0;
     const std::uint8_t first = pair_.options().balances && odd ? 1 : 0;
-    agreement_.begin(leads, first, pair_.usable(), monotonic_ns());
+    agreement_.begin(leads ? Role::leader : Role::follower, first, pair_.usable(), monotonic_ns());
     pair_.wake();
 }
 
 Nanoseconds QueuePair::deadline() const {
     return failed_ || departed_at_ != never ? never
+           : peer_gone_                     ? fails_at_
                                             : std::min(agreement_.deadline(), asks_again_at_);
 }
 
@@ -369,7 +370,6 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     } else if (found->statement.stage == Stage::gone) {
         peer_gone_ = true;
         if (log_.restart(found->statement.received)) finish_requests();
-        if (!log_.empty()) fail(IBV_WC_RETRY_EXC_ERR);
     } else {
         agreement_.on_statement(found->statement, static_cast<std::uint8_t>(device),
                                 monotonic_ns());
@@ -411,7 +411,11 @@ void QueuePair::on_ports(std::uint8_t usable) {
 void QueuePair::step() {
     if (departed_at_ != never || failed_) return;
     const Nanoseconds now = monotonic_ns();
-    agreement_.on_work(!log_.empty(), now);
+    if (peer_gone_) {
+        wait_in_vain(now);
+        return;
+    }
+    agreement_.on_work(log_.size(), now);
     const bool speaks = agreement_.must_speak(now);
     for (Task task = agreement_.task(now); task != Task::none; task = agreement_.task(now)) {
         if (task == Task::freeze) {
@@ -436,6 +440,20 @@ void QueuePair::step() {
     }
     if (speaks || agreement_.must_speak(now)) send_everywhere(letter(LetterKind::statement));
     pump();
+}
+
+// The peer has destroyed its queue pair. What is still sent to it fails when the hardware would
+// have given up; many programs have ended by then.
+void QueuePair::wait_in_vain(Nanoseconds now) {
+    if (log_.size() == 0) {
+        fails_at_ = never;
+    } else if (fails_at_ == never) {
+        const unsigned timeout = attributes_.timeout == 0 ? timeout_usual : attributes_.timeout;
+        fails_at_ = now + (Nanoseconds{4096} << timeout) * (attributes_.retry_cnt + 1);
+        pair_.wake();
+    } else if (now >= fails_at_) {
+        fail(IBV_WC_RETRY_EXC_ERR);
+    }
 }
 
 // Into the error state, where it takes nothing any more. All work comes back before it is known
@@ -569,7 +587,7 @@ void QueuePair::post_receives() {
 }
 
 void QueuePair::pump() {
-    if (agreement_.stage() != Stage::open) return;
+    if (agreement_.stage() != Stage::open || peer_gone_) return;
     Carrier& carrier = carriers_[agreement_.device()];
     while (carrier.live && !carrier.freezing && carrier.sends < window) {
         const std::optional<Message> message = log_.next();
@@ -830,7 +848,7 @@ bool QueuePair::deliver(const Held& held) {
         done.imm_data = frame.immediate;
     }
     current_.reset();
-    receive_queue_->add(done, (frame.flags & frame_is_solicited) != 0);
+    receive_queue_->add(done, frame.flags & frame_is_solicited ? Waking::solicited : Waking::usual);
     if (done.status != IBV_WC_SUCCESS) fail(IBV_WC_WR_FLUSH_ERR);
     return true;
 }
@@ -927,11 +945,14 @@ int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
         if (error) break;
     }
     if (error) *bad = work;
-    if (peer_gone_ && !log_.empty()) fail(IBV_WC_RETRY_EXC_ERR);
+    if (peer_gone_) {
+        step();
+        return error;
+    }
     const bool in_service = agreement_.stage() == Stage::open;
     pump();
     if (!in_service) {
-        agreement_.on_work(true, monotonic_ns());
+        agreement_.on_work(log_.size(), monotonic_ns());
         pair_.wake();
     }
     return error;
@@ -966,7 +987,7 @@ void QueuePair::complete(const Request& request, ibv_wc_status status) {
     done.opcode = completed(request.operation);
     done.byte_len = request.length_bytes;
     done.qp_num = shown_.qp.qp_num;
-    send_queue_->add(done, false);
+    send_queue_->add(done, Waking::usual);
 }
 
 void QueuePair::flush_receives() {
@@ -976,7 +997,7 @@ void QueuePair::flush_receives() {
     done.qp_num = shown_.qp.qp_num;
     const auto flush = [&](const Receive& receive) {
         done.wr_id = receive.id;
-        receive_queue_->add(done, false);
+        receive_queue_->add(done, Waking::usual);
     };
     if (current_) flush(*current_);
     current_.reset();

@@ -94,6 +94,7 @@ class QueuePair {
     void freeze();
     void look_frozen();
     void start();
+    void wait_in_vain(Nanoseconds now);
     void pump();
     bool post(const Message& message);
     bool translate(const Message& message, std::uint32_t& remote_key);
@@ -143,6 +144,7 @@ class QueuePair {
     Nanoseconds asks_again_at_ = never;  // for a key
     bool knows_peer_ = false;            // how to reach it on both devices
     bool peer_gone_ = false;
+    Nanoseconds fails_at_ = never;  // after the peer is gone
     bool failed_ = false;
     std::uint64_t starts_ = 0;
     std::uint64_t returns_ = 0;

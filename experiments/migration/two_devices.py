@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two-device failover: queue pairs carried by two devices of one port each, under random cuts.
+
+Ports of either device are pulled at either end at random moments.  Messages are sends with and
+without immediate data, and writes with immediate data; they are numbered and checksummed, and
+atomics are counted.  Beside them each end writes a number into a word of its peer, which sets it to
+0, and reads it until it is 0: a write that came twice would be seen.  Traffic goes on until enough
+messages have been exchanged.  Then the same programs run without cuts, protected and not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Sequence
+from functools import partial
+
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.migration.two_ports import PORTS, Said, cut, exchange, faults_of, two_hosts
+from experiments.workspace import Workspace
+from lanewise.plots import Strip, draw_strips
+from lanewise.results.quantity import time_tick
+from lanewise.testbed.bed import Bed
+
+CUTS = 500
+CUTS_EACH = 100  # in one run of the programs
+MESSAGES = 1_000_000
+TRAFFIC_S = 40.0  # without cuts, if there are too few messages
+PAIRS = 5
+SECONDS = 1.0
+SEED = 24
+DEVICES = ("--devices", ",".join(PORTS))
+WINDOWS = {"latency": 1, "rate": 8}
+LIMIT_RUNS = 6
+
+
+def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Outcome:
+    """Pull cables at random, then measure the cost without faults."""
+    runs: list[Said] = []
+    with two_hosts() as raised:
+        drawn = random.Random(SEED)
+        each = min(CUTS_EACH, cuts)
+        for number in range(cuts // each):
+            workspace.say(f"cuts {number * each + 1} to {(number + 1) * each} of {cuts}")
+            runs.append(_under_cuts(raised, each, drawn))
+        while _messages(runs) < messages and len(runs) < cuts // each + LIMIT_RUNS:
+            workspace.say(f"{_messages(runs)} of {messages} messages")
+            runs.append(_under_cuts(raised, 0, drawn))
+        ratios = {name: _ratios(raised, window) for name, window in WINDOWS.items()}
+    times_ms = sorted(
+        ns / 1e6
+        for said in runs for side in (said.caller[0], said.listener[0])
+        for ns in side["resumed_ns"] if ns >= 0
+    )  # fmt: skip
+    faults = {key: sum(faults_of(said)[key] for said in runs) for key in faults_of(runs[0])}
+    figures = {
+        **faults,
+        "messages": float(_messages(runs)),
+        "cuts": float(len(times_ms)),
+        "p50_ms": statistics.median(times_ms),
+        "p99_ms": times_ms[math.ceil(0.99 * len(times_ms)) - 1],
+        "max_ms": times_ms[-1],
+        "latency_cost_percent": 100 * (statistics.median(ratios["latency"]) - 1),
+        "rate_cost_percent": 100 * (statistics.median(ratios["rate"]) - 1),
+    }
+    return Outcome(
+        figures=figures,
+        rows=[
+            Row("lost, twice", "none", f"{figures['lost']:.0f}, {figures['duplicated']:.0f}"),
+            Row("messages", "", f"{figures['messages']:.0f}"),
+            Row("cut to traffic, median", "", f"{figures['p50_ms']:.2f} ms"),
+            Row("99 of 100", "", f"{figures['p99_ms']:.2f} ms"),
+            Row("time of a message without faults", "", _percent(figures["latency_cost_percent"])),
+            Row("time of many messages", "", _percent(figures["rate_cost_percent"])),
+        ],
+        conditions={"cuts": cuts, "seed": SEED, "window": 8, "message_bytes": 4096},
+        files=workspace.save(
+            draw_strips(
+                "From the pulled cable to traffic on the other device",
+                [Strip("cuts", [ms / 1e3 for ms in times_ms])], time_tick,
+            ),
+            "two-device-failover",
+        ),
+    )  # fmt: skip
+
+
+def _under_cuts(raised: Bed, cuts: int, drawn: random.Random) -> Said:
+    """Exchange messages while that many cables are pulled, each at an end and device drawn."""
+    sides: dict[str, list[str]] = {"at_listener": [], "at_caller": []}
+    at_s = 0.3
+    for _ in range(cuts):
+        at_s += drawn.uniform(0.15, 0.45)
+        for_s = drawn.uniform(0.01, 0.1)
+        sides[drawn.choice(list(sides))] += cut(drawn.choice(PORTS), at_s, for_s)
+        at_s += for_s
+    seconds = at_s + 1 if cuts else TRAFFIC_S
+    words = ["--seconds", f"{seconds:.3f}", "--mixed", "--resume-timeout-s", "5"]
+    protect = ("--policy", "stay")
+    return exchange(raised, words, protect=protect, device=DEVICES, **sides)
+
+
+def _messages(runs: Sequence[Said]) -> int:
+    return sum(said.caller[0]["sent"] + said.listener[0]["sent"] for said in runs)
+
+
+def _ratios(raised: Bed, window: int) -> list[float]:
+    """Return how much longer a message takes under protection, for each pair of runs."""
+    found = []
+    for _ in range(PAIRS):
+        words = ["--seconds", str(SECONDS), "--window", str(window)]
+        plain = exchange(raised, words, device=DEVICES)
+        protected = exchange(raised, words, device=DEVICES, protect=())
+        found.append(_messages([plain]) / _messages([protected]))
+    return found
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.0f} %"
+
+
+_TIMES = "of the times from pulling a cable to a confirmed message that was posted afterwards"
+_COUNT = Estimator("number of messages", 1, CUTS, "cuts")
+_PAIRED = Estimator("median over pairs of runs, protected and not", PAIRS, 1, "pair of runs of 1 s")
+_TOLD = "it is told; the target is that nothing is lost"
+
+EXPERIMENT = Experiment(
+    name="two-device-failover",
+    paper="003 §4.2.2",
+    summary="500 pulled cables on two devices of one port: all of it arrives once",
+    run=run,
+    figures=(
+        Figure("lost", "messages", _COUNT, Target("<=", 0.0)),
+        Figure("duplicated", "messages", _COUNT, Target("<=", 0.0)),
+        Figure("corrupted", "messages", _COUNT, Target("<=", 0.0)),
+        Figure("atomics_wrong", "atomics", _COUNT, Target("<=", 0.0)),
+        Figure("messages", "messages", _COUNT, Target(">=", float(MESSAGES))),
+        Figure(
+            "cuts", "cuts", Estimator("cuts that a message followed", 1, CUTS, "cuts"),
+            "those at the end of a run may have none",
+        ),
+        Figure("p50_ms", "ms", Estimator(f"median {_TIMES}", 1, CUTS, "cuts"), _TOLD),
+        Figure("p99_ms", "ms", Estimator(f"99th percentile {_TIMES}", 1, CUTS, "cuts"), _TOLD),
+        Figure("max_ms", "ms", Estimator(f"largest {_TIMES}", 1, CUTS, "cuts"), _TOLD),
+        Figure("latency_cost_percent", "%", _PAIRED, _TOLD),
+        Figure("rate_cost_percent", "%", _PAIRED, _TOLD),
+    ),
+    quick=Quick(partial(run, cuts=30, messages=10_000), takes_s=60.0),
+)  # fmt: skip
