@@ -156,3 +156,18 @@ def test_devices_and_ports_are_not_given_together(apart: Hosts) -> None:
     done = wrong.run(LISTENER, ["ibv_devinfo"])
     assert done.returncode == 2
     assert "--devices takes the place of --ports; name one of them" in done.stdout
+
+
+def test_a_fault_meets_only_the_device_that_it_names(apart: Hosts, tmp_path: Path) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\ncall = "ibv_reg_mr"\ndevice = "lanewise1"\n', encoding="utf-8")
+    log = tmp_path / "faults.jsonl"
+    faulty = Hosts(apart.bed, [*apart.options, "--faults", str(script), "--fault-log", str(log)])
+    sound = faulty.pair([*PINGPONG, "-d", "lanewise0"], [*PINGPONG, "-d", "lanewise0", ADDRESS])
+    broken = faulty.run(LISTENER, [*PINGPONG, "-d", "lanewise1"])
+    assert sound.good, sound
+    assert "Couldn't register MR" in broken.stdout
+    assert json.loads(log.read_text(encoding="utf-8"))["device"] == "lanewise1"
+    replay = Hosts(apart.bed, [*apart.options, "--replay", str(log)])
+    assert "Couldn't register MR" in replay.run(LISTENER, [*PINGPONG, "-d", "lanewise1"]).stdout

@@ -28,6 +28,7 @@ What is unknown or cannot be is refused with file, line and key.
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ PACKET_ACTIONS = ("lose", "double", "corrupt", "delay")
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")
+DEVICE = re.compile(r"lanewise[0-7]")
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class Fault:
     every: int = 1
     probability: float = 1.0
     times: int | None = None
+    device: str = ""  # empty: all devices
 
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS."""
@@ -112,6 +115,7 @@ class Fault:
         words += [f"probability={self.probability!r}"]
         words += [f"name={self.name}"] * (self.name != "any")
         words += [f"times={self.times}"] * (self.times is not None)
+        words += [f"device={self.device}"] * bool(self.device)
         return " ".join(words)
 
 
@@ -168,8 +172,16 @@ class _Reader(Tables):
             if what == "reject" and name != "request":
                 raise self.refuse((*path, "action"), "only a request can be rejected; use ignore")
             value, keys = 0, ("action",)
-        self.known(table, path, (place, *keys, *_WHEN))
-        return Fault(place, name, what, value, **self.when(table, path))
+        on_device = () if place == "connection" else ("device",)
+        self.known(table, path, (place, *keys, *on_device, *_WHEN))
+        device = self.device(table, path)
+        return Fault(place, name, what, value, device=device, **self.when(table, path))
+
+    def device(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
+        value = table.get("device", "")
+        if value and not (isinstance(value, str) and DEVICE.fullmatch(value)):
+            raise self.refuse((*path, "device"), f"device = {value!r}: use lanewise0 to lanewise7")
+        return str(value)
 
     def delay_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
         if (what == "delay") != ("delay" in table):

@@ -76,3 +76,22 @@ def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> 
 def test_what_cannot_be_is_refused_with_its_line(text: str, says: str) -> None:
     with pytest.raises(RequestError, match=says):
         read(text, "a.toml")
+
+
+def test_a_rule_may_name_a_device() -> None:
+    text = '[[fault]]\ncall = "ibv_reg_mr"\ndevice = "lanewise1"'
+    (fault,) = read(text, "f.toml")
+    assert fault.device == "lanewise1"
+    assert "device=lanewise1" in fault.line()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('call = "ibv_reg_mr"\ndevice = "mlx5_0"', "device = 'mlx5_0': use lanewise0 to"),
+        ('connection = "request"\naction = "ignore"\ndevice = "lanewise1"', "unknown key 'device'"),
+    ],
+)
+def test_a_device_that_cannot_be_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence):
+        read(f"[[fault]]\n{text}", "f.toml")

@@ -48,12 +48,14 @@ class Replayed:
     what: str
     value: int
     at: tuple[int, ...] = ()
+    device: str = ""  # that the rule counts; empty: all devices
 
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS (src/verbs/faults/plan.hpp)."""
         words = [f"place={self.place}", f"what={self.what}", f"value={self.value}"]
         words += [f"name={self.name}", f"number={self.number}"]
         words += [f"at={','.join(map(str, self.at))}"]
+        words += [f"device={self.device}"] * bool(self.device)
         return " ".join(words)
 
 
@@ -132,9 +134,17 @@ class _Line:
         what, value = self.done(place, name)
         delay = ("delay_us",) if what == "delay" else ()
         for key in self.values:
-            if key not in {"fault", "occurrence", place, "what", *delay}:
+            if key not in {"fault", "occurrence", place, "what", "device", *delay}:
                 raise self.refuse(f"unknown key '{key}'")
-        return Replayed(self.whole("fault", LARGEST), place, name, what, value)
+        number = self.whole("fault", LARGEST)
+        return Replayed(number, place, name, what, value, device=self.device())
+
+    def device(self) -> str:
+        """Return the device that the rule is for, empty for all."""
+        value = self.values.get("device", "")
+        if value and not (isinstance(value, str) and hca_faults.DEVICE.fullmatch(value)):
+            raise self.refuse(f"device is {value!r}")
+        return str(value)
 
     def done(self, place: str, name: str) -> tuple[str, int]:
         """Return what was done, and the number that the device takes for it."""

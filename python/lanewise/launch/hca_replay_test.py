@@ -96,3 +96,11 @@ def test_more_faults_than_fit_an_environment_are_refused() -> None:
     many = read("".join(SEND % (10**6 + i) for i in range(20_000)), "log")
     with pytest.raises(RequestError, match="log: 20000 faults are more than"):
         script(many, "log")
+
+
+def test_the_device_of_a_rule_is_kept() -> None:
+    line = '{"fault": 1, "occurrence": 2, "call": "ibv_reg_mr", "what": "ENOMEM", "device": '
+    (found,) = read(line + '"lanewise1"}', "log")
+    assert "device=lanewise1" in found.line()
+    with pytest.raises(RequestError, match="device is 'eth0'"):
+        read(line + '"eth0"}', "log")

@@ -293,8 +293,8 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
     if (sent && arrived_.has(sent->stream, sent->psn)) {
         return engine_->on_packet(packet, arrival, now);
     }
-    const auto fault =
-        faults::Injector::get()->decide(faults::Place::packet, kind_of_packet(packet));
+    const auto fault = faults::Injector::get()->decide(faults::Place::packet,
+                                                       kind_of_packet(packet), config_.name);
     const bool arrives = !fault || fault->what == "delay" || fault->what == "double";
     if (sent && arrives) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);

@@ -105,7 +105,7 @@ using lanewise::verbs::Address;
 extern "C" {
 
 ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr) {
-    if (const int error = planned_error("ibv_create_ah")) return refuse(error);
+    if (const int error = planned_error("ibv_create_ah", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
     const std::lock_guard guard(context.adapter->lock());

@@ -50,7 +50,8 @@ constexpr std::string_view name_of(CompletedWork work) {
 // A completion that is to have an error, and a queue pair that is broken by it as by a true one.
 void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
     if (completion.status != Status::success) return;
-    const auto fault = injector.decide(faults::Place::completion, name_of(completion.work));
+    const auto fault = injector.decide(faults::Place::completion, name_of(completion.work),
+                                       owner.adapter->config().name);
     if (!fault) return;
     completion.status = static_cast<Status>(fault->value);
     QueuePair *queue_pair = owner.adapter->engine().find(completion.qpn);
@@ -85,7 +86,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
                                         void *cq_context, ibv_comp_channel *channel,
                                         int comp_vector) {
-    if (const int error = planned_error("ibv_create_cq")) return refuse(error);
+    if (const int error = planned_error("ibv_create_cq", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
     if (channel && !is_live(channel)) return refuse(EINVAL);
@@ -149,7 +150,7 @@ using lanewise::verbs::Completion;
 extern "C" {
 
 ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
-    if (const int error = planned_error("ibv_create_comp_channel")) return refuse(error);
+    if (const int error = planned_error("ibv_create_comp_channel", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     auto object = HandlePool<ChannelObject>::make();
     object->shown = {context, object->notices.descriptor(), 0};

@@ -248,7 +248,8 @@ __be64 ibv_get_device_guid(ibv_device *device) {
 }
 
 ibv_context *ibv_open_device(ibv_device *device) {
-    if (const int error = planned_error("ibv_open_device")) return refuse(error);
+    if (const int error = lanewise::verbs::faults::planned_error("ibv_open_device", device->name))
+        return refuse(error);
     lanewise::verbs::guard_memory();
     auto context = HandlePool<Context>::make();
     Context *opened = context.get();

@@ -120,7 +120,7 @@ ibv_mr *add_region(ibv_pd *pd, HandlePool<RegionObject>::Owner made, void *shown
 
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
                         unsigned access) {
-    if (const int error = planned_error("ibv_reg_mr")) return refuse(error);
+    if (const int error = planned_error("ibv_reg_mr", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (const int error = check_access(access)) return refuse(error);
     if (!is_registrable(address, length_bytes, access)) return refuse(EFAULT);
@@ -135,7 +135,7 @@ ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std
 
 ibv_mr *reg_dm_mr(ibv_pd *pd, ibv_dm *dm, std::uint64_t offset, std::size_t length_bytes,
                   unsigned access) {
-    if (const int error = planned_error("ibv_reg_dm_mr")) return refuse(error);
+    if (const int error = planned_error("ibv_reg_dm_mr", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (const int error = check_access(access)) return refuse(error);
     if (!is_live(dm) || !(access & zero_based) || access & on_demand) return refuse(EINVAL);

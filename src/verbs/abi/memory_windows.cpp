@@ -17,7 +17,7 @@ constexpr unsigned known_window_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REM
                                          IBV_ACCESS_ZERO_BASED;
 
 ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type) {
-    if (const int error = planned_error("ibv_alloc_mw")) return refuse(error);
+    if (const int error = planned_error("ibv_alloc_mw", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return refuse(EINVAL);
     auto made = HandlePool<WindowObject>::make();
@@ -48,7 +48,7 @@ int dealloc_mw(ibv_mw *mw) {
 }
 
 int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *wanted) {
-    if (const int error = planned_error("ibv_bind_mw")) return error;
+    if (const int error = planned_error("ibv_bind_mw", qp)) return error;
     if (const int error = refusal(qp)) return error;
     if (!is_live(mw)) return EINVAL;
     const std::uint32_t key = ibv_inc_rkey(mw->rkey);

@@ -32,8 +32,6 @@
 
 namespace lanewise::verbs::abi {
 
-using faults::planned_error;
-
 inline constexpr int completions_max = (1 << 22) - 1;  // that one queue can hold
 inline constexpr std::uint64_t device_memory_bytes_max = 1 << 20;
 
@@ -255,6 +253,18 @@ int refusal(Shown *shown) {
         return refused_in_child(own(shown)) ? EPERM : 0;
     } else {
         return refused_in_child(own(shown->context)) ? EPERM : 0;
+    }
+}
+
+// The errno with which a call on an object is to fail by a script; 0 if it is to go well.
+template <typename Shown>
+int planned_error(std::string_view call, Shown *on) {
+    if (!faults::Injector::get()) return 0;
+    if (!is_live(on)) return faults::planned_error(call, {});
+    if constexpr (std::is_same_v<Shown, ibv_context>) {
+        return faults::planned_error(call, on->device->name);
+    } else {
+        return faults::planned_error(call, on->context->device->name);
     }
 }
 

@@ -92,7 +92,9 @@ bool has_queues(const ibv_qp_init_attr& init) {
 }
 
 ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
-    if (const int error = planned_error("ibv_create_qp")) return refuse(error);
+    const int planned =
+        of.pd ? planned_error("ibv_create_qp", of.pd) : planned_error("ibv_create_qp", of.xrcd);
+    if (planned) return refuse(planned);
     if (const int error = of.xrcd ? refusal(of.xrcd) : refusal(of.pd)) return refuse(error);
     if (!has_queues(init) || (role_of(init.qp_type) == Role::target) != (of.xrcd != nullptr)) {
         return refuse(EINVAL);
@@ -259,7 +261,7 @@ ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
 }
 
 int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
-    if (const int error = planned_error("ibv_modify_qp")) return error;
+    if (const int error = planned_error("ibv_modify_qp", qp)) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const auto mask = static_cast<unsigned>(attr_mask);

@@ -40,7 +40,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
-    if (const int error = planned_error("ibv_create_srq")) return refuse(error);
+    if (const int error = planned_error("ibv_create_srq", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     const std::lock_guard guard(own(pd->context).adapter->lock());
     SharedReceiveObject *made =

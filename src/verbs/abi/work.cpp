@@ -70,7 +70,7 @@ int post_binding(QueuePairObject& object, const ibv_send_wr& work) {
 }
 
 int post_one(QueuePairObject& object, const ibv_send_wr& work) {
-    if (const int error = planned_error("ibv_post_send")) return error;
+    if (const int error = planned_error("ibv_post_send", shown(object))) return error;
     if (work.opcode > IBV_WR_SEND_WITH_INV) return EOPNOTSUPP;
     if (work.opcode == IBV_WR_BIND_MW) return post_binding(object, work);
     const ibv_qp_type type = object.shown.qp_base.qp_type;
@@ -103,7 +103,7 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
-        int error = planned_error("ibv_post_recv");
+        int error = planned_error("ibv_post_recv", qp);
         if (error == 0) error = own(qp).engine->post_receive(request);
         if (error != 0) {
             *bad = work;
@@ -122,7 +122,7 @@ int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
-        int error = planned_error("ibv_post_srq_recv");
+        int error = planned_error("ibv_post_srq_recv", srq);
         if (error == 0) error = own(srq).engine->post(request);
         if (error != 0) {
             *bad = work;

@@ -31,9 +31,11 @@ std::string line_of(const Decision& decision, Place place, std::string_view name
     const Rule& fault = *decision.fault;
     const std::string delay =
         fault.what == "delay" ? fmt::format(", \"delay_us\": {}", fault.value) : std::string();
+    const std::string device =
+        fault.device.empty() ? std::string() : fmt::format(", \"device\": \"{}\"", fault.device);
     return fmt::format(
-        "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"{}}}\n",
-        decision.rule, decision.occurrence, name_of(place), name, fault.what, delay);
+        "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"{}{}}}\n",
+        decision.rule, decision.occurrence, name_of(place), name, fault.what, delay, device);
 }
 
 }  // namespace
@@ -71,10 +73,10 @@ void Injector::write_census() {
     census_file_ = {};
 }
 
-std::optional<Rule> Injector::decide(Place place, std::string_view name) {
+std::optional<Rule> Injector::decide(Place place, std::string_view name, std::string_view device) {
     const std::lock_guard guard(lock_);
     if (census_file_) census_.saw(place, name);
-    const std::optional<Decision> decision = plan_.decide(place, name);
+    const std::optional<Decision> decision = plan_.decide(place, name, device);
     if (!decision) return std::nullopt;
     if (log_) {
         // One write for each line, so that lines of several processes do not mix.

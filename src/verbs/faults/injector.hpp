@@ -27,7 +27,7 @@ class Injector {
     static Injector *get();
 
     // The fault for this occurrence, which is written to the log; none if it is to go well.
-    std::optional<Rule> decide(Place place, std::string_view name);
+    std::optional<Rule> decide(Place place, std::string_view name, std::string_view device);
     bool concerns(Place place) const { return plan_.concerns(place); }
 
     // Counts objects that were not destroyed.
@@ -48,11 +48,11 @@ class Injector {
     pid_t process_ = getpid();
 };
 
-// The errno with which a call is to fail; 0 if it is to go well.
-inline int planned_error(std::string_view call) {
+// The errno with which a call on a device is to fail; 0 if it is to go well.
+inline int planned_error(std::string_view call, std::string_view device) {
     Injector *injector = Injector::get();
     if (!injector) return 0;
-    const std::optional<Rule> fault = injector->decide(Place::call, call);
+    const std::optional<Rule> fault = injector->decide(Place::call, call, device);
     return fault ? static_cast<int>(fault->value) : 0;
 }
 

@@ -94,6 +94,9 @@ std::optional<Rule> rule_of(const Words& words) {
     rule.place = *place_named(place->second);
     rule.what = what->second;
     if (const auto name = words.find("name"); name != words.end()) rule.name = name->second;
+    if (const auto device = words.find("device"); device != words.end()) {
+        rule.device = device->second;
+    }
     const bool good = take(words, "value", rule.value) && take(words, "after", rule.after) &&
                       take(words, "every", rule.every) && rule.every > 0 &&
                       take(words, "probability", rule.probability) &&
@@ -150,11 +153,12 @@ bool Plan::fires(std::size_t index, std::string_view name, Seen& seen) const {
     return share(start, index, occurrence) < rule.probability;
 }
 
-std::optional<Decision> Plan::decide(Place place, std::string_view name) {
+std::optional<Decision> Plan::decide(Place place, std::string_view name, std::string_view device) {
     std::optional<Decision> decision;
     for (std::size_t index = 0; index < script_.rules.size(); ++index) {
         const Rule& rule = script_.rules[index];
         if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
+        if (!rule.device.empty() && rule.device != device) continue;
         Seen& seen = seen_[index].try_emplace(std::string(name)).first->second;
         if (!fires(index, name, seen) || decision) continue;
         ++seen.fired;

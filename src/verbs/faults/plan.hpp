@@ -29,6 +29,7 @@ std::string_view name_of(Place place);
 struct Rule {
     Place place = Place::call;
     std::string name;
+    std::string device;  // that it concerns, as lanewise1; empty: all of them
     // What happens: an errno, a status of a completion, or what is done to a packet or message.
     std::string what;
     std::uint32_t value = 0;  // the number of `what`, or the delay of a packet in microseconds
@@ -63,7 +64,7 @@ class Plan {
 
     // The fault for this occurrence; none if it is to go well. The first rule that fires counts,
     // but every rule that matches has seen it.
-    std::optional<Decision> decide(Place place, std::string_view name);
+    std::optional<Decision> decide(Place place, std::string_view name, std::string_view device);
     bool concerns(Place place) const;
 
   private:

@@ -26,16 +26,23 @@ Script script_of(const char *text) {
 std::vector<int> hits(Plan& plan, int count, const char *name = "ibv_reg_mr") {
     std::vector<int> found;
     for (int i = 1; i <= count; ++i) {
-        if (plan.decide(Place::call, name)) found.push_back(i);
+        if (plan.decide(Place::call, name, "lanewise0")) found.push_back(i);
     }
     return found;
 }
 
 TEST(FaultPlan, CountsOccurrencesOfWhatARuleNames) {
     Plan plan(script_of("seed=1\nplace=call name=ibv_reg_mr what=ENOMEM value=12 after=2 times=2"));
-    EXPECT_FALSE(plan.decide(Place::call, "ibv_create_qp"));
-    EXPECT_FALSE(plan.decide(Place::packet, "ibv_reg_mr"));
+    EXPECT_FALSE(plan.decide(Place::call, "ibv_create_qp", "lanewise0"));
+    EXPECT_FALSE(plan.decide(Place::packet, "ibv_reg_mr", "lanewise0"));
     EXPECT_THAT(hits(plan, 8), ElementsAre(3, 4));
+}
+
+TEST(FaultPlan, CountsOnlyWhatIsOnTheDeviceThatARuleNames) {
+    Plan plan(script_of("place=call name=ibv_reg_mr what=ENOMEM device=lanewise1 after=1"));
+    EXPECT_FALSE(plan.decide(Place::call, "ibv_reg_mr", "lanewise1"));
+    EXPECT_FALSE(plan.decide(Place::call, "ibv_reg_mr", "lanewise0"));
+    EXPECT_TRUE(plan.decide(Place::call, "ibv_reg_mr", "lanewise1"));
 }
 
 TEST(FaultPlan, TakesEachSoManyth) {
@@ -46,7 +53,7 @@ TEST(FaultPlan, TakesEachSoManyth) {
 TEST(FaultPlan, SaysWhatAndWhichOccurrence) {
     Plan plan(script_of("place=call what=EFAULT value=14 after=4"));
     hits(plan, 4, "ibv_post_send");
-    const auto decision = plan.decide(Place::call, "ibv_post_send");
+    const auto decision = plan.decide(Place::call, "ibv_post_send", "lanewise0");
     ASSERT_TRUE(decision);
     EXPECT_EQ(decision->occurrence, 5U);
     EXPECT_EQ(decision->fault->what, "EFAULT");
@@ -71,19 +78,19 @@ TEST(FaultPlan, WhatOneRuleDecidesDoesNotDependOnOthers) {
     Plan beside(script_of(both.c_str()));
     std::vector<int> found;
     for (int i = 1; i <= 200; ++i) {
-        for (int k = 0; k < i % 4; ++k) beside.decide(Place::packet, "send");
-        if (beside.decide(Place::call, "ibv_reg_mr")) found.push_back(i);
+        for (int k = 0; k < i % 4; ++k) beside.decide(Place::packet, "send", "lanewise0");
+        if (beside.decide(Place::call, "ibv_reg_mr", "lanewise0")) found.push_back(i);
     }
     EXPECT_EQ(hits(alone, 200), found);
 }
 
 TEST(FaultPlan, ARuleForAnyCountsEachKindByItself) {
     Plan plan(script_of("place=completion what=IBV_WC_GENERAL_ERR after=1 times=1"));
-    EXPECT_FALSE(plan.decide(Place::completion, "send"));
-    EXPECT_FALSE(plan.decide(Place::completion, "receive"));
-    EXPECT_EQ(plan.decide(Place::completion, "receive")->occurrence, 2U);
-    EXPECT_FALSE(plan.decide(Place::completion, "receive"));
-    EXPECT_EQ(plan.decide(Place::completion, "send")->occurrence, 2U);
+    EXPECT_FALSE(plan.decide(Place::completion, "send", "lanewise0"));
+    EXPECT_FALSE(plan.decide(Place::completion, "receive", "lanewise0"));
+    EXPECT_EQ(plan.decide(Place::completion, "receive", "lanewise0")->occurrence, 2U);
+    EXPECT_FALSE(plan.decide(Place::completion, "receive", "lanewise0"));
+    EXPECT_EQ(plan.decide(Place::completion, "send", "lanewise0")->occurrence, 2U);
 }
 
 TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
@@ -95,8 +102,8 @@ TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
     std::vector<int> found;
     std::vector<int> other;
     for (int i = 1; i <= 200; ++i) {
-        if (together.decide(Place::call, "ibv_post_recv")) other.push_back(i);
-        if (together.decide(Place::call, "ibv_post_send")) found.push_back(i);
+        if (together.decide(Place::call, "ibv_post_recv", "lanewise0")) other.push_back(i);
+        if (together.decide(Place::call, "ibv_post_send", "lanewise0")) found.push_back(i);
     }
     EXPECT_EQ(found, sends);
     EXPECT_EQ(other, receives);
@@ -105,9 +112,9 @@ TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
 
 TEST(FaultPlan, TheFirstRuleThatFiresCountsAndTheOthersHaveSeenIt) {
     Plan plan(script_of("place=call what=ENOMEM times=1\nplace=call what=EINVAL after=1 times=1"));
-    EXPECT_EQ(plan.decide(Place::call, "any")->fault->what, "ENOMEM");
-    EXPECT_EQ(plan.decide(Place::call, "any")->fault->what, "EINVAL");
-    EXPECT_FALSE(plan.decide(Place::call, "any"));
+    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->fault->what, "ENOMEM");
+    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->fault->what, "EINVAL");
+    EXPECT_FALSE(plan.decide(Place::call, "any", "lanewise0"));
     EXPECT_TRUE(plan.concerns(Place::call));
     EXPECT_FALSE(plan.concerns(Place::connection));
 }
@@ -116,13 +123,13 @@ TEST(FaultPlan, AReplayMeetsTheOccurrencesThatWereNotedAndKeepsTheNumberOfTheRul
     Plan plan(script_of("place=call name=ibv_reg_mr what=ENOMEM value=12 number=3 at=2,5,9"));
     EXPECT_THAT(hits(plan, 20), ElementsAre(2, 5, 9));
     Plan again(script_of("place=call what=ENOMEM number=3 at=1"));
-    EXPECT_EQ(again.decide(Place::call, "ibv_post_send")->rule, 3U);
+    EXPECT_EQ(again.decide(Place::call, "ibv_post_send", "lanewise0")->rule, 3U);
 }
 
 TEST(FaultPlan, ARuleWithoutANumberHasThatOfItsPlace) {
     Plan plan(script_of("place=call what=ENOMEM times=1\nplace=call what=EINVAL times=1"));
-    EXPECT_EQ(plan.decide(Place::call, "any")->rule, 1U);
-    EXPECT_EQ(plan.decide(Place::call, "any")->rule, 2U);
+    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->rule, 1U);
+    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->rule, 2U);
 }
 
 TEST(FaultPlan, ALineThatIsNoRuleIsRefusedWithItsNumber) {
