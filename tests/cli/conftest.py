@@ -19,7 +19,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds, find_program
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.tuned import LIBRARY
+from lanewise.launch.tuned import LIBRARY, build_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -65,21 +65,35 @@ def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_recorder(tmp_path_factory.mktemp("recorder"))
 
 
+def ranks_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make ranks of MPICH that wait leave their core to others, as an option of Open MPI does.
+
+    They poll without end otherwise, which takes most of the time of several ranks on two cores.
+    """
+    library = build_of("mpich", os.environ).libraries / "liblw_give_way.so"
+    if library.is_file():  # it is built with the tests
+        monkeypatch.setenv("LD_PRELOAD", str(library), prepend=":")
+
+
 @pytest.fixture(params=REAL_LAUNCHERS)
-def launcher(request: pytest.FixtureRequest) -> str:
+def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give each launcher that runs real ranks here."""
     name = str(request.param)
     if why_not(name):
         pytest.skip(why_not(name))
+    if name == "mpich":
+        ranks_give_way(monkeypatch)
     return name
 
 
 @pytest.fixture(params=("openmpi", "mpich"))
-def real_mpi(request: pytest.FixtureRequest) -> str:
+def real_mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give each launcher whose ranks are processes."""
     name = str(request.param)
     if why_not(name):
         pytest.skip(why_not(name))
+    if name == "mpich":
+        ranks_give_way(monkeypatch)
     return name
 
 

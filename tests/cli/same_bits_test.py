@@ -12,11 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import Lanewise
+from conftest import Lanewise, ranks_give_way
 from run_safety_test import unloading
 from tuned_job import EVERY_SIZE, TIMEOUT_S, Compile, Run, counted, launch_line, tuning
-
-from lanewise.launch.tuned import build_of
 
 CELLS = 12
 COUNT = 6000
@@ -41,15 +39,8 @@ RULED_TURNS = range(5) if MORE else (1,)
 
 @pytest.fixture(autouse=True)
 def _ranks_give_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make ranks of MPICH that wait leave their core to others, as an option of Open MPI does.
-
-    They poll without end otherwise, which takes most of the time of 12 ranks on two cores.
-    """
-    if "mpi" not in request.fixturenames or request.getfixturevalue("mpi") != "mpich":
-        return
-    library = build_of("mpich", os.environ).libraries / "liblw_give_way.so"
-    if library.is_file():  # it is built with the tests
-        monkeypatch.setenv("LD_PRELOAD", str(library), prepend=":")
+    if "mpi" in request.fixturenames and request.getfixturevalue("mpi") == "mpich":
+        ranks_give_way(monkeypatch)
 
 
 def number(cell: int, element: int) -> float:

@@ -68,8 +68,8 @@ def built() -> None:
 @pytest.mark.parametrize(
     ("tolerance", "directions", "watch"),
     [
-        ("1e-9", "'down-right'", "False"),
-        ("None", "'symmetric'", "False"),
+        pytest.param("1e-9", "'down-right'", "False", marks=pytest.mark.thorough),
+        pytest.param("None", "'symmetric'", "False", marks=pytest.mark.thorough),
         ("1e-9", "'symmetric'", "True"),
     ],
 )

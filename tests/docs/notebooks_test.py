@@ -29,6 +29,11 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
+def often(path: Path) -> list[pytest.MarkDecorator]:
+    """Mark the notebooks of which pages and the README show the commands as well."""
+    return [pytest.mark.thorough] if path.stem in LAUNCH else []
+
+
 def why_not(name: str) -> str:
     """Return why a notebook cannot run on this machine, empty where it can."""
     if name in LAUNCH and not any(one.mpi != "smpi" for one in find_builds(os.environ)):
@@ -37,7 +42,9 @@ def why_not(name: str) -> str:
     return f"no {missing[0]}; install ibverbs-utils and perftest" if missing else ""
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=often(path)) for path in NOTEBOOKS]
+)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if why_not(path.stem):
         pytest.skip(why_not(path.stem))

@@ -44,14 +44,29 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     return planted(tmp_path_factory.mktemp("planted"))
 
 
-@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.words[0])
+def often(name: str) -> list[pytest.MarkDecorator]:
+    """Mark what repeats a way in which a program of every day ends."""
+    return [pytest.mark.thorough] if name in {"unchecked", "skip", "unreliable"} else []
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [pytest.param(one, id=one.words[0], marks=often(one.words[0])) for one in PLANTS],
+)
 def test_a_planted_fault_is_found(program: str, plant: Plant) -> None:
     status, findings = found_in(program, plant.words)
     assert status == 1
     assert plant.ending in {run["ending"] for run in findings}
 
 
-@pytest.mark.parametrize("words", SOUND, ids=lambda words: " ".join(words) or "reliable")
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(one, id=name, marks=often(name))
+        for one in SOUND
+        for name in [" ".join(one) or "reliable"]
+    ],
+)
 def test_nothing_is_found_in_a_sound_program(program: str, words: Sequence[str]) -> None:
     assert found_in(program, words) == (0, [])
 
