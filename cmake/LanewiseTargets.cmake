@@ -207,12 +207,19 @@ function(lw_test_options name)
   endif()
 endfunction()
 
+# A busy machine makes the sanitizers slower still.
+set(lw_test_limit_s 120)
+if(LANEWISE_SANITIZE)
+  set(lw_test_limit_s 300)
+endif()
+
 # A test without MPI. All are daily; one of MANY_CASES takes a few of them every day, which
 # LANEWISE_FEW_CASES asks for, and runs whole for make test-all.
 function(lw_declare_test name)
   cmake_parse_arguments(ARG "MANY_CASES" "" "COMMAND" ${ARGN})
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS "unit;daily" TIMEOUT 120 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES LABELS "unit;daily" TIMEOUT ${lw_test_limit_s}
+    SKIP_RETURN_CODE 77)
   if(ARG_MANY_CASES)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT LANEWISE_FEW_CASES=1)
     add_test(NAME ${name}_whole COMMAND ${ARG_COMMAND})
@@ -381,7 +388,7 @@ function(lw_add_mpi_run name often ranks)
   endif()
   # An MPI whose ranks do not find each other has none of its own that could be tested.
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
-  set(limit_s 120)
+  set(limit_s ${lw_test_limit_s})
   if(often STREQUAL "slow")
     set(limit_s 600)
   endif()

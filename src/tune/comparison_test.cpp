@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "testing/cases.hpp"
+
 namespace lanewise::tune {
 namespace {
 
@@ -137,7 +139,9 @@ TEST(Comparison, LooksAtTheReferenceOnceWhereThereIsNoCandidate) {
 
 TEST(Comparison, SeldomCallsEqualsFaster) {
     int wrong = 0;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const int seeds = lanewise::testing::cases(200, 50);
+    for (int drawn = 0; drawn < seeds; ++drawn) {
+        const auto seed = static_cast<std::uint64_t>(drawn);
         Comparison comparison({}, std::vector<bool>(6), seed);
         std::mt19937_64 random(seed);
         std::lognormal_distribution<double> noise(0.0, 0.2);
@@ -153,7 +157,7 @@ TEST(Comparison, SeldomCallsEqualsFaster) {
         wrong += !comparison.winners().empty();
     }
 
-    EXPECT_LE(wrong, 20);
+    EXPECT_LE(wrong, seeds / 10);
 }
 
 }  // namespace

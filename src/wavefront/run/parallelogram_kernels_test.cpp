@@ -18,7 +18,7 @@
 namespace lanewise::wavefront {
 namespace {
 
-const auto trials = lanewise::testing::cases<std::uint64_t>(32, 16);
+const auto trials = lanewise::testing::cases<std::uint64_t>(32, 8);
 
 using testing::Folder;
 using ::testing::HasSubstr;
