@@ -7,7 +7,8 @@ takes two passes over the disk where four iterations in one direction take one. 
 row, where one direction on a skewed store takes eight rows with one instruction.  All run under the
 same cap on memory, in turn, and the clock is that of a user: it starts with the program and ends
 with it.  The yardstick is the quicker one of the runs in one direction in the same round, whatever
-its layout: that is what a user who needs one direction only would wait for.  The bits are compared with those of loops compiled by Numba.
+its layout: that is what a user who needs one direction only would wait for.  The bits are compared
+with those of loops compiled by Numba.
 """
 
 from __future__ import annotations

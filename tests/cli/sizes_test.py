@@ -14,9 +14,7 @@ from lanewise.launch.native import MEASURE, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-SLOW = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SLOW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 numbers = st.integers(min_value=0, max_value=1000)
 units = st.sampled_from(sorted(UNITS))
 suffixes = st.sampled_from(["", "B"])

@@ -76,7 +76,7 @@ def test_what_import_writes_is_read_back_as_the_same_points(path: Path, tmp_path
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.integers(0, 2**40), st.integers(1, 10**9), min_size=1, max_size=8),
 )
@@ -121,7 +121,7 @@ def test_a_last_line_without_its_end_is_left_out_and_named(tmp_path: Path) -> No
     assert "line 4 is left out, since its end is missing" in samples.context.imported["notes"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FILES), st.integers(0, 4000), st.binary(max_size=4))
 def test_no_damage_ends_in_a_traceback(
     tmp_path: Path, path: Path, place: int, noise: bytes

@@ -24,7 +24,7 @@ points = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(points, max_size=5))
 def test_every_point_comes_back_as_it_was_written(
     tmp_path: Path, written: list[dict[str, Any]]
@@ -52,7 +52,7 @@ def test_points_come_in_the_order_asked_for_not_that_of_the_file(tmp_path: Path)
     assert found == [("scatter", 8), ("scatter", 16), ("gather", 8), ("gather", 16)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(min_value=0, max_value=10_000))
 def test_a_file_cut_anywhere_after_its_first_line_gives_its_whole_lines(
     tmp_path: Path, cut: int

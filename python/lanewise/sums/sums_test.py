@@ -26,7 +26,7 @@ def nearest(exact: Fraction) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.lists(FINITE, max_size=60))
 def test_a_sum_is_the_number_nearest_to_the_exact_one(values: list[float]) -> None:
     exact = sum((Fraction(value) for value in values), Fraction(0))
@@ -34,7 +34,7 @@ def test_a_sum_is_the_number_nearest_to_the_exact_one(values: list[float]) -> No
     assert lanewise.sum(np.array(values, dtype=np.float64)) == nearest(exact)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=60))
 def test_a_sum_of_float32_is_rounded_once(values: list[float]) -> None:
     total = lanewise.sum(np.array(values, dtype=np.float32))
@@ -115,7 +115,7 @@ def test_other_formats_are_refused() -> None:
     assert lanewise.sum([1, 2, 3]) == 6
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.lists(FINITE.filter(bool), min_size=1, max_size=30))
 def test_a_product_is_the_number_nearest_to_the_exact_one(factors: list[float]) -> None:
     exact = math.prod(map(Fraction, factors), start=Fraction(1))

@@ -102,7 +102,7 @@ def next_device(ways: Ways, namespace: str, subnet: ipaddress.IPv4Network) -> st
     return found[0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(drawn_testbeds())
 def test_every_host_has_a_way_to_every_subnet(testbed: Testbed) -> None:
     ways = ways_of(make_plan(testbed))

@@ -104,7 +104,7 @@ def sizes_of_interest(one: Tuning, collective: str) -> set[int]:
     return {size for size in near if 0 <= size <= 1 << 30}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings())
 def test_open_mpi_takes_from_the_file_what_the_rules_say(one: Tuning) -> None:
     read = Classic(emitter_named("openmpi").emit(one).text)
@@ -122,7 +122,7 @@ def test_open_mpi_takes_from_the_file_what_the_rules_say(one: Tuning) -> None:
                 assert rule.get("seg_size", 0) == wanted[1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings(), st.integers(1, 12))
 def test_other_numbers_of_ranks_are_left_to_open_mpi(one: Tuning, ranks: int) -> None:
     read = Classic(emitter_named("openmpi").emit(one).text)
@@ -134,7 +134,7 @@ def test_other_numbers_of_ranks_are_left_to_open_mpi(one: Tuning, ranks: int) ->
             assert version3(values, name, 1024, ranks) is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings())
 def test_ranks_that_see_other_sizes_in_scatter_and_gather_still_understand_each_other(
     one: Tuning,
@@ -154,7 +154,7 @@ def test_ranks_that_see_other_sizes_in_scatter_and_gather_still_understand_each_
         assert everywhere or not blocks
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings())
 def test_the_probe_applies_to_the_same_calls_and_names_no_algorithm(one: Tuning) -> None:
     read, probed = Classic(emitter_named("openmpi").emit(one).text), Classic(probe(one))
@@ -224,7 +224,7 @@ def test_rules_of_one_mpi_are_not_written_for_another() -> None:
         emitter_named("mpich").emit(tuning({}))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings())
 def test_a_proof_asks_on_both_sides_of_each_bound(one: Tuning) -> None:
     rules = prove.rules_by_size(one)
@@ -290,7 +290,7 @@ def said(one: Tuning, calls: list[prove.Call]) -> list[str]:
     return lines
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tunings())
 def test_what_open_mpi_6_says_it_takes_is_compared_with_the_rules(one: Tuning) -> None:
     rules = prove.rules_by_size(one)

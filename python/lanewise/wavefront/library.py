@@ -162,6 +162,12 @@ class RunOutcome(Structure):
     )
 
 
+def members(filled: Structure) -> dict[str, Any]:
+    """Return the members of a struct that the library has filled, without its size, by name."""
+    names = (field[0] for field in filled._fields_)
+    return {name: getattr(filled, name) for name in names if name != "struct_size"}
+
+
 ARGUMENTS = {
     "create_named": (c_char_p, POINTER(MatrixShape), POINTER(c_char_p), Report, c_void_p,
                      POINTER(c_void_p)),

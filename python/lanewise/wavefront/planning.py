@@ -16,6 +16,7 @@ from lanewise.wavefront.library import (
     RunPlan,
     byref,
     library,
+    members,
 )
 
 _MEBIBYTE = 2**20
@@ -88,5 +89,4 @@ def plan_of(
         function = library().lw_wavefront_plan_run_kernel
         status = function(byref(shape), byref(native_kernel(kernel)), *ends)
     failures.check(status)
-    values_by_name = {name: getattr(plan, name) for name, *_ in RunPlan._fields_[1:]}
-    return Plan(**{**values_by_name, "disk_bound": bool(plan.disk_bound)})
+    return Plan(**{**members(plan), "disk_bound": bool(plan.disk_bound)})

@@ -22,6 +22,7 @@ from lanewise.wavefront.library import (
     RunOutcome,
     byref,
     library,
+    members,
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
@@ -241,8 +242,7 @@ def _call(  # noqa: PLR0913, PLR0917
         store.failures.sentences.clear()
         raise
     store.failures.check(status)
-    values_by_name = {name: getattr(outcome, name) for name, _type in RunOutcome._fields_}
-    return Outcome(**{**values_by_name, "converged": bool(outcome.converged)})
+    return Outcome(**{**members(outcome), "converged": bool(outcome.converged)})
 
 
 def _progress(call: Call, on_progress: OnShare | None) -> Any:

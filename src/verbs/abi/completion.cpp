@@ -173,7 +173,7 @@ ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context, ibv_comp_
 }
 
 int ibv_resize_cq(ibv_cq *cq, int cqe) {
-    if (const int error = planned_error("ibv_resize_cq")) return error;
+    if (const int error = planned_error("ibv_resize_cq", cq)) return error;
     if (const int error = refusal(cq)) return error;
     if (cqe < 1 || cqe > completions_max) return EINVAL;
     Context& context = own(cq->context);

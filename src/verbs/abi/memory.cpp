@@ -170,7 +170,7 @@ int prefetch(Context& context, ibv_pd *pd, ibv_advise_mr_advice advice, const ib
 // Done when it returns, whether that was asked for or not.
 int advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge *ranges,
               std::uint32_t count) {
-    if (const int error = planned_error("ibv_advise_mr")) return error;
+    if (const int error = planned_error("ibv_advise_mr", pd)) return error;
     if (const int error = refusal(pd)) return error;
     if (flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) return EINVAL;
     if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) return ENOTSUP;
@@ -214,7 +214,7 @@ ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
 
 int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
     // Of the codes that it returns, the one that leaves the region as it was.
-    if (const int error = planned_error("ibv_rereg_mr"))
+    if (const int error = planned_error("ibv_rereg_mr", mr))
         return errno = error, IBV_REREG_MR_ERR_INPUT;
     if (refusal(mr) || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
     RegionObject& object = own(mr);

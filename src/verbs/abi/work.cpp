@@ -149,7 +149,7 @@ int poll_cq(ibv_cq *cq, int count, ibv_wc *into) {
 }
 
 int req_notify_cq(ibv_cq *cq, int solicited_only) {
-    if (const int error = planned_error("ibv_req_notify_cq")) return error;
+    if (const int error = planned_error("ibv_req_notify_cq", cq)) return error;
     if (const int error = refusal(cq)) return error;
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
