@@ -206,7 +206,7 @@ def user_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=FAMILIES)
-def mpi(request: pytest.FixtureRequest) -> str:
+def mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give each MPI that has a launcher and a library to load."""
     family = str(request.param)
     if executable_of(LAUNCHERS[family], os.environ) is None:
@@ -216,6 +216,8 @@ def mpi(request: pytest.FixtureRequest) -> str:
         pytest.skip(f"{family} has no {LIBRARY}; make build")
     if why_not(family):
         pytest.skip(why_not(family))
+    if family == "mpich":
+        ranks_give_way(monkeypatch)
     return family
 
 

@@ -18,7 +18,7 @@ from lanewise.profile.content import Place, Profile
 from lanewise.profile.read import load
 
 PROGRAMS = Path(__file__).with_name("run_programs")
-# Ranks of MPICH never give way while they wait, so there are not more than usual cores.
+# Ranks of MPICH give way less readily while they wait, so there are not more than usual cores.
 RANKS = {"openmpi": 4, "mpich": 2}
 TIMEOUT_S = 120
 # As in late.c: so often, so long.

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import Lanewise, ranks_give_way
+from conftest import Lanewise
 from run_safety_test import unloading
 from tuned_job import EVERY_SIZE, TIMEOUT_S, Compile, Run, counted, launch_line, tuning
 
@@ -35,12 +35,6 @@ IN_ONE_ORDER = {
     "exscan": ["direct"],
 }
 RULED_TURNS = range(5) if MORE else (1,)
-
-
-@pytest.fixture(autouse=True)
-def _ranks_give_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "mpi" in request.fixturenames and request.getfixturevalue("mpi") == "mpich":
-        ranks_give_way(monkeypatch)
 
 
 def number(cell: int, element: int) -> float:
