@@ -663,9 +663,7 @@ int DevicePair::destroy_qp(ibv_qp *queue_pair) {
     QueuePair& gone = QueuePair::of(queue_pair);
     for (unsigned device = 0; device < device_count; ++device) read_data(device);
     gone.depart();
-    past_.migrations += gone.migrations();
-    past_.returns += gone.returns();
-    ++(gone.protects() ? past_.protected_count : past_.idle_count);
+    past_ = past_ + gone.counters();
     for (Side& side : sides_) {
         std::erase_if(side.by_carrier, [&](const auto& entry) { return entry.second == &gone; });
     }
@@ -691,11 +689,7 @@ int DevicePair::post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr 
 PairCounters DevicePair::counters() {
     const std::lock_guard guard(lock_);
     PairCounters made = past_;
-    for (const auto& one : queue_pairs_) {
-        made.migrations += one->migrations();
-        made.returns += one->returns();
-        ++(one->protects() ? made.protected_count : made.idle_count);
-    }
+    for (const auto& one : queue_pairs_) made = made + one->counters();
     return made;
 }
 

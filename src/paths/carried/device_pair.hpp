@@ -47,18 +47,6 @@ struct PairOptions {
     std::function<void(const std::string&)> warn;
 };
 
-struct PairCounters {
-    std::uint64_t protected_count = 0;  // queue pairs that have been in service
-    std::uint64_t idle_count = 0;       // that never were
-    std::uint64_t migrations = 0;
-    std::uint64_t returns = 0;
-};
-
-inline PairCounters operator+(const PairCounters& a, const PairCounters& b) {
-    return {a.protected_count + b.protected_count, a.idle_count + b.idle_count,
-            a.migrations + b.migrations, a.returns + b.returns};
-}
-
 class DevicePair {
   public:
     // Takes over `second`, and gives it back when it is destroyed.

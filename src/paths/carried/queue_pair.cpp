@@ -275,6 +275,11 @@ void QueuePair::connect(const ibv_qp_attr& attributes) {
     pair_.wake();
 }
 
+PairCounters QueuePair::counters() const {
+    if (starts_ == 0) return {0, attributes_.dest_qp_num != 0 ? 1U : 0U, 0, 0};
+    return {1, 0, starts_ - 1, returns_};
+}
+
 Nanoseconds QueuePair::deadline() const {
     return failed_ || departed_at_ != never ? never
            : peer_gone_                     ? fails_at_

@@ -31,6 +31,18 @@ namespace lanewise::paths::carried {
 
 class DevicePair;
 
+struct PairCounters {
+    std::uint64_t protected_count = 0;  // queue pairs that have been in service
+    std::uint64_t idle_count = 0;       // that were connected and never were
+    std::uint64_t migrations = 0;
+    std::uint64_t returns = 0;
+};
+
+inline PairCounters operator+(const PairCounters& a, const PairCounters& b) {
+    return {a.protected_count + b.protected_count, a.idle_count + b.idle_count,
+            a.migrations + b.migrations, a.returns + b.returns};
+}
+
 // All of it wants the lock of the pair of devices held.
 class QueuePair {
   public:
@@ -60,9 +72,7 @@ class QueuePair {
     Nanoseconds deadline() const;
 
     DevicePair& pair() const { return pair_; }
-    bool protects() const { return starts_ > 0; }
-    std::uint64_t migrations() const { return starts_ > 0 ? starts_ - 1 : 0; }
-    std::uint64_t returns() const { return returns_; }
+    PairCounters counters() const;
     Nanoseconds departed_at() const { return departed_at_; }
     const Carrier& carrier(unsigned device) const { return carriers_[device]; }
     bool belongs_to(const CompletionQueue *queue) const {
