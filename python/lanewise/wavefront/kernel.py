@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lanewise.errors import RequestError
-from lanewise.wavefront.library import Kernel
+from lanewise.wavefront import library as native
 
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
@@ -81,11 +81,11 @@ class RowKernel:
         return address
 
 
-def native_kernel(kernel: Any) -> Kernel:
+def native_kernel(kernel: Any) -> native.Kernel:
     """Return a kernel of one's own, a `RowKernel` or a function, as the library takes it."""
     row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
-    return Kernel(
-        struct_size=ctypes.sizeof(Kernel), radius=row.radius,
+    return native.Kernel(
+        struct_size=ctypes.sizeof(native.Kernel), radius=row.radius,
         reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
         context=row.context_address, name=row.name.encode(),
         **{"update_directed" if row.is_directed else "update": row.address},

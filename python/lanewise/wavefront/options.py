@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lanewise.errors import RequestError
-from lanewise.wavefront.library import RunOptions
+from lanewise.wavefront import library as native
 
 Directions = str | Sequence[str]
 Borders = str | Mapping[str, str]
@@ -70,10 +70,10 @@ def run_options(  # noqa: PLR0913
     pause_every: int = 0,
     check_finite: int = 0,
     rates: Rates = Rates(),
-) -> RunOptions:
+) -> native.RunOptions:
     """Return the options of a run; RequestError for a tolerance or a size that is none."""
-    return RunOptions(
-        struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
+    return native.RunOptions(
+        struct_size=ctypes.sizeof(native.RunOptions), threads=threads, iterations=iterations,
         memory_bytes=size_bytes(memory), waves=waves, tolerance=_tolerance(ending.tolerance),
         check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
         until=ending.until.encode() if ending.until else None,

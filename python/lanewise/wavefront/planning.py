@@ -8,16 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lanewise.wavefront import library as native
 from lanewise.wavefront.kernel import native_kernel
-from lanewise.wavefront.library import (
-    Failures,
-    MatrixShape,
-    RunOptions,
-    RunPlan,
-    byref,
-    library,
-    members,
-)
 
 _MEBIBYTE = 2**20
 
@@ -76,17 +68,18 @@ class Plan:
 
 
 def plan_of(
-    shape: MatrixShape, kernel: Any, parameters: Sequence[float], options: RunOptions
+    shape: native.MatrixShape, kernel: Any, parameters: Sequence[float], options: native.RunOptions
 ) -> Plan:
     """Return the plan of a run over a store of `shape`; RequestError where it cannot be run."""
-    plan, failures = RunPlan(struct_size=ctypes.sizeof(RunPlan)), Failures()
-    ends = (byref(options), failures.callback, None, byref(plan))
+    plan = native.RunPlan(struct_size=ctypes.sizeof(native.RunPlan))
+    failures = native.Failures()
+    ends = (native.byref(options), failures.callback, None, native.byref(plan))
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
-        function = library().lw_wavefront_plan_run
-        status = function(byref(shape), kernel.encode(), values, len(values), *ends)
+        function = native.library().lw_wavefront_plan_run
+        status = function(native.byref(shape), kernel.encode(), values, len(values), *ends)
     else:
-        function = library().lw_wavefront_plan_run_kernel
-        status = function(byref(shape), byref(native_kernel(kernel)), *ends)
+        function = native.library().lw_wavefront_plan_run_kernel
+        status = function(native.byref(shape), native.byref(native_kernel(kernel)), *ends)
     failures.check(status)
-    return Plan(**{**members(plan), "disk_bound": bool(plan.disk_bound)})
+    return Plan(**{**native.members(plan), "disk_bound": bool(plan.disk_bound)})
