@@ -200,6 +200,9 @@ def library() -> Any:
     return _with_signatures(ctypes.CDLL(str(find_library(NAME, os.environ))))
 
 
+loaded = library  # as `native.loaded()` reads
+
+
 def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
     for name, arguments in ARGUMENTS.items():
         function = getattr(loaded, f"lw_wavefront_{name}")

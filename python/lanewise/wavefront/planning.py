@@ -76,10 +76,10 @@ def plan_of(
     ends = (native.byref(options), failures.callback, None, native.byref(plan))
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
-        function = native.library().lw_wavefront_plan_run
+        function = native.loaded().lw_wavefront_plan_run
         status = function(native.byref(shape), kernel.encode(), values, len(values), *ends)
     else:
-        function = native.library().lw_wavefront_plan_run_kernel
+        function = native.loaded().lw_wavefront_plan_run_kernel
         status = function(native.byref(shape), native.byref(native_kernel(kernel)), *ends)
     failures.check(status)
     return Plan(**{**native.members(plan), "disk_bound": bool(plan.disk_bound)})
