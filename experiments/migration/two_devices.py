@@ -77,7 +77,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
         conditions={"cuts": cuts, "seed": SEED, "window": 8, "message_bytes": 4096},
         files=workspace.save(
             draw_strips(
-                "From the pulled cable to traffic on the other device",
+                "From a pulled cable to the other device",
                 [Strip("cuts", [ms / 1e3 for ms in times_ms])], time_tick,
             ),
             "two-device-failover",
