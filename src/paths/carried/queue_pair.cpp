@@ -370,6 +370,8 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     if (found->kind == LetterKind::key_question) {
         answer_key(*found, device);
     } else if (found->kind == LetterKind::key_answer) {
+        // One that was not asked for is late, or forged.
+        if (asks_again_at_ == never || found->key != asked_key_) return;
         peer_keys_[found->key] = found->answer;
         asks_again_at_ = never;
     } else if (found->statement.stage == Stage::gone) {
@@ -612,6 +614,7 @@ bool QueuePair::translate(const Message& message, std::uint32_t& remote_key) {
     }
     const Nanoseconds now = monotonic_ns();
     if (asks_again_at_ != never && now < asks_again_at_) return false;
+    asked_key_ = remote_key;
     asks_again_at_ = now + ask_again_ns;
     Letter question = letter(LetterKind::key_question);
     question.key = remote_key;

@@ -151,7 +151,8 @@ class QueuePair {
     std::optional<Receive> current_;  // that a send of several frames goes into
     std::uint64_t current_bytes_ = 0;
     std::unordered_map<std::uint32_t, std::uint32_t> peer_keys_;
-    Nanoseconds asks_again_at_ = never;  // for a key
+    std::uint32_t asked_key_ = 0;
+    Nanoseconds asks_again_at_ = never;  // for that key; never: no question is open
     bool knows_peer_ = false;            // how to reach it on both devices
     bool peer_gone_ = false;
     Nanoseconds fails_at_ = never;  // after the peer is gone
