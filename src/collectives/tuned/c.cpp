@@ -115,7 +115,7 @@
         return code;                                                                            \
     }
 #define LANEWISE_TEXT(name) #name
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_PERSISTENT
 #define LANEWISE_DEFINE_INIT(name, followed, ...) \
     LANEWISE_DEFINE_PERSISTENT(MPI_, name##_init, followed, __VA_ARGS__)
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)

@@ -32,7 +32,7 @@ extern "C" LANEWISE_EXPORT int MPI_Init_thread(int *count, char ***arguments, in
     return begun(own(count, arguments, required, provided));
 }
 
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_SESSIONS
 extern "C" LANEWISE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler,
                                                 MPI_Session *session) {
     static const auto own = lanewise::tuned::next_function("MPI_Session_init", &PMPI_Session_init);

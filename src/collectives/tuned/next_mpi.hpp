@@ -10,6 +10,12 @@
 
 #include "collectives/tuned/functions.hpp"
 
+// Open MPI 5 calls itself an MPI 3.1, and has the persistent collectives and sessions of MPI 4.
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define LANEWISE_HAS_PERSISTENT
+#define LANEWISE_HAS_SESSIONS
+#endif
+
 namespace lanewise::tuned {
 
 struct NextMpi {

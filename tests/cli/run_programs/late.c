@@ -5,7 +5,7 @@
 // number as argument that many barriers follow, in which nobody is late on purpose.
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
-#if defined(OPEN_MPI) && MPI_VERSION < 4
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define MPI_Bcast_init MPIX_Bcast_init
 #endif

@@ -6,7 +6,7 @@
  */
 #include <mpi.h>
 #include <stdio.h>
-#if defined(OPEN_MPI) && MPI_VERSION < 4
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #define MPI_Barrier_init MPIX_Barrier_init
