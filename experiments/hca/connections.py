@@ -22,6 +22,7 @@ from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, Said, stop
 from experiments.native import compiled
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
+from lanewise.launch.packages import not_found
 from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed, shipped
 
@@ -32,6 +33,7 @@ _CALLER_ADDRESS = "10.1.0.2"
 ROOT = Path(__file__).parents[2]
 KERNEL_TEST = ROOT / "tests" / "hca" / "kernel_test.py"
 KERNEL_DIRECTIONS = 2
+EMULATOR = "qemu-system-x86_64"
 UCP_SOCKADDR = Path(__file__).with_name("ucp_sockaddr.c")
 
 
@@ -191,7 +193,10 @@ def run(workspace: Workspace) -> Outcome:
             "kernel_interoperates": int(not kernel),
         },
         rows=[Row(name, "-", "fail" if why else "pass") for name, why in found.items()],
-        conditions={"clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()}},
+        conditions={
+            "clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()},
+            "against_a_kernel": kernel.strip()[-200:] or "pass",
+        },
         files=draw(workspace, len(found) - len(failed), len(failed)),
         notes=[
             f"{name}: {why.strip().splitlines()[-1]}"
@@ -202,6 +207,8 @@ def run(workspace: Workspace) -> Outcome:
 
 def try_kernel() -> str:
     """Run rping against rdma_rxe in both directions, as make test-all does; return why not."""
+    if shutil.which(EMULATOR) is None:
+        return not_found(EMULATOR)
     words = ["-q", "-p", "no:cacheprovider", "-k", "connection_manager", str(KERNEL_TEST)]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=ROOT, capture_output=True, text=True,
