@@ -24,7 +24,7 @@ def show(stage: Stage) -> Shown:
     """Create two sites of four hosts, tune on them, and run a program plain and tuned."""
     stage.lanewise(
         *BED, "tune", *COLLECTIVES, "-n", RANKS, "--sizes", MESSAGE, "--algorithm", "multilane",
-        "--repetitions", "6:30", "--time-limit", "30s", "-o", "tuning.json",
+        "--repetitions", "6:30", "--budget", "60s", "-o", "tuning.json",
     )  # fmt: skip
     stage.lanewise(
         *BED, "run", "--tuning", "tuning.json", "--interleaved", str(ROUNDS), "-o", "runs.json",

@@ -47,6 +47,23 @@ def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
     assert runs["3 ranks"]["output_differs"]
 
 
+@pytest.mark.one_mpi
+def test_reductions_that_are_not_waited_for_are_compared_in_the_order_of_their_starts(
+    mpi: str, compiled: Compile, lanewise: Lanewise
+) -> None:
+    line = line_of(mpi, str(compiled(mpi, "mpicc", "first_started_sum_differs.c")))
+
+    _, told = found(lanewise, "--ranks", "2,3", "--", *line)
+
+    runs = {run["name"]: run for run in told["runs"]}
+    assert {(run["reductions"], run["unseen"]) for run in runs.values()} == {(6, 0)}
+    assert runs["the same again"]["first_difference"] is None
+    difference = runs["3 ranks"]["first_difference"]
+    assert difference["index"] == 2
+    assert difference["call"] == "MPI_Iallreduce of 1 MPI_DOUBLE by MPI_SUM"
+    assert "first_started_sum_differs.c" in difference["source"] or "main" in difference["source"]
+
+
 def test_exact_sums_are_the_same_on_any_number_of_ranks(
     compiled: Compile, lanewise: Lanewise
 ) -> None:

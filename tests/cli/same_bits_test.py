@@ -216,6 +216,42 @@ def test_reductions_of_any_type_by_any_operator_are_combined_in_one_order(
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.one_mpi
+def test_the_first_call_on_a_communicator_need_not_block_and_operators_may_be_freed(
+    mpi: str, ranks: int, compiled: Compile
+) -> None:
+    program = str(compiled(mpi, "mpicc", "early_requests.c -ffp-contract=off -lm"))
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
+
+    done = subprocess.run(
+        [*command, *launch_line(mpi, ranks), program],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ,
+    )  # fmt: skip
+
+    assert wrong_elements(done) == []
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("dialect", ["mpi", "mpi_f08"])
+@pytest.mark.one_mpi
+def test_the_first_call_of_a_fortran_program_need_not_block(
+    mpi: str, dialect: str, compiled: Compile
+) -> None:
+    # Compilers do not check the arguments of an MPI that knows no types of buffers.
+    how = {"mpi": "-DWITH_MODULE -w -fallow-argument-mismatch", "mpi_f08": ""}[dialect]
+    program = str(compiled(mpi, "mpif90", f"{how} early_requests.F90"))
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
+
+    done = subprocess.run(
+        [*command, *launch_line(mpi, 3), program],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ,
+    )  # fmt: skip
+
+    assert wrong_elements(done) == []
+    assert done.stderr == ""
+
+
 @pytest.mark.one_mpi
 def test_with_ranks_types_that_have_no_exact_sum_keep_the_order_and_one_line_says_so(
     mpi: str, compiled: Compile

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from lanewise.bits.records import RankResults, Reduction
 
-SCATTERED = "reduce_scatter"
-
 
 @dataclass(frozen=True)
 class Run:
@@ -25,7 +23,7 @@ class Run:
     results: Mapping[int, RankResults]
 
     def unseen(self) -> int:
-        """Return how many nonblocking reductions rank 0 made."""
+        """Return how many reductions rank 0 started and never found complete."""
         return self.results[0].unseen
 
 
@@ -67,7 +65,7 @@ def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) ->
     for index, (one, two) in enumerate(zip(there, here, strict=False)):
         if one.call() != two.call():
             return Difference(rank, index, two, one)
-        comparable = same_ranks or (one.operation != SCATTERED and one.hash and two.hash)
+        comparable = same_ranks or (not one.gives_a_part() and one.hash and two.hash)
         if comparable and (one.hash, one.count) != (two.hash, two.count):
             return Difference(rank, index, two, one)
     index = min(len(there), len(here))

@@ -74,15 +74,29 @@ def test_calls_that_are_not_the_same_are_told(
     assert sentence in told_of[2]
 
 
-def test_records_of_a_file_become_reductions() -> None:
+def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> None:
     call: dict[str, Any] = {
         "operation": "allreduce", "count": 1, "type": "MPI_DOUBLE", "op": "MPI_SUM", "ranks": 2,
-        "hash": "aa", "from": 0,
+        "hash": "aa", "number": 1, "from": 0,
     }  # fmt: skip
     records: list[dict[str, Any]] = [
         {"site": 0, "object": "app", "offset": 64, "symbol": "main"},
         call,
+        {**call, "operation": "iallreduce", "number": 0},
         {"end": True, "unseen": 3},
     ]
 
-    assert parsed(records) == RankResults((SUM,), unseen=3)
+    started_first = replace(SUM, operation="iallreduce")
+    assert parsed(records) == RankResults((started_first, SUM), unseen=3)
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"),
+    [
+        ("reduce", "MPI_Reduce"),
+        ("ireduce_scatter", "MPI_Ireduce_scatter"),
+        ("persistent_allreduce", "MPI_Allreduce_init"),
+    ],
+)
+def test_a_reduction_is_called_by_the_function_that_made_it(operation: str, name: str) -> None:
+    assert replace(SUM, operation=operation).what() == f"{name} of 1 MPI_DOUBLE by MPI_SUM"

@@ -12,6 +12,9 @@ from typing import Any
 from lanewise.errors import RunError
 
 
+PERSISTENT = "persistent_"
+
+
 @dataclass(frozen=True)
 class Site:
     """Where a call returns to: a file, and an offset in it."""
@@ -23,7 +26,11 @@ class Site:
 
 @dataclass(frozen=True)
 class Reduction:
-    """One blocking reduction; `hash` is empty on ranks that do not get the result."""
+    """One reduction; `hash` is empty on ranks that do not get the result.
+
+    `operation` is "allreduce", or "iallreduce" or "persistent_allreduce" where the call does not
+    wait for the result.
+    """
 
     operation: str
     count: int
@@ -35,8 +42,14 @@ class Reduction:
 
     def what(self) -> str:
         """Return the call in words."""
-        name = f"MPI_{self.operation.capitalize()}"
-        return f"{name} of {self.count} {self.type} by {self.op}"
+        name = self.operation.removeprefix(PERSISTENT).capitalize()
+        if self.operation.startswith(PERSISTENT):
+            name += "_init"
+        return f"MPI_{name} of {self.count} {self.type} by {self.op}"
+
+    def gives_a_part(self) -> bool:
+        """Tell whether each rank gets another part of the result."""
+        return self.operation.endswith("reduce_scatter")
 
     def call(self) -> tuple[str, str, str]:
         """Return what must be the same for two reductions to be compared."""
@@ -45,7 +58,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class RankResults:
-    """The reductions of one rank in their order, and how many nonblocking ones were not seen."""
+    """The reductions of one rank as it called or started them, without those that never ended."""
 
     reductions: tuple[Reduction, ...]
     unseen: int = 0
@@ -69,16 +82,17 @@ def read(path: Path) -> RankResults:
 
 
 def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
-    """Return the results that the records of a file hold."""
+    """Return the results that the records of a file hold, which end in any order."""
     sites: dict[int, Site] = {}
-    reductions: list[Reduction] = []
+    reductions: dict[int, Reduction] = {}
     unseen = 0
     for record in records:
         if "site" in record:
             sites[record["site"]] = Site(record["object"], record["offset"], record["symbol"])
         elif "hash" in record:
-            fields = {key: value for key, value in record.items() if key != "from"}
-            reductions.append(Reduction(**fields, site=sites[record["from"]]))
+            fields = dict(record)
+            number, site = fields.pop("number"), sites[fields.pop("from")]
+            reductions[number] = Reduction(**fields, site=site)
         else:
             unseen = record["unseen"]
-    return RankResults(tuple(reductions), unseen)
+    return RankResults(tuple(reductions[number] for number in sorted(reductions)), unseen)

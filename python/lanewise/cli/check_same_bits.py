@@ -275,7 +275,7 @@ def text_of(found: Sequence[Compared]) -> str:
             )
     unseen = max(one.run.unseen() for one in found)
     if unseen:
-        lines.append(f"not looked at: {unseen} nonblocking reductions")
+        lines.append(f"not looked at, since they were never found complete: {unseen} reductions")
     same = sum(one.same for one in found)
     lines.append(f"{same} of {len(found)} runs have the same bits as what they are compared with")
     return "\n".join(lines)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/execute/exact_call.hpp"
+#include "collectives/execute/held_handles.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 
@@ -175,8 +176,10 @@ class Pending {
   public:
     std::shared_ptr<CommunicatorState> state;
     Arrangement arrangement;
-    HeldType element;  /* of what is reduced */
-    HeldType unpacked; /* of where the result goes at the end */
+    HeldType element;                /* of what is reduced */
+    HeldType unpacked;               /* of where the result goes at the end */
+    HeldHandle<Operators> operation; /* of the program, and the type that it looks at */
+    HeldHandle<Datatypes> operand;
     std::shared_ptr<const Program> program;
     std::vector<MPI_Request> requests;
     std::vector<std::byte> scratch;
@@ -198,7 +201,14 @@ class Pending {
     }
 
     int hold_types() {
-        const int code = element.hold(arrangement.operands.type);
+        int code = MPI_SUCCESS;
+        const auto& operands = arrangement.operands;
+        if (frees_are_intercepted && !is_predefined_op(operands.op)) {
+            operation.hold(operands.op);
+            operand.hold(operands.type);
+        } else {
+            code = element.hold(arrangement.operands.type);
+        }
         return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
     }
 

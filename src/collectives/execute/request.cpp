@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collectives/execute/cached_call.hpp"
+#include "collectives/execute/held_handles.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "collectives/execute/progress.hpp"
 
@@ -141,7 +142,8 @@ bool can_be_requested(const Algorithm& algorithm) {
 
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
-    if (!can_be_requested(*choice.algorithm) || !is_predefined_op(call.op)) return MPI_SUCCESS;
+    if (!can_be_requested(*choice.algorithm)) return MPI_SUCCESS;
+    if (!frees_are_intercepted && !is_predefined_op(call.op)) return MPI_SUCCESS;
     auto in_flight = std::make_unique<CallInFlight>();
     const int started = start(call, choice, served, in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;

@@ -15,8 +15,8 @@ bool can_be_requested(const Algorithm& algorithm);
 
 /*
  * Starts the call. `served` is as in `execute`; besides, calls with an operator
- * of the program's are not served, since it may be freed before it is used, and
- * nothing can hold it. Counts and displacements are read until the end.
+ * of the program's are served only where it is noticed that the program frees it
+ * (held_handles.hpp). Counts and displacements are read until the end.
  */
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request);
 

@@ -12,6 +12,7 @@
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/report.hpp"
 #include "collectives/tuned/roll_call.hpp"
 #include "collectives/tuned/switch.hpp"
@@ -228,6 +229,14 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     // A nonblocking call could not do it without waiting for the other ranks.
     const bool requested = found.follows_rules && has_nonblocking_rules(*found.tuned);
     if (requested || found.same_bits != SameBits::unasked) prepare_to_execute(state, comm);
+}
+
+void compare_early(MPI_Comm comm) {
+    if (!active || inside || comm == MPI_COMM_NULL) return;
+    if (environment().same_bits == SameBits::unasked) return;
+    const Inside here;
+    auto *state = state_of(comm);
+    if (state && !state->interception.compared) compare_rules(*state, comm);
 }
 
 bool world_agrees() {

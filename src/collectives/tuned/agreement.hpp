@@ -3,7 +3,8 @@
 // Agreement: whether the rules apply to a communicator. All its ranks must have read the same
 // rules, and their number and placement must be what the rules were measured for. The ranks
 // compare that inside the first blocking collective call that is intercepted, where all of them are
-// anyway. A nonblocking call before that must not wait for anybody, so it is forwarded.
+// anyway. A nonblocking call before that must not wait for anybody, so it is forwarded; where
+// reductions shall have the same bits, they compare as soon as there is a communicator.
 
 #pragma once
 
@@ -13,6 +14,9 @@ namespace lanewise::tuned {
 
 /* Collective over `comm`: fills in `state.interception`. */
 void compare_rules(collectives::CommunicatorState& state, MPI_Comm comm);
+
+/* The same of a communicator that has just been made, or null; where same bits are asked for. */
+void compare_early(MPI_Comm comm);
 
 /* Whether MPI is initialized and not finalized yet, in the way that has MPI_COMM_WORLD. */
 bool has_world();

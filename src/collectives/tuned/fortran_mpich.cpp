@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Under MPICH what Fortran calls goes through the functions of C, with these exceptions among those
-// that are intercepted: the barriers of `use mpi_f08`, and the functions there that initialize MPI.
-// All others are defined here only to know where the program called them from: mpif.h and `use mpi`
-// call mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_.
-// They pass every argument by reference, the error code last.
+// that are intercepted: of `use mpi_f08`, the barriers, and the functions that initialize MPI,
+// wait, make communicators, and free operators and datatypes. All others are defined here only to
+// know where the program called them from: mpif.h and `use mpi` call mpi_scatter_ (or another
+// spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_. They pass every argument by
+// reference, the error code last.
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -14,6 +15,7 @@
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/fortran_completion.hpp"
+#include "collectives/tuned/fortran_handles.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/profile.hpp"
 #include "collectives/tuned/roll_call.hpp"
@@ -106,6 +108,16 @@ LANEWISE_COUNTED_FUNCTIONS(LANEWISE_MODERN)
     LANEWISE_DEFINE_COMPLETION(mpi_##lower##_f08_, lower##_completes, __VA_ARGS__)
 
 LANEWISE_COMPLETIONS(LANEWISE_MODERN_COMPLETION)
+
+#define LANEWISE_MODERN_MAKING(lower, upper, ...) \
+    LANEWISE_DEFINE_MAKING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_MAKING(LANEWISE_MODERN_MAKING)
+
+#define LANEWISE_MODERN_FREEING(lower, upper, ...) \
+    LANEWISE_DEFINE_FREEING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_FREEING(LANEWISE_MODERN_FREEING)
 
 extern "C" LANEWISE_EXPORT void mpi_init_f08_(MPI_Fint *error) {
     using namespace lanewise::tuned;

@@ -15,6 +15,7 @@
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/fortran_completion.hpp"
+#include "collectives/tuned/fortran_handles.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/pending_calls.hpp"
@@ -187,6 +188,24 @@ LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
     LANEWISE_DEFINE_COMPLETION(mpi_##lower##_f08_, lower##_completes, __VA_ARGS__)
 
 LANEWISE_COMPLETIONS(LANEWISE_COMPLETION_SPELLINGS)
+
+#define LANEWISE_MAKING_SPELLINGS(lower, upper, ...)     \
+    LANEWISE_DEFINE_MAKING(mpi_##lower, __VA_ARGS__)     \
+    LANEWISE_DEFINE_MAKING(mpi_##lower##_, __VA_ARGS__)  \
+    LANEWISE_DEFINE_MAKING(mpi_##lower##__, __VA_ARGS__) \
+    LANEWISE_DEFINE_MAKING(MPI_##upper, __VA_ARGS__)     \
+    LANEWISE_DEFINE_MAKING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_MAKING(LANEWISE_MAKING_SPELLINGS)
+
+#define LANEWISE_FREEING_SPELLINGS(lower, upper, ...)     \
+    LANEWISE_DEFINE_FREEING(mpi_##lower, __VA_ARGS__)     \
+    LANEWISE_DEFINE_FREEING(mpi_##lower##_, __VA_ARGS__)  \
+    LANEWISE_DEFINE_FREEING(mpi_##lower##__, __VA_ARGS__) \
+    LANEWISE_DEFINE_FREEING(MPI_##upper, __VA_ARGS__)     \
+    LANEWISE_DEFINE_FREEING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_FREEING(LANEWISE_FREEING_SPELLINGS)
 
 #define LANEWISE_DEFINE_INIT(symbol)                                               \
     extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *error) {                      \

@@ -12,6 +12,7 @@
 
 #include "base/launcher.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/held_handles.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
@@ -85,6 +86,7 @@ __attribute__((constructor)) void load() {
     if (ruled && ends_program()) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();
+    collectives::frees_are_intercepted = true;
     active = true;
 }
 

@@ -3,6 +3,7 @@
 #include "collectives/tuned/pending_calls.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -16,6 +17,10 @@ namespace {
 
 struct Pending {
     LoggedCall call{};
+    bool logged = false; /* there is a log, and the call belongs into it */
+    profile::Form form = profile::Form::nonblocking;
+    std::shared_ptr<const ExpectedResult> expected{}; /* null: its result is not noted */
+    StartedResult result{};
     std::uint32_t starts = 0; /* of a persistent request */
     bool active = false;
     bool asked = false;
@@ -46,9 +51,15 @@ void activate(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
 }
 
 /* Of a call that is complete when it returns from its start. */
-void add_complete(LoggedCall call) {
+void add_complete(Pending& pending) {
+    auto& call = pending.call;
     call.asked_after_ns = call.exit_ns - call.entry_ns;
-    add_to_log(call);
+    if (pending.logged) add_to_log(call);
+    note_result(pending.result);
+}
+
+void count_active(const Pending& pending) {
+    if (pending.active && pending.logged) count_unended();
 }
 
 // A program that tests again so soon has computed nothing meanwhile.
@@ -70,7 +81,8 @@ void end_call(Pending& pending) {
     const auto open_ns = call.exit_ns - call.entry_ns - call.asked_after_ns;
     // Threads may ask at the same time.
     call.computing_ns = std::max<std::int64_t>(0, open_ns - pending.asking_ns);
-    add_to_log(call);
+    if (pending.logged) add_to_log(call);
+    note_result(std::exchange(pending.result, {}));
     pending.active = false;
 }
 
@@ -79,29 +91,36 @@ void end_call(Pending& pending) {
 void keep_started(const collectives::Call& call, const void *site, MPI_Request request,
                   std::int64_t entry_ns, std::int64_t exit_ns) {
     add_time_in_calls(exit_ns - entry_ns);
-    auto begun = begin_call(call, site, profile::Form::nonblocking);
-    if (!begun) return;
+    const auto begun = begin_call(call, site, profile::Form::nonblocking);
+    auto result = start_result(expect_result(call, profile::Form::nonblocking), site);
+    if (!begun && !result.expected) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
     // An MPI may have one request for all that is complete at once.
     auto [place, added] = in.by_request.try_emplace(request);
-    Pending pending{.call = *begun};
+    Pending pending{.call = begun.value_or(LoggedCall{}),
+                    .logged = begun.has_value(),
+                    .result = std::move(result)};
     activate(pending, entry_ns, exit_ns);
     if (request == MPI_REQUEST_NULL || (!added && place->second.active)) {
         if (added) in.by_request.erase(place);
-        return add_complete(pending.call);
+        return add_complete(pending);
     }
-    place->second = pending;
+    place->second = std::move(pending);
     count_requests(in);
 }
 
 void keep_prepared(const collectives::Call& call, MPI_Request request) {
     if (inside_recorded || request == MPI_REQUEST_NULL) return;
     const auto prepared = prepare_call(call);
-    if (!prepared) return;
+    auto expected = expect_result(call, profile::Form::persistent);
+    if (!prepared && !expected) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
-    in.by_request.insert_or_assign(request, Pending{.call = *prepared});
+    in.by_request.insert_or_assign(request, Pending{.call = prepared.value_or(LoggedCall{}),
+                                                    .logged = prepared.has_value(),
+                                                    .form = profile::Form::persistent,
+                                                    .expected = std::move(expected)});
     count_requests(in);
 }
 
@@ -114,10 +133,11 @@ void begin_persistent(const std::vector<MPI_Request>& requests, const void *site
         const auto found = in.by_request.find(request);
         if (found == in.by_request.end()) continue;
         auto& pending = found->second;
-        if (pending.call.form != profile::Form::persistent) continue;
-        if (pending.active) count_unended();
+        if (pending.form != profile::Form::persistent) continue;
+        count_active(pending);
         pending.call.call = pending.starts++;
-        pending.call.site = number_of_site(site);
+        if (pending.logged) pending.call.site = number_of_site(site);
+        pending.result = start_result(pending.expected, site);
         activate(pending, entry_ns, exit_ns);
         any = true;
     }
@@ -129,7 +149,7 @@ void forget_request(MPI_Request request) {
     const std::scoped_lock lock(in.mutex);
     const auto found = in.by_request.find(request);
     if (found == in.by_request.end()) return;
-    if (found->second.active) count_unended();
+    count_active(found->second);
     in.by_request.erase(found);
     count_requests(in);
 }
@@ -138,7 +158,7 @@ void drop_pending() {
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
     for (const auto& [request, pending] : in.by_request) {
-        if (pending.active) count_unended();
+        count_active(pending);
     }
     in.by_request.clear();
     count_requests(in);
@@ -160,7 +180,7 @@ void Asking::end() {
         asked(pending, entry_ns_, is_done ? exit_ns : monotonic_ns());
         if (!is_done) continue;
         end_call(pending);
-        if (pending.call.form == profile::Form::nonblocking) in.by_request.erase(found);
+        if (pending.form == profile::Form::nonblocking) in.by_request.erase(found);
     }
     if (any) add_time_in_calls(exit_ns - entry_ns_);
     count_requests(in);

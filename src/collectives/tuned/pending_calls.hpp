@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // PendingCalls: recorded collectives that do not block, by their requests, from their start until a
-// call of the program finds them complete. What waits for requests or tests them is watched only
-// while there are such calls.
+// call of the program finds them complete; what is noted of them then goes to the log of calls and
+// to the results. What waits for requests or tests them is watched only while there are such calls.
 
 #pragma once
 
@@ -39,7 +39,6 @@ template <typename Go>
 int recorded_start(const collectives::Call& call, const void *site, const Go& go,
                    const std::function<MPI_Request()>& request) {
     if (inside_recorded) return go();
-    if (noting_results) count_unseen_result(call.collective);
     inside_recorded = true;
     const auto entry_ns = monotonic_ns();
     const int code = go();

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "collectives/profile/attribution.hpp"
 #include "collectives/profile/clock_line.hpp"
+#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
@@ -251,6 +252,8 @@ void begin_profile() {
 
 void begin_with_world() {
     answer_for_world();
+    compare_early(MPI_COMM_WORLD);
+    compare_early(MPI_COMM_SELF);
     begin_profile();
     begin_results();
 }

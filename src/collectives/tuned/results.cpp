@@ -20,6 +20,7 @@
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/pending_calls.hpp"
 
 namespace lanewise::tuned {
 
@@ -34,7 +35,8 @@ struct Notes {
     std::mutex mutex;
     std::optional<JsonLinesWriter> file;
     std::unordered_map<const void *, std::size_t> sites;
-    std::uint64_t unseen = 0; /* nonblocking reductions */
+    std::uint64_t begun = 0;  /* reductions that were called or started */
+    std::uint64_t unseen = 0; /* those of them whose end nobody has seen yet */
 };
 
 Notes& notes() {
@@ -86,15 +88,15 @@ std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
 }
 
 /* Of the data in the elements, without what lies between them. */
-std::string hash_of_result(const Call& call, std::int64_t count) {
-    const auto layout = collectives::layout_of(call.receive_type);
+std::string hash_of_result(const void *result, std::int64_t count, MPI_Datatype type) {
+    const auto layout = collectives::layout_of(type);
     const auto bytes = static_cast<std::size_t>(count * layout.size);
     std::vector<std::byte> packed;
-    const auto *data = static_cast<const std::byte *>(call.receive);
+    const auto *data = static_cast<const std::byte *>(result);
     if (!layout.plain) {
         packed.resize(bytes);
-        if (collectives::pack(call.receive, count, call.receive_type, layout, packed.data(),
-                              call.comm) != MPI_SUCCESS) {
+        if (collectives::pack(result, count, type, layout, packed.data(), MPI_COMM_SELF) !=
+            MPI_SUCCESS) {
             return "";
         }
         data = packed.data();
@@ -128,11 +130,40 @@ std::optional<std::int64_t> count_here(const Call& call) {
 
 int finish_at_end(MPI_Comm, int, void *, void *) {
     noting_results = false;
+    drop_pending();
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
     write(to, {{"end", true}, {"unseen", to.unseen}});
     to.file.reset();
     return MPI_SUCCESS;
+}
+
+/* Reductions over two groups are not. */
+bool is_compared(const Call& call) {
+    if (!is_reduction(call.collective)) return false;
+    int between_groups = 0;
+    PMPI_Comm_test_inter(call.comm, &between_groups);
+    return between_groups == 0;
+}
+
+/* What can be said of a reduction before it has a result. */
+Json description_of(const Call& call, const std::optional<std::int64_t>& count,
+                    profile::Form form) {
+    int ranks = 1;
+    PMPI_Comm_size(call.comm, &ranks);
+    return {{"operation", profile::name_of(call.collective, form)},
+            {"count", count.value_or(0)},
+            {"type", name_of_type(call.receive_type)},
+            {"op", name_of_op(call.op)},
+            {"ranks", ranks}};
+}
+
+void write_result(Json said, std::uint64_t number, const std::string& hash, const void *site,
+                  Notes& to) {
+    said["number"] = number;
+    said["hash"] = hash;
+    said["from"] = number_of(site, to);
+    write(to, said);
 }
 
 bool is_spawned() {
@@ -147,8 +178,7 @@ void begin_results() {
     if (environment().results_folder.empty() || noting_results || is_spawned()) return;
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto path =
-        environment().results_folder + "/rank-" + std::to_string(rank) + ".jsonl";
+    const auto path = environment().results_folder + "/rank-" + std::to_string(rank) + ".jsonl";
     auto made = JsonLinesWriter::create(path);
     if (!made) {
         say(made.failure().sentence + "; results of rank " + std::to_string(rank) +
@@ -164,31 +194,63 @@ void begin_results() {
     recording = true;
 }
 
+struct ExpectedResult {
+    Json said;
+    const void *result = nullptr;
+    std::optional<std::int64_t> count;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    bool owns_type = false;
+
+    ExpectedResult() = default;
+    ExpectedResult(const ExpectedResult&) = delete;
+    ExpectedResult& operator=(const ExpectedResult&) = delete;
+    ~ExpectedResult() {
+        if (owns_type) PMPI_Type_free(&type);
+    }
+};
+
 void note_result(const Call& call, const void *site) {
-    if (!is_reduction(call.collective)) return;
-    int between_groups = 0;
-    PMPI_Comm_test_inter(call.comm, &between_groups);
-    if (between_groups != 0) return;
-    int ranks = 1;
-    PMPI_Comm_size(call.comm, &ranks);
+    if (!is_compared(call)) return;
     const auto count = count_here(call);
+    auto said = description_of(call, count, profile::Form::blocking);
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
-    const auto number = number_of(site, to);
-    write(to, {{"operation", name_of(call.collective)},
-               {"count", count.value_or(0)},
-               {"type", name_of_type(call.receive_type)},
-               {"op", name_of_op(call.op)},
-               {"ranks", ranks},
-               {"hash", count ? hash_of_result(call, *count) : ""},
-               {"from", number}});
+    write_result(std::move(said), to.begun++,
+                 count ? hash_of_result(call.receive, *count, call.receive_type) : "", site, to);
 }
 
-void count_unseen_result(Collective collective) {
-    if (!is_reduction(collective)) return;
+std::shared_ptr<const ExpectedResult> expect_result(const Call& call, profile::Form form) {
+    if (!noting_results || !is_compared(call)) return nullptr;
+    auto made = std::make_shared<ExpectedResult>();
+    made->count = count_here(call);
+    made->said = description_of(call, made->count, form);
+    made->result = call.receive;
+    made->type = call.receive_type;
+    // The program may free its types while a call is pending.
+    if (!collectives::layout_of(call.receive_type).predefined) {
+        made->owns_type = PMPI_Type_dup(call.receive_type, &made->type) == MPI_SUCCESS;
+    }
+    return made;
+}
+
+StartedResult start_result(std::shared_ptr<const ExpectedResult> expected, const void *site) {
+    if (!expected || !noting_results) return {};
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
     ++to.unseen;
+    return {std::move(expected), to.begun++, site};
+}
+
+void note_result(const StartedResult& started) {
+    if (!started.expected || !noting_results) return;
+    const auto& expected = *started.expected;
+    auto& to = notes();
+    const std::scoped_lock lock(to.mutex);
+    --to.unseen;
+    write_result(
+        expected.said, started.number,
+        expected.count ? hash_of_result(expected.result, *expected.count, expected.type) : "",
+        started.site, to);
 }
 
 }  // namespace lanewise::tuned

@@ -120,7 +120,6 @@ struct kind {
     size_t bytes, piece, used;
     MPI_Datatype type;
     MPI_Op op, expected; /* `expected` is applied to two vectors alone */
-    int own;             /* an operator of the program, which no nonblocking call follows */
 };
 enum { KINDS = 10 };
 
@@ -274,7 +273,7 @@ static void check_kind(const struct kind *k, int requests) {
     if (rank > 0) combine_balanced(k, rank, before);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         check_size(k, s % 2 == 0 ? 0 : COUNT - sizes[s], sizes[s]);
-        if (requests && !k->own) check_requests(k, 0, sizes[s]);
+        if (requests) check_requests(k, 0, sizes[s]);
     }
     for (unsigned seed = 1; seed <= SPLITS; ++seed) check_split(k, seed);
     free(given);
@@ -305,19 +304,17 @@ int main(int argc, char **argv) {
     MPI_Op_create(forget, 1, &forgetting);
     MPI_Op_create(multiply, 1, &multiplied);
     struct kind kinds[KINDS] = {
-        {"double", give_double, 8, 8, 8, MPI_DOUBLE, MPI_SUM, MPI_SUM, 0},
-        {"long_double", give_long, 16, 16, 10, MPI_LONG_DOUBLE, MPI_SUM, MPI_SUM, 0},
-        {"long_product", give_long_factor, 16, 16, 10, MPI_LONG_DOUBLE, MPI_PROD, MPI_PROD, 0},
-        {"long_maximum", give_long_special, 16, 16, 10, MPI_LONG_DOUBLE, MPI_MAX, MPI_MAX, 0},
-        {"long_complex", give_long_complex, 32, 16, 10, MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM, MPI_SUM,
-         0},
-        {"cxx_complex", give_double_complex, 16, 16, 16, MPI_CXX_DOUBLE_COMPLEX, MPI_SUM, MPI_SUM,
-         0},
-        {"cxx_product", give_float_complex, 8, 8, 8, MPI_CXX_FLOAT_COMPLEX, MPI_PROD, multiplied,
-         0},
-        {"located", give_located, 16, 16, 12, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_MAXLOC, 0},
-        {"composed", give_affine, 8, 8, 8, pair, composed, composed, 1},
-        {"forgetting", give_double, 8, 8, 8, MPI_DOUBLE, forgetting, forgetting, 1},
+        {"double", give_double, 8, 8, 8, MPI_DOUBLE, MPI_SUM, MPI_SUM},
+        {"long_double", give_long, 16, 16, 10, MPI_LONG_DOUBLE, MPI_SUM, MPI_SUM},
+        {"long_product", give_long_factor, 16, 16, 10, MPI_LONG_DOUBLE, MPI_PROD, MPI_PROD},
+        {"long_maximum", give_long_special, 16, 16, 10, MPI_LONG_DOUBLE, MPI_MAX, MPI_MAX},
+        {"long_complex", give_long_complex, 32, 16, 10, MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM,
+         MPI_SUM},
+        {"cxx_complex", give_double_complex, 16, 16, 16, MPI_CXX_DOUBLE_COMPLEX, MPI_SUM, MPI_SUM},
+        {"cxx_product", give_float_complex, 8, 8, 8, MPI_CXX_FLOAT_COMPLEX, MPI_PROD, multiplied},
+        {"located", give_located, 16, 16, 12, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_MAXLOC},
+        {"composed", give_affine, 8, 8, 8, pair, composed, composed},
+        {"forgetting", give_double, 8, 8, 8, MPI_DOUBLE, forgetting, forgetting},
     };
     const int whole = argc > 1 && strcmp(argv[1], "whole") == 0;
     const int requests = whole || (argc > 1 && strcmp(argv[1], "requests") == 0);

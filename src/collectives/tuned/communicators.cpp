@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions of C that make communicators. Where reductions shall have the same bits, the ranks
+// of a new communicator compare their settings while it is made, when all of them are there: a
+// nonblocking reduction must wait for nobody, and may be the first call on it.
+
+#include <mpi.h>
+
+#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/next_mpi.hpp"
+
+namespace {
+
+using lanewise::tuned::next_function;
+
+int made(int code, const MPI_Comm *comm) {
+    if (code == MPI_SUCCESS) lanewise::tuned::compare_early(*comm);
+    return code;
+}
+
+}  // namespace
+
+#define LANEWISE_DEFINE(name, parameters, ...)                             \
+    extern "C" LANEWISE_EXPORT int MPI_##name parameters {                 \
+        static const auto own = next_function("MPI_" #name, &PMPI_##name); \
+        return made(own(__VA_ARGS__, new_comm), new_comm);                 \
+    }
+
+LANEWISE_DEFINE(Comm_dup, (MPI_Comm comm, MPI_Comm *new_comm), comm)
+LANEWISE_DEFINE(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *new_comm), comm, info)
+LANEWISE_DEFINE(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *new_comm), comm, color,
+                key)
+LANEWISE_DEFINE(Comm_split_type,
+                (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new_comm), comm, type,
+                key, info)
+LANEWISE_DEFINE(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *new_comm), comm, group)
+LANEWISE_DEFINE(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new_comm),
+                comm, group, tag)
+LANEWISE_DEFINE(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *new_comm), comm, high)
+LANEWISE_DEFINE(Cart_create,
+                (MPI_Comm comm, int count, const int dimensions[], const int periods[], int reorder,
+                 MPI_Comm *new_comm),
+                comm, count, dimensions, periods, reorder)
+LANEWISE_DEFINE(Cart_sub, (MPI_Comm comm, const int remaining[], MPI_Comm *new_comm), comm,
+                remaining)
+LANEWISE_DEFINE(Graph_create,
+                (MPI_Comm comm, int count, const int index[], const int edges[], int reorder,
+                 MPI_Comm *new_comm),
+                comm, count, index, edges, reorder)
+LANEWISE_DEFINE(Dist_graph_create,
+                (MPI_Comm comm, int count, const int sources[], const int degrees[],
+                 const int targets[], const int weights[], MPI_Info info, int reorder,
+                 MPI_Comm *new_comm),
+                comm, count, sources, degrees, targets, weights, info, reorder)
+LANEWISE_DEFINE(Dist_graph_create_adjacent,
+                (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
+                 const int targets[], const int out_weights[], MPI_Info info, int reorder,
+                 MPI_Comm *new_comm),
+                comm, in, sources, in_weights, out, targets, out_weights, info, reorder)
+#ifdef LANEWISE_HAS_SESSIONS
+LANEWISE_DEFINE(Comm_create_from_group,
+                (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler,
+                 MPI_Comm *new_comm),
+                group, tag, info, handler)
+#endif
