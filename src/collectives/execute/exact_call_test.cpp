@@ -141,7 +141,8 @@ std::vector<Real> exact_products(std::size_t count, int spread) {
 
 template <typename Real>
 bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+    if (a.size() != b.size()) return false;
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
 }
 
 constexpr int double_spread = 60;
