@@ -96,7 +96,7 @@ void declare_how(Options& options, Arguments& arguments) {
     options.choice(
         "--method", names_of(timing_methods()), method.timing,
         [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); },
-        "Which clock readings make the time of one execution");
+        "Clock readings that give the time of one execution");
     options.choice(
         "--start", names_of(start_methods()), method.start,
         [&method](std::size_t i) { method.start = static_cast<lw_start>(i); },
@@ -107,7 +107,7 @@ void declare_how(Options& options, Arguments& arguments) {
     options.number("--skew-drift", "X", method.skew_drift,
                    "Drift in seconds per second, alternating in sign, with --clock skewed");
     options.choice("--rule", rules, method.rule,
-                   "Which confidence interval decides when a point is done");
+                   "Confidence interval that decides when a point is done");
     options.share("--confidence", method.confidence, "Confidence level of the interval");
     options.share("--error", method.error,
                   "Relative half-width of the interval at which a point is done");

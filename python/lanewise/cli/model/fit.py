@@ -65,10 +65,10 @@ def fit(
 
     Fit communication models to samples.
 
-    The models are Hockney, LogGP, PLogP, LMO and piecewise; the one that describes this machine
-    best is named.  `lanewise model fit --measure -n 4 -o platform.json` first measures all that
-    the models need; the same command continues where it was stopped.  If the given samples lack
-    something, the output names the command that measures it.
+    The models are Hockney, LogGP, PLogP, LMO and piecewise; the output names the one that describes
+    the machine best.  `lanewise model fit --measure -n 4 -o platform.json` first measures what the
+    models need; if it is stopped, the same command continues.  If the given samples lack something,
+    the output names the command that measures it.
     """
     paths = list(files or [])
     if output:
