@@ -151,8 +151,8 @@ def looped_text(samples: Samples, definition: str) -> Iterator[str]:
     ]
     if not pairs:
         raise RequestError(
-            f"{samples.path} has nothing measured as {definition} does; isolated repetitions do "
-            f"not become its numbers, so measure with --as {definition} -o FILE"
+            f"{samples.path} has nothing measured as {definition} does; isolated repetitions "
+            f"cannot be converted, so measure with --as {definition} -o FILE"
         )
     yield from tables(Layout(definition, samples.context.ranks, samples.context.window), pairs)
 

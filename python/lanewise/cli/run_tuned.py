@@ -177,7 +177,7 @@ def run_tuned(
     if rounds == 0 and profile is None and (fault or launcher is None):
         become(words if fault else tuned.launch_line(words, launcher, variables), environment)
     if fault and rounds:
-        raise RequestError("plain and tuned would be the same; mend the tuning file")
+        raise RequestError("plain and tuned would be the same; correct the tuning file")
     with roll_call.RollCall() as ranks:
         reporting = ranks.variables() if launcher else {}
         command = tuned.launch_line(words, launcher, {**variables, **reporting})

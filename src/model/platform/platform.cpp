@@ -30,7 +30,7 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
         }
         return Failure{LW_ERR_NOT_FOUND,
                        "the platform has no model \"" + wanted + "\"; it has " +
-                           (fitted.empty() ? "none, fit it anew with lanewise model fit" : fitted)};
+                           (fitted.empty() ? "none, fit it again with lanewise model fit" : fitted)};
     }
     if (wanted == "hockney") return network(*platform.hockney, ranks);
     if (wanted == "loggp") return network(*platform.loggp, ranks);
