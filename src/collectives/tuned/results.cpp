@@ -46,7 +46,7 @@ void write(Notes& to, const Json& record) {
     if (!to.file) return;
     const auto written = to.file->write(record);
     if (written) return;
-    say(written.failure().sentence + "; results are noted no longer");
+    say(written.failure().sentence + "; no further results are written");
     to.file.reset();
 }
 
@@ -147,8 +147,7 @@ void begin_results() {
     if (environment().results_folder.empty() || noting_results || is_spawned()) return;
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto path =
-        environment().results_folder + "/rank-" + std::to_string(rank) + ".jsonl";
+    const auto path = environment().results_folder + "/rank-" + std::to_string(rank) + ".jsonl";
     auto made = JsonLinesWriter::create(path);
     if (!made) {
         say(made.failure().sentence + "; results of rank " + std::to_string(rank) +

@@ -215,7 +215,8 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--buffers", "huge=2"}, "no such number"},
         Slip{{"bcast", "--buffers", "unaligned=70000"}, "less than a page"},
         Slip{{"bcast", "--buffers", "cold", "--pipeline", "4"}, "isolate them"},
-        Slip{{"pairs", "--buffers", "cold"}, "\"pairs\" has messages of the harness"},
+        Slip{{"pairs", "--buffers", "cold"},
+             "\"pairs\" uses buffers of the harness; leave out --buffers"},
         Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
         Slip{{"polling", "--work", "0"}, "try 0.02"}, Slip{{"polling", "bcast"}, "by itself"},
@@ -307,8 +308,9 @@ TEST(SizesOf, AreBlocksWhereTheOtherToolCountsTheVectorOfAllRanks) {
     std::string note;
 
     EXPECT_EQ(sizes_of(osu, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8}));
-    EXPECT_EQ(note, "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
-                    "8, 12");
+    EXPECT_EQ(note,
+              "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
+              "8, 12");
     EXPECT_EQ(sizes_of(imb, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8, 12, 32}));
 }
 
