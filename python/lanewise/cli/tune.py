@@ -24,7 +24,7 @@ from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place
+from lanewise.files.whole import require_place, require_there
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
@@ -138,8 +138,8 @@ def process_age_s() -> float:
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path, *more: str) -> Job:
     """Return the launch that the parsed options ask for, with `more` arguments."""
     ranks = launching.rank_count(choice, values)
-    if values["platform"] is not None and not Path(values["platform"]).is_file():
-        raise RequestError(f"{values['platform']} does not exist; lanewise model fit writes one")
+    if values["platform"] is not None:
+        require_there(Path(values["platform"]), "lanewise model fit")
     arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}", *more]
     if values["output"] is not None:

@@ -19,7 +19,7 @@ import typer
 from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place
+from lanewise.files.whole import require_place, require_there
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -71,6 +71,8 @@ def fit(
     the output names the command that measures it.
     """
     paths = list(files or [])
+    for path in paths:
+        require_there(Path(path), "lanewise measure")
     if output:
         require_place(Path(output))
     if measure:

@@ -55,7 +55,7 @@ def sweep(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """$ lanewise rdma sweep --server 'ibv_rc_pingpong -g 0' -- ibv_rc_pingpong -g 0 {address}
+    """$ lanewise rdma sweep --server ./server -- ./client {address}
 
     Try every fault that a verbs program can meet.
 
