@@ -175,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Slip{{"scater"}, "did you mean scatter?"}, Slip{{"xyzzy"}, "--list names them"},
         Slip{{}, "no operation"}, Slip{{"bcast", "bcast"}, "twice"},
-        Slip{{"pairs", "scatter"}, "by itself"}, Slip{{"clock", "clock"}, "by itself"},
+        Slip{{"pairs", "scatter"}, "cannot be combined with others"},
+        Slip{{"clock", "clock"}, "cannot be combined with others"},
         Slip{{"bcast", "--sizes", "abc"}, "\"abc\""}, Slip{{"bcast", "--sizes", ""}, "digits"},
         Slip{{"bcast", "--sizes", "8:4"}, "backwards"},
         Slip{{"bcast", "--sizes", "1:8,4"}, "names 4 twice"},
@@ -219,7 +220,8 @@ INSTANTIATE_TEST_SUITE_P(
              "\"pairs\" uses buffers of the harness; leave out --buffers"},
         Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
-        Slip{{"polling", "--work", "0"}, "try 0.02"}, Slip{{"polling", "bcast"}, "by itself"},
+        Slip{{"polling", "--work", "0"}, "try 0.02"},
+        Slip{{"polling", "bcast"}, "cannot be combined with others"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {
