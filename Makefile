@@ -26,7 +26,7 @@ $(V).SILENT:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
-help: ## Say what each target does
+help: ## List the targets
 	echo "Lanewise $$(cat VERSION) measures, tunes and fault-tests the communication of parallel"
 	echo "programs, on a laptop or a cluster."
 	echo "Each of these first installs what is missing:"
@@ -46,7 +46,7 @@ announce-demo:
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
 	echo "cores the whole takes 6 to 8 minutes the first time. The page will be demo/index.html"
 
-test: packages-test tests ## Run every suite of every day
+test: packages-test tests ## Run the daily suites
 	$(python) tests/run.py
 
 test-all: packages-test packages-extra tests ## Also newer MPIs, Clang, threads, a kernel's RDMA
@@ -68,7 +68,7 @@ bench: packages-test packages-bench tests ## Run the benchmarks and reproduce th
 	cmake --build build/smpi --target all experiments -- --quiet
 	$(python) tests/bench.py
 
-format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
+format: packages-extra .venv/installed-dev ## Format C, C++ and Python sources
 	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 	.venv/bin/ruff format -q python experiments examples tests docs/site/*.py
 	.venv/bin/ruff check -q --fix python experiments examples tests docs/site/*.py

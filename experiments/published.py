@@ -41,12 +41,13 @@ _INTRODUCTION = """\
 
 This page has every figure of the [experiments](../experiments/README.md): how it is estimated, its
 target or the reason why it has none, and the range over all runs that are kept in
-`experiments/results`. It is written by `lanewise reproduce`; nobody chooses the runs. To measure
-the same on your machine, run `lanewise reproduce NAME` in a checkout.
+`experiments/results`. `lanewise reproduce` writes this page from all of these runs; none is left
+out. To measure the same on your machine, run `lanewise reproduce NAME` in a checkout.
 
 A *launch* is whatever is started anew for one value of a figure, such as an MPI job, a pair of
 programs, a round, or a simulation. Each launch makes a *batch* of measurements. The estimate over
-all launches is held to the target, and the run also prints how many of its launches are within it.
+all launches is compared with the target, and the run also prints how many of its launches are
+within it.
 In the last column, *met* counts the runs whose estimate kept the target, and *launches* the
 launches within the target, of all runs that recorded them. The load average is that of the minute
 before a run began.

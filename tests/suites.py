@@ -190,7 +190,7 @@ EVERYTHING = ("all", "test_programs")
 
 
 def _experiments() -> list[Suite]:
-    """Build the programs of experiments, of which tests of every day run but a few."""
+    """Build the programs of experiments, only a few of which the daily tests run."""
     building = {
         f"experiments, {name}": ["cmake", "--build", TREES[name], "--target", "all", "experiments"]
         for name in ("Open MPI", "SMPI")

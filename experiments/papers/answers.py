@@ -33,7 +33,9 @@ class Run:
         if self.date:
             parts.append(f"of {self.date[:10]}")
         if "cores" in known:
-            parts.append(f"on {known['cores']} cores of {known.get('processor', 'a processor')}")
+            parts.append(
+                f"on {known['cores']} cores of {known.get('processor', 'an unrecorded processor')}"
+            )
         if "load_average" in known:
             parts.append(f"with a load average of {known['load_average']:g}")
         return " ".join(parts)

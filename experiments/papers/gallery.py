@@ -34,30 +34,29 @@ _MARK = re.compile(r"numbers ([0-9a-f]{16})")
 _INTRODUCTION = """\
 # The papers' figures, there and here
 
-This page has every table and figure of the five papers that shows a result, and what only their
-text tells: 35 items, each with the paper's numbers beside ours and the experiment that measures it.
-To make the same page from measurements of your machine, run in a checkout:
+This page has every table and figure of the five papers that shows a result, and the results that
+appear only in their text: 35 items, each with the paper's numbers beside ours and the experiment
+that measures it. To make the same page from measurements of your machine, run in a checkout:
 
 ```
 $ make experiments
 $ lanewise reproduce --all --quick -o papers.html
 ```
 
-This took 20 minutes on two cores that other programs used, too (load average 2 to 15). Without
-`--quick` the experiments run as they are published, and the runs are kept in `experiments/results`.
-To run nothing and draw the newest run that is kept there of each experiment, as was done for this
-page:
+This took 20 minutes on two cores that other programs used as well (load average 2 to 15). Without
+`--quick` the experiments run at full scale, and the runs are kept in `experiments/results`. To run
+nothing and draw the newest kept run of each experiment, as was done for this page:
 
 ```
 $ lanewise reproduce --all --from-results -o papers.html
 ```
 
-`papers.json` beside the page has the same as data.
+`papers.json` in the same folder has the same as data.
 
-A paper's number is what its text or a table says, at the place that is named. Where a curve is a
-picture without numbers, what the text tells of it is drawn: words are hollow and dashed. A finding
-holds here where our number keeps the bound beside it, which is the dashed line; where the paper has
-no number, the bound is ours.
+A paper's number is what its text or a table says, at the place that is given. If a curve is a
+picture without numbers, what the text says about it is drawn: a bar for words is hollow and dashed.
+A finding holds here if our number keeps the bound beside it, which is the dashed line; if the paper
+has no number, the bound is ours.
 """
 
 
@@ -82,7 +81,7 @@ def page(found: Sequence[Answer]) -> str:
             f"| {PAPERS[item.paper]} | [{item.item}](#{_anchor(answer)}): {item.title} | "
             f"{', '.join(f'`{name}`' for name in item.experiments)} | {verdict_of(answer)} |"
         )
-    lines += ["", "No items are:", ""]
+    lines += ["", "These are not items:", ""]
     lines += [f"- {PAPERS[paper]}, {places}: {what}." for paper, places, what in NO_ITEMS]
     for key, name in PAPERS.items():
         lines += ["", f"## {name[0].upper()}{name[1:]}"]

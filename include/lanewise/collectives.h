@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives: MPI's collective operations by an algorithm of one's choice.
+ * Collectives: MPI's collective operations by an algorithm that the program chooses.
  *
  *     lw_algorithm *binomial = NULL;
  *     lw_algorithm_named("scatter", "binomial", 0, &binomial);
@@ -10,12 +10,12 @@
  * Each function takes the arguments of the MPI function of its name, with the
  * same meaning, MPI_IN_PLACE and derived types included, and an algorithm of
  * that collective. All ranks name the same algorithm and segment. A schedule is
- * built at the first call of a shape and kept with the communicator.
+ * built at the first call of a shape and stored with the communicator.
  *
- * LW_ERR_UNSUPPORTED, on every rank alike, means that the algorithm cannot serve
- * the call (its operator does not commute, the number of ranks does not suit,
- * more scratch memory than allowed): nothing was sent, and another algorithm or
- * the MPI's own may be called instead.
+ * LW_ERR_UNSUPPORTED, on all ranks, means that the algorithm cannot serve the
+ * call (its operator does not commute, the number of ranks does not fit, or it
+ * needs more scratch memory than allowed). Nothing was sent, and another
+ * algorithm or the MPI's own can be called instead.
  */
 #ifndef LANEWISE_COLLECTIVES_H
 #define LANEWISE_COLLECTIVES_H
@@ -45,14 +45,14 @@ LW_API void lw_algorithm_free(lw_algorithm *algorithm);
 typedef enum lw_bits {
     LW_BITS_ANY,   /* on the algorithm, the size, the root and the MPI */
     LW_BITS_ORDER, /* on the operands and the number of ranks only: `order` */
-    LW_BITS_RANKS, /* on the numbers only, however many ranks they are dealt among: `ranks` */
+    LW_BITS_RANKS, /* on the numbers only, on however many ranks they are: `ranks` */
 } lw_bits;
 
 typedef struct lw_algorithm_options {
     uint32_t struct_size; /* sizeof(lw_algorithm_options); lets fields be added */
     lw_bits bits;
     uint64_t segment_bytes; /* 0: of its own choice */
-    /* Called with what is refused: on rank 0 of the communicator of a call, and by
+    /* Called if something is rejected: on rank 0 of the communicator of a call, and by
        lw_algorithm_with on every rank; may be NULL. */
     lw_report_fn report;
     void *report_context;
@@ -68,11 +68,11 @@ typedef struct lw_algorithm_options {
  * `lanewise run --same-bits order`, whatever rounding the program has chosen.
  * `name` may be NULL then: the algorithm is chosen by size and number of ranks.
  *
- * With LW_BITS_RANKS, reduce, allreduce and reduce_scatter, waited for or not,
+ * With LW_BITS_RANKS, reduce, allreduce and reduce_scatter, blocking or not,
  * add doubles, floats and their complex types exactly, and multiply doubles and
  * floats exactly: each result is the number nearest to the exact one. Maxima and
- * minima of doubles and floats, also of scans, have the bits of LW_BITS_ORDER,
- * and integers and operators on bits theirs. A call with another type, operator
+ * minima of doubles and floats, also of scans, have the bits of LW_BITS_ORDER;
+ * integers and bitwise operators always give the same bits. A call with another type, operator
  * or collective fails with LW_ERR_UNSUPPORTED on every rank, and nothing is
  * sent. The algorithm and its segments are the library's choice.
  *
@@ -127,9 +127,9 @@ LW_API lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datat
                            MPI_Comm comm, const lw_algorithm *algorithm);
 
 /*
- * The same without waiting, for the collectives in which no rank must first be
- * told another's counts. The buffers belong to the call until it is done; the
- * call goes on only inside lw_pending_test and lw_pending_wait.
+ * The same without waiting, for the collectives in which no rank needs another's
+ * counts first. The buffers belong to the call until it is complete. The call
+ * makes progress only inside lw_pending_test and lw_pending_wait.
  */
 typedef struct lw_pending lw_pending;
 

@@ -4,9 +4,9 @@
  *
  * The time of an operation is the time from its start, all ranks having
  * started together, until its last rank has completed it, for one isolated
- * execution (MPIBlib 2008, section 2).  A timing method says which clock readings
- * make that time, a start says how the ranks begin together, and a stopping
- * rule says when enough repetitions have been seen.
+ * execution (MPIBlib 2008, section 2).  A timing method computes that time from
+ * clock readings, a start makes the ranks begin together, and a stopping rule
+ * decides when there are enough repetitions.
  *
  *     lw_measure_options options = LW_MEASURE_OPTIONS;
  *     lw_operation *scatter = lw_operation_scatter(My_Scatter);
@@ -32,10 +32,10 @@ extern "C" {
 
 typedef enum lw_timing {
     LW_TIMING_MAX,           /* longest local time over the ranks, reduced after the loop */
-    LW_TIMING_ROOT,          /* root's time until all have confirmed, less the confirmation */
-    LW_TIMING_GLOBAL,        /* last end less first start, on one synchronised clock */
+    LW_TIMING_ROOT,          /* root's time until all have confirmed, minus the confirmation */
+    LW_TIMING_GLOBAL,        /* last end minus first start, on one synchronised clock */
     LW_TIMING_TASKS,         /* bcast, scatter(v), gather(v): one rank's task at a time */
-    LW_TIMING_LAST = 0x7fff, /* methods without a constant lie below: lw_timing_named */
+    LW_TIMING_LAST = 0x7fff, /* methods without a constant are below it: lw_timing_named */
 } lw_timing;
 
 typedef enum lw_start {
@@ -43,7 +43,7 @@ typedef enum lw_start {
     LW_START_DOUBLE_BARRIER, /* two of them */
     LW_START_WINDOW,         /* agreed windows on the global clock */
     LW_START_ROUND_TIME,     /* a deadline on the global clock for each repetition */
-    LW_START_LAST = 0x7fff,  /* starts without a constant lie below: lw_start_named */
+    LW_START_LAST = 0x7fff,  /* starts without a constant are below it: lw_start_named */
 } lw_start;
 
 /* The timing method and the start called `name`: "max", "round-time".
@@ -77,10 +77,10 @@ typedef enum lw_caches {
     LW_CACHES_COLD, /* buffers flushed and the core's own caches filled before each repetition */
 } lw_caches;
 
-/* The memory of the messages.  User operations have their own, and refuse any other. */
+/* The memory of the messages.  User operations allocate their own, and reject other values. */
 typedef struct lw_buffers {
-    uint32_t rotating_sets; /* of buffers, used in rotation; 1: always the same */
-    uint32_t offset_bytes;  /* how far into a page each begins; 0: aligned */
+    uint32_t rotating_sets; /* sets of buffers in rotation; 1: always the same one */
+    uint32_t offset_bytes;  /* of each buffer from a page boundary; 0: aligned */
     lw_pages pages;
     lw_caches caches;
 } lw_buffers;
@@ -102,7 +102,7 @@ typedef struct lw_measure_options {
     double resync_s;             /* the global clock is synchronised again when older */
     double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
     double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
-    lw_buffers buffers;          /* plain for pairs and triplets, whose messages are ours */
+    lw_buffers buffers;          /* the default for pairs and triplets */
     lw_report_fn report;         /* called on rank 0 of the communicator; may be NULL */
     void *report_context;
 } lw_measure_options;
@@ -128,7 +128,7 @@ LW_API lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int ro
  * Measure the given sizes, at least two, and add points where the curve bends:
  * an interval is halved while linear interpolation misses its middle by more
  * than `tolerance` (relative) and it is wider than `stride_bytes_min`.
- * Points come out sorted by size.
+ * Points are sorted by size.
  */
 LW_API lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int root,
                                   const uint64_t *sizes_bytes, size_t count,
@@ -143,7 +143,7 @@ typedef enum lw_order {
 /*
  * Measure the round trip i -> j -> i of `there_bytes` one way and `back_bytes`
  * the other, for all pairs i < j of `comm`.  Timed at i, whole round trip.
- * Points come out in the order (0,1), (0,2), ..., (n-2,n-1).
+ * The order of the points is (0,1), (0,2), ..., (n-2,n-1).
  */
 LW_API lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
                                   lw_order order, const lw_measure_options *options,
@@ -169,7 +169,7 @@ typedef struct lw_clock_report {
 #define LW_CLOCK_REPORT \
     { sizeof(lw_clock_report), 0, 0, 0, 0 }
 
-/* Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, and measure what is left. */
+/* Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, and measure the residual. */
 LW_API lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
                                   lw_clock_report *report);
 

@@ -2,9 +2,9 @@
 /*
  * Model: how long communication takes on a machine, predicted from measurements.
  *
- * A platform is what was learnt of a machine: one or several communication
- * models (Hockney, LogGP, PLogP, LMO, ...), each with its error.  It is
- * fitted to samples of `lanewise measure`, or read from the file that
+ * A platform describes a machine by one or several communication models
+ * (Hockney, LogGP, PLogP, LMO, ...), each with its error.  It is fitted to
+ * samples of `lanewise measure`, or read from the file that
  * `lanewise model fit` wrote.
  *
  *     lw_platform *platform = NULL;
@@ -19,11 +19,11 @@
  *     lw_model_free(platform);
  *
  * A prediction simulates the messages of the schedule that would run.  A
- * schedule of one's own, steps of send, receive, copy and reduce on each rank,
- * is priced in the same way.
+ * schedule that a program makes from steps (send, receive, copy and reduce on
+ * each rank) is priced in the same way.
  *
  * No function here calls MPI, and all may be called before MPI_Init.  A platform
- * does not change once it was made, and several threads may ask it.  Times are
+ * does not change once it is made, and several threads may use it.  Times are
  * in seconds, sizes in bytes.
  */
 #ifndef LANEWISE_MODEL_H
@@ -47,8 +47,8 @@ typedef struct lw_model_options {
     const char *model;        /* predict and price: "lmo", ...; NULL: the best of the platform */
     uint32_t redraws;         /* fit: bootstrap samples for the intervals of parameters */
     uint64_t seed;            /* fit: of the bootstrap */
-    double copy_s_per_byte;   /* predict and price: of a copy; no model has it measured */
-    double reduce_s_per_byte; /* the same of a reduction */
+    double copy_s_per_byte;   /* predict and price: of a copy; models do not include it */
+    double reduce_s_per_byte; /* the same for a reduction */
     lw_report_fn report;      /* may be NULL */
     void *report_context;
 } lw_model_options;
@@ -78,7 +78,7 @@ LW_API lw_status lw_model_write(const lw_platform *platform, const char *file,
 
 LW_API void lw_model_free(lw_platform *platform);
 
-/* How many ranks were measured.  Ranks beyond these are predicted as average ones. */
+/* How many ranks were measured.  Other ranks are predicted as average ones. */
 LW_API int lw_model_ranks(const lw_platform *platform);
 
 /* A model of a platform. */
@@ -86,7 +86,7 @@ typedef struct lw_model_description {
     uint32_t struct_size;   /* sizeof(lw_model_description); lets fields be added */
     const char *name;       /* as lw_model_options has it */
     int best;               /* whether it predicted the held-out points best */
-    size_t held_out_points; /* measured points that a fit without them was asked for */
+    size_t held_out_points; /* measured points that were predicted by a fit without them */
     double held_out_error;  /* the root mean square of their relative errors */
 } lw_model_description;
 
@@ -165,8 +165,8 @@ LW_API void lw_schedule_free(lw_schedule *schedule);
 /*
  * Price a schedule.  Stores the seconds until the last rank is done in
  * `*time_s`, and when each is done in `rank_s` (one number per rank), which may
- * be NULL.  Fails with LW_ERR_ARGUMENT where ranks wait for each other for ever;
- * `report` is told which.
+ * be NULL.  Fails with LW_ERR_ARGUMENT if ranks wait for each other forever;
+ * `report` gets their numbers.
  */
 LW_API lw_status lw_model_price(const lw_platform *platform, const lw_schedule *schedule,
                                 const lw_model_options *options, double *time_s, double *rank_s);

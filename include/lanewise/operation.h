@@ -7,8 +7,9 @@
  * `message_bytes` means the block of one rank for scatter, gather, allgather,
  * alltoall and reduce_scatter, and the whole vector for bcast, reduce,
  * allreduce, scan and exscan. Reductions add floats: their sizes are multiples
- * of four bytes. pingpong: one message; the time is half a round trip. Operations
- * that stream (streaming, bidirectional, pairs_rate, peers_rate): the time of one message.
+ * of four bytes. For pingpong it is one message, and the time is half a round trip.
+ * For streaming operations (streaming, bidirectional, pairs_rate, peers_rate) the
+ * time is that of one message.
  */
 #ifndef LANEWISE_OPERATION_H
 #define LANEWISE_OPERATION_H
@@ -38,13 +39,12 @@ typedef int (*lw_reduce_fn)(const void *, void *, int, MPI_Datatype, MPI_Op, int
 typedef int (*lw_allreduce_fn)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 typedef int (*lw_allgather_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
                                MPI_Comm);
-typedef int (*lw_alltoall_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
-                              MPI_Comm);
+typedef int (*lw_alltoall_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
 typedef int (*lw_barrier_fn)(MPI_Comm);
 
 /*
- * An operation that calls `function`, or the MPI's own where it is NULL.
- * Free with lw_operation_free.  NULL is returned only when memory is short.
+ * An operation that calls `function`, or the MPI's own if it is NULL.
+ * Free with lw_operation_free.  NULL is returned only if there is no memory.
  */
 LW_API lw_operation *lw_operation_scatter(lw_scatter_fn function);
 LW_API lw_operation *lw_operation_scatterv(lw_scatterv_fn function);
@@ -99,8 +99,8 @@ LW_API lw_status lw_operation_load(const char *library_and_symbol, char *text, s
 LW_API lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count);
 
 /*
- * For operations that stream: how many messages are in flight at once; 160 unless set.
- * The receiver holds that many messages.
+ * For streaming operations: how many messages are in flight at once; 160 unless set.
+ * The receiver has buffers for that many messages.
  */
 LW_API lw_status lw_operation_window(lw_operation *operation, int messages);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths: a queue pair that outlives its cable (Vishnu et al. 2007, section 3).
+ * Paths: queue pairs that survive a failed cable (Vishnu et al. 2007, section 3).
  *
- * Three modules over plain verbs, each to be called alone: specify an
- * alternate path, load it, migrate to it.
+ * Three modules over plain verbs, which can also be called one by one: specify
+ * an alternate path, load it, migrate to it.
  *
  *     lw_paths_options options = LW_PATHS_OPTIONS;
  *     lw_paths *paths = NULL;
  *     lw_paths_open(context, &options, &paths);
  *     lw_paths_add(paths, qp);              // ready to send: an alternate is chosen and loaded
  *
- * With LW_PATHS_AUTOMATIC this is all: a thread loads the next alternate after
- * each migration and brings queue pairs back as the policy says.  With
+ * With LW_PATHS_AUTOMATIC nothing more is needed: a thread loads the next alternate
+ * after each migration and brings queue pairs back as the policy says.  With
  * LW_PATHS_MANUAL it only watches, and the program calls the modules.
  *
  * The thread reads the asynchronous events of the device.  Those that are not
@@ -36,7 +36,7 @@ typedef struct lw_paths lw_paths;
 
 typedef enum lw_paths_policy {
     LW_PATHS_STAY,    /* where a migration has led */
-    LW_PATHS_BACK,    /* to the port it began on, once that has been up for failback_delay_ns */
+    LW_PATHS_BACK,    /* to the port it started on, once that has been up for failback_delay_ns */
     LW_PATHS_BALANCE, /* to a port by its number, so that queue pairs spread over both */
 } lw_paths_policy;
 
@@ -121,19 +121,19 @@ typedef struct lw_paths_state {
 LW_API lw_status lw_paths_open(struct ibv_context *context, const lw_paths_options *options,
                                lw_paths **paths);
 
-/* End the thread.  Queue pairs keep the paths that they have.  NULL is nothing. */
+/* End the thread.  Queue pairs keep the paths that they have.  NULL is allowed. */
 LW_API void lw_paths_close(lw_paths *paths);
 
 /*
- * Watch a queue pair, and take note of its state; to be called again after
- * each change of the state.  Where the thread is automatic and the queue pair
- * ready to send, its first alternate is loaded now.
+ * Watch a queue pair and record its state.  Call it again after each change of
+ * the state.  If the thread is automatic and the queue pair ready to send, its
+ * first alternate is loaded now.
  * Fails with LW_ERR_UNSUPPORTED for types without paths (not RC, not UC), with
- * LW_ERR_NOT_FOUND where no alternate is there; then it is watched all the same.
+ * LW_ERR_NOT_FOUND if there is no alternate; it is watched nevertheless.
  */
 LW_API lw_status lw_paths_add(lw_paths *paths, struct ibv_qp *qp);
 
-/* To be called before the queue pair is destroyed. */
+/* Call this before the queue pair is destroyed. */
 LW_API void lw_paths_remove(lw_paths *paths, struct ibv_qp *qp);
 
 /*
@@ -145,20 +145,20 @@ LW_API lw_status lw_paths_specify(lw_paths *paths, struct ibv_qp *qp, const lw_p
 
 /*
  * Load (LRM): ask for REARM with the alternate that was specified, or a chosen
- * one.  A queue pair is armed once the peer has loaded too and a packet of it
- * has come; that is noticed, and lw_paths_query tells.  Devices take it in
- * RTS, the software device in RTR as well.  All are tried; the first failure is
- * returned.
+ * one.  A queue pair is armed once the peer has also loaded a path and a packet
+ * from it has arrived, which a notice and lw_paths_query report.  Devices accept
+ * REARM in RTS, the software device also in RTR.  All queue pairs are tried; the
+ * first failure is returned.
  */
 LW_API lw_status lw_paths_load(lw_paths *paths, struct ibv_qp *const *qps, size_t count);
 
 /*
  * Migrate (PMM), now.  Fails with LW_ERR_ARGUMENT for a queue pair that is not
- * armed; all are tried; the first failure is returned.
+ * armed.  All queue pairs are tried; the first failure is returned.
  */
 LW_API lw_status lw_paths_migrate(lw_paths *paths, struct ibv_qp *const *qps, size_t count);
 
-/* Look at a queue pair.  Stores its state in `*state`. */
+/* Query a queue pair.  Stores its state in `*state`. */
 LW_API lw_status lw_paths_query(lw_paths *paths, struct ibv_qp *qp, lw_paths_state *state);
 
 #ifdef __cplusplus

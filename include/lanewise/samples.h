@@ -21,17 +21,17 @@ extern "C" {
 typedef struct lw_samples lw_samples;
 
 typedef enum lw_stop {
-    LW_STOP_INTERVAL,   /* the interval is as narrow as asked */
+    LW_STOP_INTERVAL,   /* the interval is narrow enough */
     LW_STOP_MAXIMUM,    /* repetitions_max was reached first */
     LW_STOP_TIME_LIMIT, /* time_limit_s was reached first */
-    LW_STOP_FIXED,      /* a fixed number was asked for */
+    LW_STOP_FIXED,      /* the number of repetitions was fixed */
 } lw_stop;
 
-/* One point, summed up. */
+/* Summary of one point. */
 typedef struct lw_point {
     uint32_t struct_size; /* sizeof(lw_point); lets fields be added */
     uint64_t message_bytes;
-    uint64_t reply_bytes; /* pairs and triplets: the way back */
+    uint64_t reply_bytes; /* pairs and triplets: size of the reply */
     int root;             /* the sender, for pairs and triplets */
     int peer;             /* pairs and triplets: the other rank, else -1 */
     int second_peer;      /* triplets: the third rank, else -1 */
@@ -44,7 +44,7 @@ typedef struct lw_point {
     double low_s; /* interval of the median, or of the mean with LW_RULE_STUDENT */
     double high_s;
     double mean_s;
-    double elapsed_s; /* wall time that the point cost */
+    double elapsed_s; /* wall time that the point took */
 } lw_point;
 
 #define LW_POINT \

@@ -12,18 +12,18 @@
  *     lw_accumulator_f64(energy, &total);
  *     lw_accumulator_free(energy);
  *
- * A sum is rounded once, at its end, to the nearest number (ties to even).  So it depends neither
- * on the order of its addends nor on how they are dealt among threads and ranks.  A NaN, or
+ * A sum is rounded once, at its end, to the nearest number (ties to even).  It therefore
+ * depends neither on the order of its addends nor on how threads and ranks share them.  A NaN, or
  * infinities of both signs, give a quiet NaN without payload; infinities of one sign give that
  * infinity; a sum of nothing but -0 is -0, and every other sum of zero is +0.  A sum that is too
  * large for the format is infinite.
  *
- * A product of real numbers is rounded once, too, so that neither order nor dealing matter:
+ * A product of real numbers is also rounded once, so it depends on neither of these:
  *
  *     double weight = 0.0;
  *     lw_prod_f64(values, count, &weight);
  *
- * Only the product may be too large or too small for the format, no part of it.  A NaN, or a zero
+ * Only the final product can be too large or too small for the format.  A NaN, or a zero
  * and an infinity, give a quiet NaN without payload; zeros and infinities have the product of all
  * signs; the product of nothing is 1.
  *
@@ -75,12 +75,12 @@ LW_API lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm 
 LW_API lw_status lw_accumulator_allreduce_fortran(lw_accumulator *accumulator, MPI_Fint comm);
 
 /*
- * A sum as integers, for whoever moves sums by other means than MPI.  Word by word, those of up to
- * 2^30 accumulators may be added up, in any order: they are then the words of the sum of all.
+ * A sum as integers, for programs that move sums by other means than MPI.  The words of up to
+ * 2^30 accumulators may be added, word by word and in any order, to those of the sum of all.
  */
 #define LW_ACCUMULATOR_WORDS 75
 LW_API lw_status lw_accumulator_words(const lw_accumulator *accumulator, int64_t *words);
-/* Replaces the sum by the one that the words are of. */
+/* Replaces the sum by that of the words. */
 LW_API lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int64_t *words);
 
 /* The sum so far, rounded to a format. */
@@ -109,7 +109,7 @@ LW_API lw_status lw_product_merge(lw_product *product, const lw_product *other);
 LW_API lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm);
 LW_API lw_status lw_product_allreduce_fortran(lw_product *product, MPI_Fint comm);
 
-/* A product as integers, for whoever moves it by other means than MPI.  They are not to be added:
+/* A product as integers, for programs that move it by other means than MPI.  Do not add them:
    lw_product_merge multiplies the products that they are set to. */
 #define LW_PRODUCT_WORDS 19
 LW_API lw_status lw_product_words(const lw_product *product, int64_t *words);
@@ -126,11 +126,11 @@ LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, 
                                     MPI_Comm comm);
 LW_API lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type,
                                  int root, MPI_Comm comm);
-/* Likewise with MPI_PROD, for real types. */
+/* The same with MPI_PROD, for real types. */
 LW_API lw_status lw_exact_allreduce_prod(const void *send, void *receive, int count,
                                          MPI_Datatype type, MPI_Comm comm);
-LW_API lw_status lw_exact_reduce_prod(const void *send, void *receive, int count,
-                                      MPI_Datatype type, int root, MPI_Comm comm);
+LW_API lw_status lw_exact_reduce_prod(const void *send, void *receive, int count, MPI_Datatype type,
+                                      int root, MPI_Comm comm);
 
 #ifdef __cplusplus
 }

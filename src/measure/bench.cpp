@@ -183,14 +183,13 @@ Outcome Bench::admit_point(const Point& point) {
                            " is not made of tasks between a root and at least one "
                            "other rank; use max, root or global"};
     if (!entry && !are_plain(options_.buffers))
-        return Failure{LW_ERR_UNSUPPORTED, operation->name +
-                                               " has buffers of its own; leave "
-                                               "them plain"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       operation->name + " allocates its own buffers; keep the default buffers"};
     const auto offset_bytes = options_.buffers.offset_bytes;
     if (entry && entry->element == Element::real && offset_bytes % sizeof(float) != 0)
-        return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; buffers " +
+        return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; an offset of " +
                                             std::to_string(offset_bytes) +
-                                            " bytes into a page are none, 4 are"};
+                                            " bytes is no multiple of 4; use 4"};
     return admit_memory(point);
 }
 

@@ -110,9 +110,9 @@ lw_status measure_rounds(MPI_Comm comm, PairRoundPlan plan, Rounds make, lw_orde
         plan.rounds = make(bench.harness().size());
         if (plan.rounds.empty()) return bad_argument("too few ranks for a single pair");
         if (!are_plain(options->buffers))
-            return Failure{LW_ERR_UNSUPPORTED,
-                           "pairs and triplets have messages of the harness; "
-                           "leave buffers plain"};
+            return Failure{
+                LW_ERR_UNSUPPORTED,
+                "pairs and triplets use buffers of the harness; keep the default buffers"};
         if (order == LW_ORDER_SEQUENTIAL) plan.rounds = one_by_one(plan.rounds);
         return hand_over(measure_pair_rounds(bench, plan), samples);
     });

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops of combine_loops.hpp for processors with AVX2.
+
 #include "sums/combine_loops.hpp"
 
 namespace lanewise::sums {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops of nearest_loops.hpp for processors with AVX2.
+
 #include "sums/nearest_loops.hpp"
 
 namespace lanewise::sums {

@@ -38,7 +38,7 @@ Result<std::vector<Named>> all_named(const std::vector<std::string>& names, cons
         }
         if (std::find(found.begin(), found.end(), *one) != found.end())
             return Failure{LW_ERR_ARGUMENT,
-                           "collective \"" + name + "\" is named twice; once will do"};
+                           "collective \"" + name + "\" is named twice; name it once"};
         found.push_back(*one);
     }
     if (!found.empty()) return found;

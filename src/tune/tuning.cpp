@@ -229,7 +229,7 @@ Result<Candidate> candidate_named(const JudgedPoint& point, const Finalist& fina
         }
     }
     return Failure{LW_ERR_NOT_FOUND, "there is no " + finalist.algorithm + " of " +
-                                         name_of(point.operation) + " any more; measure anew"};
+                                         name_of(point.operation) + " any more; measure again"};
 }
 
 Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& own,

@@ -302,7 +302,7 @@ def test_the_emitted_file_is_obeyed(lanewise: Lanewise, real_mpi: str, tmp_path:
     done = lanewise("tune", "export", "t.json", "--for", real_mpi, "-o", "rules.conf", "--verify")
 
     assert done.returncode == 0, done.stderr
-    assert "the emitted file is obeyed" in done.stderr
+    assert "the MPI follows the file" in done.stderr
 
 
 def test_a_file_that_is_not_obeyed_is_found_out(
@@ -316,7 +316,7 @@ def test_a_file_that_is_not_obeyed_is_found_out(
         assert "left out: bcast: an algorithm whose number is not known" in done.stderr
     else:
         assert done.returncode == 1
-        assert "the emitted file is not obeyed: bcast:8:2 did not come to an end" in done.stderr
+        assert "the MPI does not follow the file: bcast:8:2 did not come to an end" in done.stderr
 
 
 @pytest.mark.thorough

@@ -16,7 +16,7 @@ from experiments.hca.probes import PROBES, Probe
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 
-# The same operation with another option, or on another kind of connection, as tests of every day.
+# The same operation with another option, or on another kind of connection, as daily tests.
 REPEATING = {
     "ib_send_lat -c UC", "ib_send_bw -e", "ib_write_bw -c UC", "ib_write_lat -c UC",
     "ib_read_lat -e", "ib_read_bw -e", "ib_atomic_lat -e", "ib_atomic_bw -e",

@@ -16,7 +16,14 @@ MAIN_LINES_MAX = 100
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 LICENCE_LINES = 3  # after an interpreter line, or inside the first comment
 
+# What the names in #include "..." are relative to.
+HEADER_FOLDERS = ("src", "include", ".")
+
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "old", "new", "v2"}
+
+# A line of the comment at the head of a native source, or an empty one, with the text in it.
+_COMMENT = re.compile(r"\s*(?://|/\*|\*/?|$)\s*(.*)")
+_INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 # In pieces, so that this file does not name what it forbids.
 _UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
@@ -34,6 +41,19 @@ def licence_offences(root: Path) -> list[str]:
         f"{path}:1: begin with a comment that says {LICENCE}"
         for path in sources(root)
         if not any(LICENCE in line for line in tree.lines(root, path)[:LICENCE_LINES])
+    ]
+
+
+def head_offences(root: Path) -> list[str]:
+    """Return the native sources that say nowhere what they are.
+
+    A file says it in the comment at its head, or leaves that to the header of its own name, which
+    it includes first; a test may leave it to the header of what it tests.
+    """
+    return [
+        f"{path}:1: say at the head what this file is"
+        for path in tree.files(root, *tree.NATIVE)
+        if not _has_head(root, path) and not _header_has_head(root, path)
     ]
 
 
@@ -77,6 +97,25 @@ def main_offences(root: Path) -> list[str]:
         for path in tree.files(root, ".cpp", ".hpp")
         if path.parent == MAINS and (count := len(tree.lines(root, path))) > MAIN_LINES_MAX
     ]
+
+
+def _has_head(root: Path, path: Path) -> bool:
+    for line in tree.lines(root, path):
+        comment = _COMMENT.match(line)
+        if comment is None:
+            return False
+        if comment[1] and LICENCE not in line:
+            return True
+    return False
+
+
+def _header_has_head(root: Path, path: Path) -> bool:
+    """Tell whether the first file that `path` includes is its header, and says what it is."""
+    included = _INCLUDED.search((root / path).read_text(encoding="utf-8"))
+    if included is None or Path(included[1]).stem != path.stem.removesuffix("_test"):
+        return False
+    places = [Path(folder, included[1]) for folder in HEADER_FOLDERS]
+    return any((root / place).exists() and _has_head(root, place) for place in places)
 
 
 def _line_reason(line: str, *, tabs_mean_something: bool) -> str:

@@ -18,6 +18,7 @@ PYTHON_LICENCE = f"# {sources.LICENCE}\n"
 
 RULES = {
     "has the licence line": sources.licence_offences,
+    "says what it is": sources.head_offences,
     "has a name that says something": sources.name_offences,
     "has tidy lines": sources.line_offences,
     "is merged": sources.conflict_offences,
@@ -37,6 +38,12 @@ OFFENCES = {
     "a licence too late": (sources.licence_offences, "src/a.cpp", "\n" * 3 + LICENCE),
     "no licence in a script": (sources.licence_offences, "packaging/get.sh", "#!/bin/sh\n"),
     "no licence in CMake": (sources.licence_offences, "src/CMakeLists.txt", "project(x)\n"),
+    "no word of what it is": (sources.head_offences, "src/a.cpp", LICENCE + "\nint x;\n"),
+    "a header of another file": (
+        sources.head_offences,
+        "src/a.cpp",
+        LICENCE + '#include "b.hpp"\n// Later.\n',
+    ),
     "a vague file": (sources.name_offences, "src/utils.cpp", ""),
     "a vague word": (sources.name_offences, "src/string_helpers.hpp", ""),
     "a vague folder": (sources.name_offences, "python/common/a.py", ""),
@@ -56,8 +63,9 @@ def test_an_offence_is_caught(plant: Plant, rule: Rule, name: str, text: str) ->
 
 
 FINE = {
-    "a C++ file": ("src/renewal.cpp", LICENCE + "void f() {\n}\n"),
-    "a long file of a part": ("src/base/a.cpp", LICENCE + "int x;\n" * 200),
+    "a C++ file": ("src/renewal.cpp", LICENCE + "//\n// Renewal.\n\nvoid f() {\n}\n"),
+    "a C file": ("src/a.c", f"/* {sources.LICENCE} */\n/*\n * A test.\n */\nint x;\n"),
+    "a long file of a part": ("src/base/a.cpp", LICENCE + "//\n// A.\n" + "int x;\n" * 200),
     "a script": ("packaging/get.sh", f"#!/bin/sh\n{PYTHON_LICENCE}"),
     "a Makefile": ("Makefile", f"{PYTHON_LICENCE}all:\n\ttrue\n"),
 }
@@ -67,6 +75,17 @@ FINE = {
 @pytest.mark.parametrize(("name", "text"), FINE.values(), ids=FINE.keys())
 def test_nothing_is_said_about(plant: Plant, rule: Rule, name: str, text: str) -> None:
     assert rule(plant({name: text})) == []
+
+
+@pytest.mark.parametrize("name", ["src/base/a.cpp", "src/base/a_test.cpp"])
+def test_a_source_may_leave_it_to_its_header_to_say_what_it_is(plant: Plant, name: str) -> None:
+    source = LICENCE + '\n#include "base/a.hpp"\n\nint x;\n'
+
+    assert sources.head_offences(plant({"src/base/a.hpp": LICENCE, name: source})) != []
+    assert (
+        sources.head_offences(plant({"src/base/a.hpp": LICENCE + "//\n// A.\n", name: source}))
+        == []
+    )
 
 
 def test_what_git_ignores_is_not_looked_at(plant: Plant) -> None:

@@ -69,7 +69,7 @@ Also = Annotated[
     typer.Option(
         "--also",
         metavar="LINE",
-        help="Another launch line, such as that of a build for another MPI; as often as needed.",
+        help="Another launch line, such as that of a build for another MPI; repeatable.",
     ),
 ]
 Level = Annotated[
@@ -135,10 +135,10 @@ def check_same_bits(
 
     Run a program in several ways, and say which reduction first differs.
 
-    The program runs twice alike, on each number of ranks, and with other algorithms of its MPI.
-    Its output is compared, and the result of every blocking reduction, in the order of the calls.
-    With --same-bits order the runs on one number of ranks are compared with each other only.  The
-    status is 1 where anything differs.
+    The program runs twice in the same way, on each number of ranks, and with other algorithms of
+    its MPI.  Its output is compared, and the result of every blocking reduction in the order of
+    the calls.  With --same-bits order, only runs on the same number of ranks are compared.  Ends
+    with status 1 if anything differs.
     """
     words = list(line or [])
     if not words:

@@ -59,10 +59,10 @@ def compare_files(
 
     Compare two runs.
 
-    For each point of both files the ratio B/A over the launches of the ranks, its interval and
-    the p-value of Welch's test; for each operation the geometric mean of the ratios and the
-    signed-rank p-value over its sizes.  Of files with one launch the ratio of the medians is
-    shown, with its interval within these launches (Price and Bonett 2002).
+    Shows for each point of both files the ratio B/A over the launches of the ranks, its interval
+    and the p-value of Welch's test, and for each operation the geometric mean of the ratios and
+    the signed-rank p-value over its sizes.  For files with one launch, it shows the ratio of the
+    medians with its interval within these launches (Price and Bonett 2002).
 
     With --gate, all points are tested together for a slowdown, by exchanging launches between A
     and B.  Identical programs fail the gate in 1 % of all cases, and the output says which

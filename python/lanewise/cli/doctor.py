@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """$ lanewise doctor
 
@@ -33,8 +33,7 @@ def doctor(
 
     Shows the launchers with their programs and native builds, cores and binding, frequency
     governor, clock source, disk and ports; inside a job what the batch system gave it; what is
-    missing, and the command that installs it.
-    Ends with status 1 where nothing can be launched.
+    missing, and the command that installs it.  Ends with status 1 if nothing can be launched.
     """
     found = examine(os.environ)
     if as_json:

@@ -261,6 +261,34 @@ def test_a_file_that_is_not_there_is_named_once_with_a_remedy_that_fits(
     assert told.endswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("model fit", "; lanewise measure -o gone.json writes it"),
+        ("model predict scatter --platform", "; lanewise model fit -o gone.json writes it"),
+        (
+            "model algorithms scatter lmo_binomial --platform",
+            "; lanewise model fit -o gone.json writes it",
+        ),
+        (
+            "tune bcast -n 2 -o tuning.json --platform",
+            "; lanewise model fit -o gone.json writes it",
+        ),
+        ("rdma protect --paths", "; lanewise rdma discover -o gone.json writes it"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_the_command_that_writes_it(
+    command: str, remedy: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run([*command.split(), "gone.json", *(["--", "true"] if "rdma" in command else [])]) == 2
+
+    told = one_line(capsys)
+    assert "gone.json does not exist" in told or "gone.json cannot be read: No such file" in told
+    assert told.endswith(remedy)
+
+
 def test_a_log_of_faults_on_a_full_disk_is_told_and_ends_them(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ LaunchCounts = Annotated[
     typer.Option(
         "--launches",
         metavar="MIN:MAX",
-        help="Launches of each side: three looks from the least number to the largest, or one "
+        help="Launches of each side: three looks from the smallest to the largest, or one "
         "look after N (default: 10:40).",
         rich_help_panel=gating.PANEL,
     ),
@@ -136,10 +136,10 @@ def gate(
     Tell whether a change made communication slower.
 
     Launches of base and candidate are interleaved, in blocks of random order, and compared over
-    launches.  Each side is what differs: assignments for the environment, then options of
-    `lanewise measure`, or a whole command that prints OSU, IMB or NetPIPE text or writes samples
-    to {output}.  Ends with status 1 if the candidate is slower by more than the gate; identical
-    sides end so in 1 % of all cases.
+    launches.  Each side consists of what differs: assignments for the environment, then options
+    of `lanewise measure`, or a whole command that prints OSU, IMB or NetPIPE text or writes
+    samples to {output}.  Ends with status 1 if the candidate is slower by more than the gate,
+    which happens in 1 % of all cases if the sides are identical.
     """
     from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable
 

@@ -40,8 +40,8 @@ def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     Convert the output of another benchmark to samples.
 
     `lanewise compare` and `lanewise report` read such text themselves; this writes the file that
-    they would read.  A point has what the tool printed, and an interval only where it printed
-    every repetition.
+    they would read.  A point has the numbers that the tool printed, and an interval only if the
+    tool printed every repetition.
     """
     from lanewise.imports.load import lines_for, load
 

@@ -59,7 +59,7 @@ TransportName = Annotated[
     typer.Option(
         "--transport",
         metavar="NAME|FILE",
-        help="Transport, by a name of suite --list, or a file (default: the MPI's choice).",
+        help="Transport: a name from suite --list, or a file (default: the MPI's choice).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -78,7 +78,7 @@ Hostfile = Annotated[
     typer.Option(
         "--hostfile",
         metavar="FILE",
-        help="A file of hosts, such as `a slots=4` on each line.",
+        help="File with one host per line, such as `a slots=4`.",
         rich_help_panel=LAUNCH,
     ),
 ]

@@ -45,7 +45,7 @@ Launches = Annotated[
     typer.Option(
         "--launches",
         metavar="N",
-        help=f"Launches of the ranks that intervals are over (default: {LAUNCHES}; 1 for smpi, "
+        help=f"Number of launches, which intervals are over (default: {LAUNCHES}; 1 for smpi, "
         f"--adaptive, {', '.join(ALONE[:-1])} and {ALONE[-1]}).",
         rich_help_panel="How it is measured",
     ),
@@ -70,10 +70,10 @@ def measure(
     Measure MPI operations.
 
     Each point is repeated until the interval of its median is narrow enough, in several launches
-    of the ranks, and what is shown is over launches; every sample is kept.
+    of the ranks.  The tables combine the launches; the file keeps every sample.
     `lanewise measure pairs` measures all pairs of ranks, `lanewise measure clock` how well the
-    ranks' clocks can be synchronised, `lanewise measure lanes -o platform.json` what lanes
-    between sites carry.
+    ranks' clocks can be synchronised, `lanewise measure lanes -o platform.json` the bandwidth of
+    lanes between sites.
     """
     values = context.params
     choice = launching.chosen(values)

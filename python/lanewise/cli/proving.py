@@ -47,10 +47,10 @@ def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
     else:
         count, faults = prove_openmpi(choice, tuning, emitter.emit(tuning).text)
     for fault in faults[1:]:
-        sys.stderr.write(f"lanewise tune: not obeyed: {fault}\n")
+        sys.stderr.write(f"lanewise tune: not followed: {fault}\n")
     if faults:
-        raise RunError(f"the emitted file is not obeyed: {faults[0]}")
-    sys.stderr.write(f"the emitted file is obeyed: {counted(count, 'call')} as they should be\n")
+        raise RunError(f"the MPI does not follow the file: {faults[0]}")
+    sys.stderr.write(f"the MPI follows the file: {counted(count, 'call')} behave as it says\n")
 
 
 def newer_than_5(version: str) -> bool:

@@ -41,16 +41,16 @@ def index(described: dict[str, list[Described]]) -> Iterator[str]:
     yield from (
         "# Command reference", "",
         "These pages are generated from the programs; `make reference` writes them. They list",
-        "every command with its options, as `lanewise COMMAND --help` prints them, and so does",
-        "`man lanewise-COMMAND` where Lanewise is installed.", "",
+        "every command with its options, as `lanewise COMMAND --help` does. Where Lanewise is",
+        "installed, `man lanewise-COMMAND` shows the same.", "",
         "| command | what it does |", "|---|---|",
     )  # fmt: skip
     for title, sections in described.items():
         yield f"| [`{title}`]({page_of(title)}) | {sections[0].paragraphs[0]} |"
     yield from (
-        "", "Every command takes `-h` and `--help`. It ends with status 0 when it is done, 1 when",
-        "it failed while working, 2 when its arguments or files cannot be used and nothing was",
-        "started, and 130 when it was interrupted.",
+        "", "Every command takes `-h` and `--help`. It ends with status 0 if it succeeded, 1 if it",
+        "failed while working, 2 if its arguments or files cannot be used and nothing was started,",
+        "and 130 if it was interrupted.",
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ Definition = Annotated[
     typer.Option(
         "--as",
         metavar="imb|netpipe|osu",
-        help="Print what measure --as kept as that tool prints it, and how it differs, as text.",
+        help="Print the loops of measure --as in the format of that tool, as text.",
     ),
 ]
 
@@ -78,10 +78,10 @@ def report(
 
     Show result files as a page, as text, or as CSV.
 
-    The page holds curves with their intervals, the samples behind each point, tables, warnings, and
-    all that is known of the machine; it is one file and works offline.  `--format text` prints
-    a table for each operation, with the conditions above and the cautions below.  `csv`, `parquet`
-    and `json` are for other programs.
+    The page has curves with their intervals, the samples behind each point, tables, warnings, and
+    what is known about the machine; it is a single file that works offline.  `--format text` prints
+    one table per operation, after the conditions and before the cautions.  `csv`, `parquet` and
+    `json` are for other programs.
     """
     chosen = format_of(format_ or ("json" if as_json else ""), output)
     if raw and chosen not in ("csv", "json"):
@@ -151,8 +151,8 @@ def looped_text(samples: Samples, definition: str) -> Iterator[str]:
     ]
     if not pairs:
         raise RequestError(
-            f"{samples.path} has nothing measured as {definition} does; isolated repetitions do "
-            f"not become its numbers, so measure with --as {definition} -o FILE"
+            f"{samples.path} has nothing measured as {definition} does; isolated repetitions "
+            f"cannot be converted, so measure with --as {definition} -o FILE"
         )
     yield from tables(Layout(definition, samples.context.ranks, samples.context.window), pairs)
 

@@ -48,7 +48,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        help="File to which is written how many calls followed a rule (.json).",
+        help="File for a report of how many calls followed a rule (.json).",
     ),
 ]
 ProfileFile = Annotated[
@@ -56,7 +56,7 @@ ProfileFile = Annotated[
     typer.Option(
         "--profile",
         metavar="FILE",
-        help="File to which is written which ranks were late in collective calls (.json).",
+        help="File for a profile of which ranks were late in collective calls (.json).",
     ),
 ]
 SameBits = Annotated[
@@ -68,7 +68,7 @@ SameBits = Annotated[
     ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse to run where the tuning file cannot be used.")
+    bool, typer.Option("--strict", help="Refuse to run if the tuning file cannot be used.")
 ]
 Mpi = Annotated[
     str,
@@ -127,13 +127,13 @@ def run_tuned(
 
     Run an unmodified program, tuned or with the same bits.
 
-    Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
-    to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
-    plain and six times tuned, and the times are compared.  With --profile a table says how long the
-    ranks waited in collective calls, for which ranks, and where these were called.  With
-    --same-bits order the results of reductions depend on the number of ranks only, with --same-bits
-    ranks sums and products do not even on that; `lanewise check same-bits` finds the reduction that
-    differs between runs.
+    Works with programs in C, C++, Fortran and Python.  Calls without a rule in the tuning file are
+    left to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six
+    times plain and six times tuned, and the times are compared.  With --profile a table says how
+    long the ranks waited in collective calls, for which ranks, and where these were called.  With
+    --same-bits order the results of reductions depend only on the numbers and on how many ranks
+    there are; with --same-bits ranks, sums and products do not depend on how many ranks there are.
+    `lanewise check same-bits` finds the reduction that differs between runs.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
@@ -177,7 +177,7 @@ def run_tuned(
     if rounds == 0 and profile is None and (fault or launcher is None):
         become(words if fault else tuned.launch_line(words, launcher, variables), environment)
     if fault and rounds:
-        raise RequestError("plain and tuned would be the same; mend the tuning file")
+        raise RequestError("plain and tuned would be the same; correct the tuning file")
     with roll_call.RollCall() as ranks:
         reporting = ranks.variables() if launcher else {}
         command = tuned.launch_line(words, launcher, {**variables, **reporting})

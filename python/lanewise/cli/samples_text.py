@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from lanewise.cli.cost_table import cost_lines
+from lanewise.cli.terminal import folded
 from lanewise.results.cautions import cautions_of
 from lanewise.results.read import Samples
 from lanewise.results.table import UNLIMITED, line, microseconds, tables
 
 
 def text_of(samples: Samples, columns: int = UNLIMITED) -> list[str]:
-    """Return all lines that are shown of one file, tables for so many columns of text."""
-    lines = [*conditions(samples), "", *tables(samples.points, samples.context, columns)]
+    """Return all lines that are shown of one file, for so many columns of text."""
+    lines = [*conditions(samples, columns), "", *tables(samples.points, samples.context, columns)]
     if samples.clock_checks:
         lines.append(line("# Residual(us)", ["Uncertainty(us)", "Error(us)", "After(s)"]))
     for check in samples.clock_checks:
@@ -20,11 +21,13 @@ def text_of(samples: Samples, columns: int = UNLIMITED) -> list[str]:
     lines += cost_lines(samples.polling, samples.waiting, columns)
     cautions = cautions_of(samples)
     if cautions:
-        lines += ["", *(f"! {sentence}" for sentence in cautions)]
+        lines.append("")
+    for sentence in cautions:
+        lines += folded("! ", sentence, columns)
     return lines
 
 
-def conditions(samples: Samples) -> list[str]:
+def conditions(samples: Samples, columns: int = UNLIMITED) -> list[str]:
     """Return the conditions of a run as lines of `name  value`."""
     context = samples.context
     stopping = context.stopping
@@ -32,7 +35,7 @@ def conditions(samples: Samples) -> list[str]:
     if context.imported:
         ranks = str(context.ranks or "unknown")
         rows = {"file": str(samples.path), "imported": context.tool, "ranks": ranks}
-        return [f"# {name:<10}{text}" for name, text in rows.items()]
+        return [shown for name, text in rows.items() for shown in named(name, text, columns)]
     library = " ".join(context.mpi.get("library", "unknown").split())
     rows = {
         "file": str(samples.path),
@@ -48,4 +51,11 @@ def conditions(samples: Samples) -> list[str]:
         ),
         "started": context.started or "unknown",
     }
-    return [f"# {name:<10}{text}" for name, text in rows.items()]
+    return [shown for name, text in rows.items() for shown in named(name, text, columns)]
+
+
+def named(name: str, text: str, columns: int) -> list[str]:
+    """Return a condition as lines that all begin with `#`."""
+    lead = f"# {name:<10}"
+    lines = folded(lead, text, columns)
+    return [lines[0], *("#" + line[1:] for line in lines[1:])]

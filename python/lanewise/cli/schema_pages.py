@@ -50,7 +50,7 @@ def index(folder: Path) -> Iterator[str]:
     yield from (
         "# Files", "",
         "These pages list every key of the files that Lanewise writes and reads. `make reference`",
-        "writes them from the schemas in `schema/`, by which the readers decide what they accept.",
+        "writes them from the schemas in `schema/`, with which the readers check files.",
         "", "| page | file |", "|---|---|",
     )  # fmt: skip
     for path in schemas_in(folder):
@@ -71,7 +71,7 @@ class Page:
         yield from (f"# {capital(title)}", "")
         if "description" in self.schema:
             yield from (sentence(self.schema["description"]), "")
-        yield from (f"[The schema itself](../../../schema/{name}) is for programs.", "")
+        yield from (f"Programs can use [the schema itself](../../../schema/{name}).", "")
         if "properties" in self.schema:
             yield from self.table(self.schema)
         elif "oneOf" in self.schema or "$ref" in self.schema:

@@ -90,9 +90,7 @@ def suite(
         help="Folder to which samples and the report are written (default: suite).",
         show_default=False,
     ),
-    resume: bool = typer.Option(
-        False, "--resume", help="Continue the suite that the folder holds."
-    ),
+    resume: bool = typer.Option(False, "--resume", help="Continue the suite in the folder."),
     list_: bool = typer.Option(
         False, "--list", help="List the transports, and say which start here."
     ),
@@ -103,8 +101,8 @@ def suite(
 
     Compare transports side by side, in one report.
 
-    Each benchmark runs over each transport, in interleaved rounds, into samples and report.html.
-    `lanewise suite app` runs a program of yours instead.
+    Each benchmark runs over each transport in interleaved rounds, which give samples and
+    report.html.  `lanewise suite app` runs your own program instead.
     """
     if context.invoked_subcommand is not None:
         return

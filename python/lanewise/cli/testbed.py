@@ -102,7 +102,7 @@ def run(
         "", metavar="HOST", help="Host on which COMMAND itself runs (default: the first)."
     ),
     faults: str = typer.Option(
-        "", metavar="FILE", help="Script of faults in TOML, which begins with the command."
+        "", metavar="FILE", help="Script of faults in TOML, which starts with the command."
     ),
     fault_log: str = typer.Option(
         "", metavar="FILE", help="File to which each fault is logged (default: standard error)."
@@ -112,10 +112,11 @@ def run(
 
     Run a command in a testbed.
 
-    It is the testbed that is up under this name, else one created for this run and removed
-    afterwards.  The command runs on the first host; a launcher of Open MPI or MPICH in it spreads
-    its ranks over all.  UCX_TLS and the like keep the values that they have in the environment.
-    LANEWISE_PLACEMENT names a file that says which rank is on which host and site.
+    If a testbed of this name is up, the command runs there, otherwise in one that is created for
+    this run and removed afterwards.  The command runs on the first host; if it starts Open MPI or
+    MPICH, the ranks are spread over all hosts.  UCX_TLS and similar variables keep the values that
+    they have in the environment.  LANEWISE_PLACEMENT names a file with the host and site of each
+    rank.
     """
     from lanewise.testbed import bed, running, shipped
 
@@ -216,12 +217,12 @@ def status(json_: AsJson = False) -> None:
 def down(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the testbed.")] = "",
     all_: bool = typer.Option(
-        False, "--all", help="Remove every testbed, and what crashes have left."
+        False, "--all", help="Remove every testbed, and what crashes have left behind."
     ),
 ) -> None:
     """$ lanewise testbed down two-site
 
-    Remove a testbed with all that runs in it.
+    Remove a testbed and everything that runs in it.
     """
     from lanewise.testbed import bed
 

@@ -24,7 +24,7 @@ from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place
+from lanewise.files.whole import require_place, require_there
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
@@ -44,15 +44,13 @@ Launches = Annotated[
     typer.Option(
         "--launches",
         metavar="N",
-        help="Launches of the ranks that judge what another has chosen; a rule needs 5 "
+        help="Number of launches that judge what the first one chose; a rule needs 5 "
         f"(default: {course.LAUNCHES}).",
     ),
 ]
 Merge = Annotated[
     bool,
-    typer.Option(
-        "--merge", help="Measure nothing; write the layouts of the tuning files named into one."
-    ),
+    typer.Option("--merge", help="Measure nothing; merge the named tuning files into one."),
 ]
 Emit = Annotated[str, typer.Option("--emit", hidden=True, help="As lanewise tune export --for.")]
 EmitTo = Annotated[
@@ -85,11 +83,11 @@ def tune(
 
     Find algorithms faster than the MPI's default.
 
-    Every candidate and the default are calls of one running job, interleaved.  One launch of the
-    ranks chooses, and a rule is written only where a candidate is significantly faster over several
-    launches that did not choose it; the measurements stay in the file.  `lanewise tune export
-    tuning.json --for openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json
-    two.json -o both.json` makes one file for several numbers of ranks.
+    The default and all candidates are timed interleaved, in the same ranks.  One launch chooses
+    candidates, and a rule is written only if one of them is significantly faster over several
+    other launches.  The file also holds the measurements.  `lanewise tune export tuning.json --for
+    openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json two.json -o
+    both.json` makes one file for several numbers of ranks.
     """
     values = context.params
     if merge:
@@ -140,8 +138,8 @@ def process_age_s() -> float:
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path, *more: str) -> Job:
     """Return the launch that the parsed options ask for, with `more` arguments."""
     ranks = launching.rank_count(choice, values)
-    if values["platform"] is not None and not Path(values["platform"]).is_file():
-        raise RequestError(f"{values['platform']} does not exist; lanewise model fit writes one")
+    if values["platform"] is not None:
+        require_there(Path(values["platform"]), "lanewise model fit")
     arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}", *more]
     if values["output"] is not None:

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Tuning file of lanewise tune.")],
     format_: Annotated[
-        str, typer.Option("--for", metavar=FORMATS, help="MPI that is to read the rules.")
+        str, typer.Option("--for", metavar=FORMATS, help="MPI that will read the rules.")
     ],
     output: Annotated[
         Path | None,
@@ -48,8 +48,8 @@ def export(
 
     Write the rules of a tuning file for the MPI itself.
 
-    The program then needs no Lanewise: Open MPI reads the rules from a file, MPICH from variables.
-    What the MPI has no algorithm for is left out and named.
+    Programs then run without Lanewise: Open MPI reads the rules from a file, MPICH from variables.
+    Rules for which the MPI has no algorithm are left out and listed.
     """
     from lanewise.tuning.emitters import emitter_named
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all, and see first that files can be written and are there."""
 
 from __future__ import annotations
 
@@ -64,6 +64,12 @@ def require_places(*paths: Path | None) -> None:
     for path in paths:
         if path is not None:
             require_place(path)
+
+
+def require_there(path: Path, maker: str) -> None:
+    """Raise RequestError with the command that writes it if `path`, which will be read, is not."""
+    if not path.exists():
+        raise RequestError(f"{path} does not exist; {maker} -o {path} writes it")
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError, RunError
-from lanewise.files.whole import require_place, whole_file, write_whole
+from lanewise.files.whole import require_place, require_there, whole_file, write_whole
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_beside_it(
@@ -79,3 +79,12 @@ def test_a_folder_that_may_not_be_searched_is_refused(
 
     with pytest.raises(RequestError, match=r"out\.json cannot be written: Permission denied"):
         require_place(tmp_path / "out.json")
+
+
+def test_a_file_to_read_that_is_not_there_is_refused_with_what_writes_it(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.json"
+
+    with pytest.raises(RequestError, match=r"gone\.json does not exist; lanewise model fit -o /.*"):
+        require_there(gone, "lanewise model fit")
+    gone.touch()
+    require_there(gone, "lanewise model fit")

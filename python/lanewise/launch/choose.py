@@ -137,7 +137,7 @@ def require_launcher(choice: Choice) -> None:
     if "/" not in choice.executable:
         broken = why_broken(choice.launcher, os.environ)
         if broken:
-            raise RequestError(f"{broken}; mend that, or name another with --launcher")
+            raise RequestError(f"{broken}; fix that, or name another with --launcher")
         raise RequestError(
             f"{choice.executable} is not installed; install {choice.launcher.package}, "
             "or add --print-command to see the line"

@@ -81,7 +81,7 @@ def read_build(manifest: Path) -> NativeBuild:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RequestError(
-            f"{manifest} cannot be used ({error!r}); build anew: {build_command()}"
+            f"{manifest} cannot be used ({error!r}); build it again: {build_command()}"
         ) from None
 
 

@@ -63,6 +63,10 @@ def read(path: Path) -> dict[str, Any]:
     """Return a path file; RequestError where it is none."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RequestError(
+            f"{path} does not exist; lanewise rdma discover -o {path} writes it"
+        ) from None
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:

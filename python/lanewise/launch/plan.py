@@ -59,7 +59,7 @@ def ask(launcher: Launcher, job: Job, question: str) -> str:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunError(
-            f"{job.program[0]} could not be run: {error}; build anew: {build_command()}"
+            f"{job.program[0]} could not be run: {error}; build it again: {build_command()}"
         ) from None
     if done.returncode != 0:
         raise refusal(job.program[0], done.returncode, done.stderr + done.stdout)

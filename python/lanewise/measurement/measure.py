@@ -33,24 +33,24 @@ def measure(  # noqa: PLR0913
 ) -> Measurement:
     """Measure MPI operations, by the names that `lanewise measure --list` prints.
 
-    The ranks of native programs are launched `launches` times (5 unless given, 1 where time is
-    simulated), each point being repeated in each launch until its interval is narrow enough.
+    The ranks of native programs are launched `launches` times (by default 5, or 1 if time is
+    simulated); in each launch, each point is repeated until its interval is narrow enough.
     `sizes` are in bytes: a number, several, or text such as "1:1M:x2".  `ranks` is the number of
     ranks (default: those of the batch job, else the cores, at least 2).  `launcher`, `transport`,
     `hosts`, `hostfile` and `launcher_arguments` say how they are started, as the options of the
     command do.  With `output` every sample goes to that file as soon as it is measured.
 
-    With `comm`, a communicator of mpi4py, or where an MPI launcher started this program, no ranks
-    are launched: those of `comm`, or all of the job, measure.  Every one of them makes the same
-    call and gets the same measurement, which has one launch, that of the job.
+    With `comm`, a communicator of mpi4py, or if an MPI launcher started this program, no ranks are
+    launched: those of `comm`, or all ranks of the job, measure.  All of them make the same call and
+    get the same measurement, which has one launch, that of the job.
 
     Further keywords are options of the command with `_` for `-`, such as `method="global"`,
     `error=0.01`, `repetitions=(10, 100)` or `time_limit="2s"`; numbers are seconds, bytes or
     fractions.
 
-    Raises RequestError for what cannot be measured as asked, with nothing started; RunError where
-    the ranks failed; TypeError for a keyword that is no option.  An interrupt ends the ranks and is
-    raised as KeyboardInterrupt.
+    Raises RequestError if the request is invalid, and nothing is started; RunError if the ranks
+    failed; TypeError for an unknown keyword.  An interrupt ends the ranks and is raised as
+    KeyboardInterrupt.
     """
     if not operations and not options.get("operation"):
         raise RequestError("no operation; name one that lanewise measure --list prints")

@@ -65,16 +65,16 @@ def tune(  # noqa: PLR0913
 ) -> TuningResult:
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
 
-    One launch of the ranks measures every candidate beside the default and chooses; `launches` more
-    (7 unless given, of which a rule needs 5) judge what it chose, and a rule is made only where a
-    candidate is significantly faster.  With a budget all of it ends after about `budget_s` seconds;
-    0 is none.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".  The other
-    arguments are those of `lanewise.measure`, and further keywords are options of `lanewise tune`
-    with `_` for `-`.  With `output` the tuning file is written there, for `lanewise run`.
+    One launch of the ranks measures all candidates and the default, and chooses; `launches` more
+    (by default 7; a rule needs 5) judge what it chose, and a rule is made only if a candidate is
+    significantly faster.  `budget_s` limits the time of all of this, in seconds; 0 is no limit.
+    `sizes` are in bytes: a number, several, or text such as "4:1M:x4".  The other arguments are
+    those of `lanewise.measure`, and further keywords are options of `lanewise tune` with `_` for
+    `-`.  With `output` the tuning file is written there, for `lanewise run`.
 
-    Raises RequestError for what cannot be tuned as asked, with nothing started, and in a process
-    that an MPI launcher started; RunError where the ranks failed; TypeError for a keyword that is
-    no option.  An interrupt ends the ranks and is raised as KeyboardInterrupt.
+    Raises RequestError if the request is invalid, and nothing is started, and in a process that an
+    MPI launcher started; RunError if the ranks failed; TypeError for an unknown keyword.  An
+    interrupt ends the ranks and is raised as KeyboardInterrupt.
     """
     if is_rank(os.environ):
         raise RequestError("tune launches ranks; start the program without an MPI launcher")

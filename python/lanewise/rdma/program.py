@@ -39,12 +39,12 @@ AGAIN_S = 0.02
 class Outcome:
     """How a program ended.
 
-    `status` is its exit status, negative where a signal ended it.  `faults` are those that it met,
-    in order, and `protection` is what path protection did in each of its processes: the objects
-    that `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.  `occurred` has
-    how often each call, completion, packet and connection occurred, by these places and the names
-    of a fault script, and `left` the objects that it did not destroy, such as {"ibv_mr": 1}.  Both
-    are of the processes that ended by `exit` or by a return from `main`.
+    `status` is its exit status, negative if a signal ended it.  `faults` are those that it met, in
+    order, and `protection` is what path protection did in each of its processes: the objects that
+    `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.  `occurred` counts
+    how often each call, completion, packet and connection occurred, under these names and those of
+    a fault script, and `left` counts the objects that were not destroyed, such as {"ibv_mr": 1}.
+    Both cover the processes that ended by `exit` or by a return from `main`.
     """
 
     status: int
@@ -108,7 +108,7 @@ class Program:
     def wait(self, timeout_s: float | None = None) -> Outcome:
         """Wait for its end and return how it ended.
 
-        Raises RunError where it has not ended after `timeout_s` seconds; it is stopped then.
+        Raises RunError if it has not ended after `timeout_s` seconds, and stops it.
         """
         if self._outcome is None:
             try:
@@ -214,13 +214,13 @@ def start(  # noqa: PLR0913
     """Start a verbs program on the software RDMA device, whose ports are these interfaces.
 
     With `devices` there are several devices with one port each, on these interfaces, instead.
-    `faults` is what is to go wrong, as TOML text or its file (see a lab for RDMA programs); `seed`
-    decides which faults of a given probability happen.  `replay` are faults of an earlier run, the
-    `faults` of its outcome or the file of its log, which happen again.  With a `protection` its
-    queue pairs have alternate paths, and move there when a port dies.  With `hosts`, those of
-    `testbed`, it runs on the host `at`.  Packets are written to the capture `pcap`.
+    `faults` are the faults to inject, as TOML text or as a file (see the guide to the RDMA lab);
+    `seed` decides which faults of a given probability happen.  `replay` repeats the faults of an
+    earlier run: the `faults` of its outcome, or the file of its log.  With a `protection`, queue
+    pairs have alternate paths, and move there when a port dies.  With `hosts`, those of `testbed`,
+    the program runs on the host `at`.  Packets are written to the capture file `pcap`.
 
-    Raises RequestError where the device, the faults or the program cannot be, with nothing started.
+    Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
     if not program:
         raise RequestError("no program; name one, such as ibv_devinfo")
@@ -254,8 +254,8 @@ def start(  # noqa: PLR0913
 def run(program: Sequence[str], *, timeout_s: float | None = None, **options: Any) -> Outcome:
     """Run a verbs program on the software RDMA device to its end; `options` are those of `start`.
 
-    Raises what `start` raises, and RunError where it has not ended after `timeout_s` seconds.  A
-    program that fails is no error: look at its status.  An interrupt ends it.
+    Raises what `start` raises, and RunError if it has not ended after `timeout_s` seconds.  A
+    program that fails raises no error: look at its status.  An interrupt ends it.
     """
     with start(program, **options) as started:
         return started.wait(timeout_s)

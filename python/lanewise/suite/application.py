@@ -29,7 +29,7 @@ def input_file() -> Path:
     places = [here.parent / "files" / INPUT, here.parents[3] / "examples" / "lammps" / INPUT]
     found = next((path for path in places if path.is_file()), None)
     if found is None:
-        raise RequestError(f"{INPUT} is not where it was installed; install lanewise anew")
+        raise RequestError(f"{INPUT} is not where it was installed; install lanewise again")
     return found
 
 

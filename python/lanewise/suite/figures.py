@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lanewise.results.quantity import rate_text, size_text, three_digits, time_text
@@ -194,8 +194,3 @@ def figure_interval(pool: Pool, key: str, transport: str, size: int) -> list[flo
     figure = next(figure for figure in FIGURES if figure.key == key)
     pooled = pool.get(Key(transport, figure.benchmark, size))
     return [] if pooled is None else [figure.value(end, size) for end in pooled.interval_s()]
-
-
-def titles_of(names: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Name transports with their titles in one sentence."""
-    return "; ".join(f"{name}: {titles[name]}" for name in names)

@@ -30,7 +30,7 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise RequestError(f"{path} is damaged; remove it and measure anew") from None
+        raise RequestError(f"{path} is damaged; remove it and measure again") from None
     if not records or records[0].get("schema") != "lanewise-evidence":
         raise RequestError(f"{path} is no evidence of lanewise tune; remove it or name another")
     return records[0], [record for record in records[1:] if record.get("record") != "end"]

@@ -27,13 +27,6 @@ BAND_BYTES = 256 << 20
 _FORTRAN_BYTES = 32 << 20
 
 
-def band_rows(values: Any) -> int:
-    """Return how many rows the largest band of `values` has; 1 where any rows may be read."""
-    found = _chunk_rows(values)
-    largest = found if isinstance(found, int) else max(found)
-    return max(1, min(largest, BAND_BYTES // _row_bytes(values)))
-
-
 class Bands:
     """The rows of an array, read by bands and handed out by strips, in order."""
 

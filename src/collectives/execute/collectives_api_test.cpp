@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The C interface of collectives, on the ranks of a real MPI: algorithms by name and with options,
+// blocking calls and calls in flight.
 
 #include <gtest/gtest.h>
 #include <lanewise/collectives.h>

@@ -48,7 +48,7 @@ void write(Notes& to, const Json& record) {
     if (!to.file) return;
     const auto written = to.file->write(record);
     if (written) return;
-    say(written.failure().sentence + "; results are noted no longer");
+    say(written.failure().sentence + "; no further results are written");
     to.file.reset();
 }
 

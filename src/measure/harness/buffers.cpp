@@ -81,11 +81,11 @@ bool huge_pages_are_off() {
 Outcome admit_buffers(const lw_measure_options& options) {
     const auto& layout = options.buffers;
     if (layout.rotating_sets == 0)
-        return Failure{LW_ERR_ARGUMENT, "0 sets of buffers hold no message; 1 is used each time"};
+        return Failure{LW_ERR_ARGUMENT, "0 sets of buffers are none; 1 is the default"};
     if (layout.offset_bytes >= static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))
         return Failure{LW_ERR_ARGUMENT, "buffers " + std::to_string(layout.offset_bytes) +
-                                            " bytes past a page lie in the next; name less than "
-                                            "a page"};
+                                            " bytes past a page boundary are in the next page; "
+                                            "use less than a page"};
     if (layout.pages != LW_PAGES_SMALL && layout.pages != LW_PAGES_HUGE)
         return Failure{LW_ERR_ARGUMENT, "unknown pages; use small or huge"};
     if (layout.caches != LW_CACHES_WARM && layout.caches != LW_CACHES_COLD)

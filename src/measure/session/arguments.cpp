@@ -96,7 +96,7 @@ void declare_how(Options& options, Arguments& arguments) {
     options.choice(
         "--method", names_of(timing_methods()), method.timing,
         [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); },
-        "Which clock readings make the time of one execution");
+        "Clock readings that give the time of one execution");
     options.choice(
         "--start", names_of(start_methods()), method.start,
         [&method](std::size_t i) { method.start = static_cast<lw_start>(i); },
@@ -107,7 +107,7 @@ void declare_how(Options& options, Arguments& arguments) {
     options.number("--skew-drift", "X", method.skew_drift,
                    "Drift in seconds per second, alternating in sign, with --clock skewed");
     options.choice("--rule", rules, method.rule,
-                   "Which confidence interval decides when a point is done");
+                   "Confidence interval that decides when a point is done");
     options.share("--confidence", method.confidence, "Confidence level of the interval");
     options.share("--error", method.error,
                   "Relative half-width of the interval at which a point is done");
@@ -183,7 +183,8 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
         const auto *alone = find_alone(name);
         if (arguments.round_trip || alone) {
             if (texts.operations.size() > 1 || !arguments.libraries.empty())
-                return bad_argument("\"" + name + "\" is measured by itself; run it separately");
+                return bad_argument("\"" + name +
+                                    "\" cannot be combined with others; run it separately");
             arguments.subject = arguments.round_trip ? Subject::pair_rounds : alone->id;
             return Done{};
         }
@@ -268,7 +269,7 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
                             " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))
         return bad_argument("--wait " + fmt::format("{}", arguments.wait_s) +
-                            " is no time; 0 is at once");
+                            " is no time; 0 means at once");
     if (!(arguments.work_s > 0.0))
         return bad_argument("--work " + fmt::format("{}", arguments.work_s) +
                             " is no time; try 0.02");
@@ -285,8 +286,8 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
         arguments.subject == Subject::pair_rounds || arguments.subject == Subject::clock;
     if (own && !measure::are_plain(*buffers))
         return bad_argument("\"" + texts.operations.front() +
-                            "\" has messages of the harness; --buffers "
-                            "are of operations and of what messages cost the processor");
+                            "\" uses buffers of the harness; leave out "
+                            "--buffers");
     return measure::Bench::admit(arguments.options);
 }
 

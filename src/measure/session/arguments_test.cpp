@@ -175,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Slip{{"scater"}, "did you mean scatter?"}, Slip{{"xyzzy"}, "--list names them"},
         Slip{{}, "no operation"}, Slip{{"bcast", "bcast"}, "twice"},
-        Slip{{"pairs", "scatter"}, "by itself"}, Slip{{"clock", "clock"}, "by itself"},
+        Slip{{"pairs", "scatter"}, "cannot be combined with others"},
+        Slip{{"clock", "clock"}, "cannot be combined with others"},
         Slip{{"bcast", "--sizes", "abc"}, "\"abc\""}, Slip{{"bcast", "--sizes", ""}, "digits"},
         Slip{{"bcast", "--sizes", "8:4"}, "backwards"},
         Slip{{"bcast", "--sizes", "1:8,4"}, "names 4 twice"},
@@ -215,10 +216,12 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--buffers", "huge=2"}, "no such number"},
         Slip{{"bcast", "--buffers", "unaligned=70000"}, "less than a page"},
         Slip{{"bcast", "--buffers", "cold", "--pipeline", "4"}, "isolate them"},
-        Slip{{"pairs", "--buffers", "cold"}, "\"pairs\" has messages of the harness"},
+        Slip{{"pairs", "--buffers", "cold"},
+             "\"pairs\" uses buffers of the harness; leave out --buffers"},
         Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
-        Slip{{"polling", "--work", "0"}, "try 0.02"}, Slip{{"polling", "bcast"}, "by itself"},
+        Slip{{"polling", "--work", "0"}, "try 0.02"},
+        Slip{{"polling", "bcast"}, "cannot be combined with others"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {
@@ -307,8 +310,9 @@ TEST(SizesOf, AreBlocksWhereTheOtherToolCountsTheVectorOfAllRanks) {
     std::string note;
 
     EXPECT_EQ(sizes_of(osu, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8}));
-    EXPECT_EQ(note, "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
-                    "8, 12");
+    EXPECT_EQ(note,
+              "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
+              "8, 12");
     EXPECT_EQ(sizes_of(imb, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8, 12, 32}));
 }
 

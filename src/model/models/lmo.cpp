@@ -280,24 +280,6 @@ LmoLink mean_link(const Lmo& model) {
     return mean_of(model.links);
 }
 
-Lmo resized(const Lmo& model, int ranks) {
-    const int known = model.links.ranks();
-    Lmo other{std::vector<LmoProcessor>(static_cast<std::size_t>(ranks), mean_processor(model)),
-              Links<LmoLink>(ranks),
-              model.ranges};
-    std::copy_n(model.processors.begin(), std::min(ranks, known), other.processors.begin());
-    const auto mean = mean_link(model);
-    other.links.each(
-        [&](int i, int j, LmoLink& link) { link = j < known ? model.links.at(i, j) : mean; });
-    if (!model.ranges) return other;
-    const auto means = mean_messages(model.ranges->messages, model.ranges->from_bytes.size());
-    other.ranges->messages = MessageLinks(ranks);
-    other.ranges->messages.each([&](int i, int j, std::vector<PiecewiseTime>& times) {
-        times = j < known ? model.ranges->messages.at(i, j) : means;
-    });
-    return other;
-}
-
 namespace {
 
 /* Of a message that takes `whole_s` in all and waits for its receive. */
@@ -333,8 +315,7 @@ Network ranged_network(const Lmo& model, int ranks, const std::optional<GatherRe
     const auto waits_from = model.ranges->waits_from_bytes;
     if (waits_from) network.eager_bytes = *waits_from - 1;
     network.cost = [model, region, waits_from, processor = mean_processor(model),
-                    means = mean_messages(model.ranges->messages,
-                                          model.ranges->from_bytes.size())](
+                    means = mean_messages(model.ranges->messages, model.ranges->from_bytes.size())](
                        int from, int to, std::int64_t bytes) {
         const int known = model.links.ranks();
         const auto at = [&](int rank) -> const LmoProcessor& {
@@ -431,22 +412,6 @@ double linear_scatter_s(const Lmo& model, int root, std::int64_t block_bytes) {
     }
     return (ranks - 1) * processor(model, root).time_s(static_cast<double>(block_bytes)) +
            slowest_s;
-}
-
-double linear_gather_s(const Lmo& model, int root, std::int64_t block_bytes,
-                       const std::optional<GatherRegion>& region) {
-    const int ranks = model.links.ranks();
-    double slowest_s = 0.0;
-    double sum_s = 0.0;
-    for (int i = 0; i < ranks; ++i) {
-        if (i == root) continue;
-        const double one_s = beyond_s(model, root, i, block_bytes);
-        slowest_s = std::max(slowest_s, one_s);
-        sum_s += one_s;
-    }
-    const bool serial = region && region->serial(block_bytes);
-    return (ranks - 1) * processor(model, root).time_s(static_cast<double>(block_bytes)) +
-           (serial ? sum_s : slowest_s);
 }
 
 double binomial_scatter_s(const Lmo& model, int root, std::int64_t block_bytes) {

@@ -65,9 +65,6 @@ std::vector<Parameter *> parameters(Lmo& model);
 LmoProcessor mean_processor(const Lmo& model);
 LmoLink mean_link(const Lmo& model);
 
-/* The same platform with `ranks` ranks; those beyond the measured are mean ones. */
-Lmo resized(const Lmo& model, int ranks);
-
 /* By ranges where there are some. Messages above the region's M2 come in one after another at a
    receiver. */
 Network network(const Lmo& model, int ranks, const std::optional<GatherRegion>& region);
@@ -77,8 +74,6 @@ namespace lmo {
 
 double message_s(const Lmo& model, int from, int to, std::int64_t bytes);
 double linear_scatter_s(const Lmo& model, int root, std::int64_t block_bytes);
-double linear_gather_s(const Lmo& model, int root, std::int64_t block_bytes,
-                       const std::optional<GatherRegion>& region);
 double binomial_scatter_s(const Lmo& model, int root, std::int64_t block_bytes);
 double chain_bcast_s(const Lmo& model, int root, std::int64_t bytes);
 

@@ -36,14 +36,6 @@ std::optional<double> RoundTrips::time_s(int a, int b, std::int64_t there,
     return (out->second + home->second) / 2.0;
 }
 
-double RoundTrips::smallest_s(int a, int b) const {
-    return links_.at(a, b).begin()->second;
-}
-
-std::int64_t RoundTrips::smallest_bytes(int a, int b) const {
-    return links_.at(a, b).begin()->first.first;
-}
-
 std::vector<Mark> RoundTrips::marks(int a, int b) const {
     std::vector<Mark> marks;
     for (const auto& [bytes, time_s] : links_.at(a, b)) {

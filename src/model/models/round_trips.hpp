@@ -23,9 +23,6 @@ class RoundTrips {
     std::optional<std::pair<int, int>> missing(std::size_t sizes_min) const;
     /* A message of `there` and one of `back` bytes; from half trips where it was not measured. */
     std::optional<double> time_s(int a, int b, std::int64_t there, std::int64_t back) const;
-    /* The round trip of the smallest messages, and their size. */
-    double smallest_s(int a, int b) const;
-    std::int64_t smallest_bytes(int a, int b) const;
     /* x: bytes both ways together. */
     std::vector<Mark> marks(int a, int b) const;
 

@@ -28,9 +28,10 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
         for (const auto& known : model_names()) {
             if (has_model(platform, known)) fitted += (fitted.empty() ? "" : ", ") + known;
         }
-        return Failure{LW_ERR_NOT_FOUND,
-                       "the platform has no model \"" + wanted + "\"; it has " +
-                           (fitted.empty() ? "none, fit it anew with lanewise model fit" : fitted)};
+        return Failure{
+            LW_ERR_NOT_FOUND,
+            "the platform has no model \"" + wanted + "\"; it has " +
+                (fitted.empty() ? "none, fit it again with lanewise model fit" : fitted)};
     }
     if (wanted == "hockney") return network(*platform.hockney, ranks);
     if (wanted == "loggp") return network(*platform.loggp, ranks);

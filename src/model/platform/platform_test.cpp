@@ -21,6 +21,7 @@
 namespace lanewise::model {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Platform some_platform(int ranks) {
@@ -208,7 +209,8 @@ TEST(PlatformTest, SaysThatAFileIsNotJsonOrNotThere) {
     std::ofstream(path) << "{";
     EXPECT_THAT(read_platform(path).failure().sentence, HasSubstr("not JSON"));
     std::filesystem::remove(path);
-    EXPECT_THAT(read_platform(path).failure().sentence, HasSubstr("cannot be read"));
+    EXPECT_THAT(read_platform(path).failure().sentence,
+                AllOf(HasSubstr("cannot be read"), HasSubstr("; lanewise model fit -o /")));
 }
 
 TEST(PlatformTest, WritesTheWholeFileOrNothing) {

@@ -129,9 +129,8 @@ Lmo read_lmo(JsonObject& model, int ranks, const std::string& measure_with) {
     }
     read.links = read_links<LmoLink>(model, ranks, measure_with);
     if (model.has("ranges")) {
-        read.ranges = model.object("ranges", [&](JsonObject& from) {
-            return read_ranges(from, ranks, measure_with);
-        });
+        read.ranges = model.object(
+            "ranges", [&](JsonObject& from) { return read_ranges(from, ranks, measure_with); });
     }
     return read;
 }
@@ -256,7 +255,12 @@ Result<Platform> platform_from_json(const Json& json, const std::string& name) {
 
 Result<Platform> read_platform(const std::string& path) {
     const auto text = read_file(path);
-    if (!text) return text.failure();
+    if (!text) {
+        auto failure = text.failure();
+        if (failure.status == LW_ERR_NOT_FOUND)
+            failure.sentence += "; lanewise model fit -o " + path + " writes it";
+        return failure;
+    }
     return read_json_object(std::string_view(*text), {path, "lanewise model fit writes such files"},
                             read_whole);
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Exact sums and products over the ranks of a real MPI, against results that are known exactly,
+// and on a rank that has no memory left.
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lanewise/sum.h>

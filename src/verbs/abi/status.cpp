@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// What the device of this process is doing, as JSON for `lanewise rdma status`.
+
 #include "verbs/abi/adapter.hpp"
 
 #include <unistd.h>

@@ -97,7 +97,7 @@ def algorithms(
     check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
     chosen = next(one for one in listed if one.name == algorithm)
     if svg is not None and positive_count("-n", ranks) > DRAWN_RANKS:
-        raise RequestError(f"{ranks} ranks cannot be told apart; draw at most {DRAWN_RANKS}")
+        raise RequestError(f"{ranks} ranks are too many for a picture; draw at most {DRAWN_RANKS}")
     call = [f"--collective={collective}", f"--algorithm={algorithm}", f"--ranks={ranks}"]
     messages = messages_of(read_schedules([*call, *NATIVE.arguments(context.params)]))
     if as_json:

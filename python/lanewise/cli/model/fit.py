@@ -19,7 +19,7 @@ import typer
 from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place
+from lanewise.files.whole import require_place, require_there
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -65,12 +65,14 @@ def fit(
 
     Fit communication models to samples.
 
-    The models are Hockney, LogGP, PLogP, LMO and piecewise; the one that describes this machine
-    best is named.  `lanewise model fit --measure -n 4 -o platform.json` first measures all that
-    the models need; the same command continues where it was stopped.  If the given samples lack
-    something, the output names the command that measures it.
+    The models are Hockney, LogGP, PLogP, LMO and piecewise; the output names the one that describes
+    the machine best.  `lanewise model fit --measure -n 4 -o platform.json` first measures what the
+    models need; if it is stopped, the same command continues.  If the given samples lack something,
+    the output names the command that measures it.
     """
     paths = list(files or [])
+    for path in paths:
+        require_there(Path(path), "lanewise measure")
     if output:
         require_place(Path(output))
     if measure:

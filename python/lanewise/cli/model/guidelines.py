@@ -30,7 +30,7 @@ COMMAND = "model guidelines"
 # The evidence stays in memory.
 NATIVE = NativeOptions(CHECK, without=("output", "resume"))
 
-AsJson = Annotated[bool, typer.Option("--json", help="All guidelines as JSON on one line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print all guidelines as one JSON object.")]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -58,8 +58,8 @@ def guidelines(
 
     A broadcast should not be slower than a scatter and an allgather, a gather not slower than
     an allgather, no collective slower than with more data (self-consistent performance
-    guidelines).  Both sides are measured interleaved in one run; a guideline counts as violated
-    only if the intervals say so twice.
+    guidelines).  Both sides are measured interleaved in one launch, in two series; a guideline
+    counts as broken only if the intervals of both series say so.
     """
     values = context.params
     choice = launching.chosen(values)

@@ -111,7 +111,7 @@ def draw(prediction: Prediction, path: Path) -> str:
         raise RequestError(f"{prediction.left_out[0].name}: {prediction.left_out[0].reason}")
     if prediction.ranks > DRAWN_RANKS:
         raise RequestError(
-            f"{prediction.ranks} ranks cannot be told apart; draw at most {DRAWN_RANKS}"
+            f"{prediction.ranks} ranks are too many for a picture; draw at most {DRAWN_RANKS}"
         )
     candidate = prediction.candidates[0]
     size = size_text(prediction.message_bytes[0])

@@ -48,10 +48,10 @@ def discover(
 ) -> None:
     """$ lanewise rdma discover -o paths.json
 
-    Write down which ports of this host reach which.
+    Record the ports of this host, and which ports reach each other.
 
-    Run it on each host with the same file.  A port lies on the rail of its number, unless --rail
-    says otherwise.
+    Run it on each host with the same file.  A port belongs to the rail with its own number, unless
+    --rail says otherwise.
     """
     host = path_files.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
     known = path_files.read(output) if output and output.is_file() else None

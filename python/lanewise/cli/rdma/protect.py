@@ -39,7 +39,7 @@ def protect(
         str,
         typer.Option(
             metavar="back|stay|balance",
-            help="Where queue pairs belong while all ports are up: back on the port they began on, "
+            help="Where queue pairs are while all ports are up: back on the port they started on, "
             "where a migration led, or spread over the ports.",
         ),
     ] = "back",
@@ -70,7 +70,7 @@ def protect(
         bool,
         typer.Option(
             "--strict",
-            help="Fail where a queue pair cannot be protected, rather than leave it without.",
+            help="Fail if a queue pair cannot be protected, rather than leave it unprotected.",
         ),
     ] = False,
 ) -> None:

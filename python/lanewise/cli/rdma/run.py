@@ -75,18 +75,18 @@ def run_on_device(
     faults: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="What is to go wrong, in TOML: calls, completions, packets, connections.",
+        help="Faults of calls, completions, packets and connections, in TOML.",
     ),
     seed: int = typer.Option(
-        1, metavar="N", help="Which faults of a given probability happen (0 or more)."
+        1, metavar="N", help="Seed for faults of a given probability (0 or more)."
     ),
     replay: Path | None = typer.Option(
         None,
         metavar="LOG",
-        help="Do again the faults in the log of an earlier run, each at the same occurrence.",
+        help="Repeat the faults in the log of an earlier run, each at the same occurrence.",
     ),
     fault_log: str = typer.Option(
-        "", metavar="FILE", help="Add a line of JSON to this file for each fault."
+        "", metavar="FILE", help="File to which each fault adds a line of JSON."
     ),
 ) -> None:
     """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0

@@ -35,14 +35,14 @@ def sweep(
     check: str = typer.Option(
         "",
         metavar="COMMAND",
-        help="Command that reads what the program printed, and ends with another status than 0 "
-        "where the result is wrong.",
+        help="Command that reads what the program printed, and ends with a status other than "
+        "0 if the result is wrong.",
     ),
     timeout: str = typer.Option(
-        "10s", metavar="TIME", help="Time after which a program that has not ended hangs."
+        "10s", metavar="TIME", help="Time after which a program counts as hanging."
     ),
     runs_max: str = typer.Option(
-        "200", metavar="N", help="Number of runs at most; they are spread over all that can fail."
+        "200", metavar="N", help="Largest number of runs; they are spread over all faults."
     ),
     jobs: str = typer.Option(
         "", metavar="N", help="Number of runs at a time (default: number of cores)."
@@ -55,14 +55,15 @@ def sweep(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """$ lanewise rdma sweep --server 'ibv_rc_pingpong -g 0' -- ibv_rc_pingpong -g 0 {address}
+    """$ lanewise rdma sweep --server ./server -- ./client {address}
 
-    Let a verbs program meet every fault that it can meet.
+    Try every fault that a verbs program can meet.
 
-    It runs once without faults, then once with each that is possible where a call, a completion, a
-    packet or a connection occurred.  Every run has two hosts of its own; {address} becomes the
-    address of the server, and {folder} a folder of the run.  Ends with status 1 if the program
-    crashes, hangs, reports success with a wrong result, or forgets to destroy an object.
+    The program runs once without faults, then once with each fault of the calls, completions,
+    packets and connections that occurred.  Every run has two hosts of its own; {address} is
+    replaced by the address of the server, and {folder} by a folder of the run.  Ends with status 1
+    if the program crashes, hangs, reports success with a wrong result, or does not destroy an
+    object.
     """
     from lanewise.rdma.sweep import runs, text
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Path migration between two queue pairs with two ports each: by command, after the last retry,
+// when the carrier is lost, and when the peer has migrated.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory windows: which accesses they grant, and in which order of steps they can be bound, moved
+// and removed.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// A reliable connection without faults: sends, writes, reads and atomics arrive as they were
+// posted.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

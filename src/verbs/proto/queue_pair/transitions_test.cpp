@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The states of a queue pair: which attributes each transition requires and allows, and what resets
+// and errors do to work that was posted.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Unreliable connections and datagrams: a message arrives whole or not at all.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

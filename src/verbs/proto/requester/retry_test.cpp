@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Retries of the requester: after lost packets, negative acknowledgements and receivers that are
+// not ready, and the bounds of what is in flight.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

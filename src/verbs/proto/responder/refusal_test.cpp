@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// What the responder refuses, and how both queue pairs report it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
