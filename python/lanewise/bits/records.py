@@ -11,7 +11,6 @@ from typing import Any
 
 from lanewise.errors import RunError
 
-
 PERSISTENT = "persistent_"
 
 
