@@ -5,7 +5,6 @@
 #include "wavefront/run/pass.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "wavefront/run/edges.hpp"
 #include "wavefront/run/finite.hpp"
@@ -70,7 +69,7 @@ class Pass {
                 .measuring = request_.measuring,
                 .directions = request_.directions,
                 .first_iteration = request_.first_iteration,
-                .rows_upwards = rows_upwards(),
+                .rows_upwards = shape_.facing.up,
                 .edges = has_edges() ? &edges_ : nullptr,
                 .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
@@ -100,13 +99,12 @@ class Pass {
     // Of matrices that lie row by row, as waves count the rows.
     std::byte *at_row(std::uint64_t row, std::uint32_t matrix) const {
         const auto in_strip = row % shape_.strip_rows;
-        const auto at = rows_upwards() ? shape_.strip_rows - 1 - in_strip : in_strip;
+        const auto at = shape_.facing.up ? shape_.strip_rows - 1 - in_strip : in_strip;
         return slot(row / shape_.strip_rows, matrix) +
                at * shape_.columns * element_bytes(shape_.element);
     }
 
     bool converting() const { return !converted_rows_.empty(); }
-    bool rows_upwards() const { return shape_.facing.up && !converting(); }
     bool has_edges() const { return !are_fixed(request_.borders); }
 
     // The strip on disk that is strip `strip` for the waves.
@@ -118,27 +116,13 @@ class Pass {
         if (!converting()) return;
         const auto rows = rows_in_strip(disk_, on_disk(strip));
         unpack_strip(disk_, bytes, rows, converted_rows_.data());
-        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_waves);
-        pack_strip(shape_, converted_rows_.data(), rows_in_strip(shape_, strip), bytes);
+        pack_strip(shape_, converted_rows_.data(), rows, bytes);
     }
     void convert_written(std::uint64_t strip, std::byte *bytes) {
         if (!converting()) return;
-        unpack_strip(shape_, bytes, rows_in_strip(shape_, strip), converted_rows_.data());
         const auto rows = rows_in_strip(disk_, on_disk(strip));
-        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_disk);
+        unpack_strip(shape_, bytes, rows, converted_rows_.data());
         pack_strip(disk_, converted_rows_.data(), rows, bytes);
-    }
-
-    enum class Turn { for_waves, for_disk };
-    // The last row comes first for the waves, after `padding` rows that the matrix does not have.
-    void turn_rows(std::uint64_t padding, Turn turn) {
-        const auto row_bytes = disk_.columns * element_bytes(disk_.element);
-        auto *const rows = converted_rows_.data();
-        const auto row = [&](std::uint64_t index) { return rows + index * row_bytes; };
-        if (turn == Turn::for_waves && padding > 0)
-            std::memset(row(disk_.strip_rows - padding), 0, padding * row_bytes);
-        for (std::uint64_t i = 0; i < disk_.strip_rows / 2; ++i)
-            std::swap_ranges(row(i), row(i + 1), row(disk_.strip_rows - 1 - i));
     }
 
     // Where a strip was converted, its rows are those of the disk.

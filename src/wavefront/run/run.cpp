@@ -45,7 +45,9 @@ Direction facing_for(const Direction& direction, const MatrixShape& stored) {
     return {.up = direction.up, .left = stored.tile_columns > 0 && direction.left};
 }
 
-Result<Kernel> turn(const Kernel& kernel, const Direction& facing) {
+/* Borders are set row by row. */
+Result<Kernel> turn(const Kernel& kernel, const Direction& facing, const Borders& borders) {
+    if (kernel.turned_at_once && are_fixed(borders)) return kernel.turned_at_once(facing);
     if (kernel.turned) return kernel.turned(facing);
     return Failure{LW_ERR_ARGUMENT,
                    kernel.name +
@@ -71,7 +73,7 @@ Result<Kernel> largest_turned(const Kernel& kernel, const MatrixShape& stored,
         const auto facing = facing_for(direction, stored);
         most = {.up = most.up || facing.up, .left = most.left || facing.left};
     }
-    return turn(kernel, most);
+    return turn(kernel, most, borders);
 }
 
 // The name in the manifest: a user's kernel is never mistaken for a built-in one.
@@ -256,7 +258,8 @@ class Run {
         const auto facing = facing_for(course_.direction(report_.iterations), store_.shape());
         auto& kept = turned_[(facing.up ? 1 : 0) + (facing.left ? 2 : 0)];
         if (!kept) {
-            auto turned = plain ? setting_borders(kernel_) : turn(kernel_, facing);
+            auto turned =
+                plain ? setting_borders(kernel_) : turn(kernel_, facing, options_.borders);
             if (!turned) return turned.failure();
             kept = std::move(*turned);
         }
@@ -402,7 +405,9 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
         return bad_argument(
             directions_text(options.directions) + " is for three dimensions; " +
             (stored.line_columns
-                 ? kernel.name + " is told down and right only, give it update_plane"
+                 ? kernel.name +
+                       " is told down and right only, give it update_plane (in Python: a function "
+                       "of plane_signature)"
                  : "this store has two"));
     const auto largest = largest_turned(kernel, stored, options.directions, options.borders);
     if (!largest) return largest.failure();
