@@ -41,6 +41,7 @@ class Pass {
     Result<PassResult> run() {
         const auto begun = edges_.begin(*request_.store);
         if (!begun) return begun.failure();
+        take_kept();
         waves_.start();
         auto outcome = move_strips();
         if (!outcome) waves_.give_up();
@@ -52,6 +53,7 @@ class Pass {
             if (!synced) return synced.failure();
         }
         result_.changes = waves_.changes();
+        if (leaves_strips()) result_.strips_left = std::min(request_.buffers, strips_);
         return std::move(result_);
     }
 
@@ -86,9 +88,10 @@ class Pass {
                     }};
     }
 
-    // Strips that are held to the end have buffers of their own, behind the others.
+    // Strips that are held to the end have buffers of their own, behind the others. The next pass,
+    // which may go the other way, finds a strip where it was.
     std::uint64_t buffer(std::uint64_t strip) const {
-        return strip < held_ ? request_.buffers + strip : strip % request_.buffers;
+        return strip < held_ ? request_.buffers + strip : on_disk(strip) % request_.buffers;
     }
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
@@ -106,6 +109,7 @@ class Pass {
 
     bool converting() const { return !converted_rows_.empty(); }
     bool has_edges() const { return !are_fixed(request_.borders); }
+    bool leaves_strips() const { return !converting() && !has_edges(); }
 
     // The strip on disk that is strip `strip` for the waves.
     std::uint64_t on_disk(std::uint64_t strip) const {
@@ -153,6 +157,14 @@ class Pass {
             if (!taken) return taken;
         }
         return Done{};
+    }
+
+    // They have been checked, or written, by the pass before.
+    void take_kept() {
+        if (!leaves_strips()) return;
+        next_read_ = request_.kept_strips;
+        std::fill_n(reads_pending_.begin(), next_read_, 0);
+        load_strips();
     }
 
     // Row blocks of the last wave after which the buffer of `strip` is free.
@@ -235,13 +247,17 @@ class Pass {
         convert_read(strip, slot(strip, matrix));
         if (has_edges() && matrix < shape_.data_count) edges_.set_strip(strip, matrix);
         --reads_pending_[strip];
+        load_strips();
+        return Done{};
+    }
+
+    void load_strips() {
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.row_blocks_per_strip();
             const auto first = strips_loaded_ * per_strip;
             waves_.load(std::min(first + per_strip, waves_.row_block_count()) - first);
             ++strips_loaded_;
         }
-        return Done{};
     }
 
     Outcome take_write(std::uint64_t strip) {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "wavefront/plan/parallelograms.hpp"
@@ -238,7 +239,9 @@ class Run {
         }
         report_.iterations += waves;
         if (stop_asked(options_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
-        return commit(*result, waves);
+        const auto committed = commit(*result, waves);
+        if (committed) in_ring_ = {result->strips_left, pass_goes_up_};
+        return committed;
     }
 
     bool is_tested(std::uint64_t waves) const {
@@ -288,6 +291,10 @@ class Run {
         for (std::uint64_t wave = 0; wave < waves; ++wave)
             request.directions[wave] = course_.direction(report_.iterations + wave);
         request.stop = options_.stop;
+        pass_goes_up_ = request.directions[0].up;
+        // Whatever becomes of this pass, the ring no longer holds what the last one left.
+        const auto left = std::exchange(in_ring_, {});
+        if (left.goes_up != pass_goes_up_) request.kept_strips = left.strips;
         // A part's waves go one by one, however few a pass has.
         if (options_.halo_exchange) request.tiling.groups = waves;
         if (options_.progress)
@@ -339,7 +346,14 @@ class Run {
     std::unique_ptr<DiskQueue> queue_; /* after the memory that is registered with it */
     Course course_;
     std::optional<Kernel> turned_[4]; /* for each way that matrices may face */
-    std::uint64_t still_;             /* iterations in a row that were within the tolerance */
+    /* What the last pass, if it was committed, left in the ring at its end. */
+    struct InRing {
+        std::uint64_t strips = 0;
+        bool goes_up = false;
+    };
+    InRing in_ring_;
+    bool pass_goes_up_ = false; /* the pass under way */
+    std::uint64_t still_;       /* iterations in a row that were within the tolerance */
     std::optional<double> first_measure_;
     double began_s_ = 0.0;
     RunReport report_;
