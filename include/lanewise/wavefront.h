@@ -238,12 +238,13 @@ typedef struct lw_wavefront_kernel {
     uint32_t skew; /* of the row blocks that the steps work on, 1 to radius + 1 */
     lw_wavefront_directed_row_fn update_directed; /* instead of `update`; NULL: goes one way only */
     lw_wavefront_plane_fn update_plane; /* instead of both, in three dimensions; may be NULL */
+    int steps_turn; /* non-zero: the steps go in the direction that their row blocks say */
 } lw_wavefront_kernel;
 
 #define LW_WAVEFRONT_KERNEL                                                                   \
     {                                                                                         \
         sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1, \
-            NULL, NULL                                                                        \
+            NULL, NULL, 0                                                                     \
     }
 
 typedef struct lw_wavefront_progress {

@@ -53,7 +53,7 @@
 
 #include <lanewise/wavefront.h>
 #include <lanewise/wavefront/half.hpp>
-#include <lanewise/wavefront/skewed.hpp>
+#include <lanewise/wavefront/turned.hpp>
 
 #include <algorithm>
 #include <array>
@@ -188,11 +188,13 @@ enum class reach { near, far, none };
 
 /* Stands for the data while the update is asked what it reads. It gives vectors, as the sweep does:
  * a choice with ?: evaluates both arms then, so that what either reads is seen. */
-template <typename Real, int radius>
+template <typename Real, int radius, Heading heading>
 struct recorder {
     using vector = typename Lanes<Real>::Vector;
     reach *found;
-    [[gnu::always_inline]] vector operator()(int down, int right) const {
+    [[gnu::always_inline]] vector operator()(int below, int beside) const {
+        const int down = heading.up ? -below : below;
+        const int right = heading.left ? -beside : beside;
         const auto within = [](int offset) { return offset >= -radius && offset <= radius; };
         if (!within(down) || !within(right)) *found = reach::none;
         // Updated before it is read, or not before: see <lanewise/wavefront/skewed.hpp>.
@@ -414,35 +416,46 @@ struct sweep {
     /* Beyond it the next wave in lockstep would come too near with the smallest skew. */
     static constexpr int near_radius_max = 3;
 
-    template <std::size_t... I>
+    template <Heading heading, std::size_t... I>
     static reach reach_of(const Update& update, std::index_sequence<I...>) {
         auto found = radius <= near_radius_max ? reach::near : reach::far;
-        const recorder<Real, radius> data{&found};
+        const recorder<Real, radius, heading> data{&found};
         const coefficient_recorder<Real> coefficient{&found};
         (void)update(data, ((void)I, coefficient)...);
         return found;
     }
 
+    /* Whether that reach is enough in every direction. */
+    template <reach wanted>
+    static bool turns(const Update& update) {
+        constexpr auto others = std::make_index_sequence<coefficients>{};
+        return wanted == reach::far || (reach_of<Heading{true, true}>(update, others) == wanted &&
+                                        reach_of<Heading{true, false}>(update, others) == wanted &&
+                                        reach_of<Heading{false, true}>(update, others) == wanted);
+    }
+
     /* Sets the kernel's functions for eight rows at once. */
     template <reach wanted>
-    static void set_steps(lw_wavefront_kernel& kernel) {
+    static void set_steps(const Update& update, lw_wavefront_kernel& kernel) {
         using steps = skewed<wanted>;
-        kernel.skew = static_cast<std::uint32_t>(steps::lag);
+        constexpr auto lag = static_cast<unsigned>(steps::lag);
+        kernel.skew = lag;
+        kernel.steps_turn = turns<wanted>(update) ? 1 : 0;
         kernel.advance = [](const void *context, const void *step) {
-            steps::template update<typename steps::Nothing>(context,
-                                                            *static_cast<const Step *>(step));
+            update_in_its_direction<Update, Real, cell, lag, typename steps::Nothing>(
+                context, *static_cast<const Step *>(step));
         };
         kernel.advance_and_measure = [](const void *context, const void *step) {
-            steps::template update<typename steps::Largest>(context,
-                                                            *static_cast<const Step *>(step));
+            update_in_its_direction<Update, Real, cell, lag, typename steps::Largest>(
+                context, *static_cast<const Step *>(step));
         };
     }
     static void set_steps(const Update& update, lw_wavefront_kernel& kernel) {
-        const auto wanted = reach_of(update, std::make_index_sequence<coefficients>{});
+        const auto wanted = reach_of<Heading{}>(update, std::make_index_sequence<coefficients>{});
         if constexpr (radius <= near_radius_max) {
-            if (wanted == reach::near) return set_steps<reach::near>(kernel);
+            if (wanted == reach::near) return set_steps<reach::near>(update, kernel);
         }
-        if (wanted == reach::far) set_steps<reach::far>(kernel);
+        if (wanted == reach::far) set_steps<reach::far>(update, kernel);
     }
 };
 

@@ -37,8 +37,9 @@ def program(*words: object) -> str:
     return done.stdout
 
 
-def sor(u: Any, f: Any, direction: str = "down-right", omega: float = 1.5) -> None:
-    """Iterate once, as three nested loops."""
+def sor(u: Any, f: Any, direction: str = "down-right", omega: Any = 1.5) -> None:
+    """Iterate once, as three nested loops; `omega` may differ from plane to plane."""
+    weights = np.broadcast_to(omega, len(u))
     planes, lines, columns = (range(1, side - 1) for side in u.shape)
     for i, j, k in itertools.product(
         reversed(planes) if "up" in direction else planes,
@@ -47,7 +48,8 @@ def sor(u: Any, f: Any, direction: str = "down-right", omega: float = 1.5) -> No
     ):
         before = (u[i - 1, j, k] + u[i, j - 1, k]) + u[i, j, k - 1]
         after = (u[i, j, k + 1] + u[i, j + 1, k]) + u[i + 1, j, k]
-        u[i, j, k] = (1 - omega) * u[i, j, k] + omega / 6 * ((before + after) - f[i, j, k])
+        w = weights[i]
+        u[i, j, k] = (1 - w) * u[i, j, k] + w / 6 * ((before + after) - f[i, j, k])
 
 
 def test_arrays_of_three_dimensions_get_the_bits_of_the_loops() -> None:
@@ -140,6 +142,57 @@ def test_a_kernel_of_ones_own_gets_whole_planes() -> None:
     for _ in range(5):
         sor(expected, F)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_kernel_of_planes_goes_in_all_directions_and_knows_its_iteration() -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+
+    @numba.cfunc(wavefront.plane_signature("float64"))
+    def seven(updated: Any, data: Any, coefficients: Any, plane: Any, context: Any) -> None:
+        out, above, here, below, f = updated[0], data[0], data[1], data[2], coefficients[0]
+        at = numba.carray(plane, 1)[0]
+        omega = numba.carray(context, 12, np.float64)[at.iteration] + 0.01 * at.plane
+        for m in range(1, at.lines - 1):
+            line = at.columns * (m if at.back > 0 else at.lines - 1 - m)
+            for n in range(1, at.columns - 1):
+                k = line + (n if at.right > 0 else at.columns - 1 - n)
+                before = (above[k] + here[k - at.columns]) + here[k - 1]
+                after = (here[k + 1] + here[k + at.columns]) + below[k]
+                out[k] = (1 - omega) * here[k] + omega / 6 * ((before + after) - f[k])
+
+    weights = np.linspace(1.0, 1.5, 12)
+    found, expected = U.copy(), U.copy()
+
+    kernel = wavefront.PlaneKernel(seven, context=weights)
+    wavefront.run([found, F], kernel, 12, directions="fast-sweeping-3d")
+
+    by_plane = 0.01 * np.arange(SIDES[0])
+    for iteration in range(12):
+        sor(expected, F, CORNERS[iteration % 8], weights[iteration] + by_plane)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_kernel_of_rows_is_told_down_and_right_only_in_planes() -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+
+    @numba.cfunc(wavefront.row_signature("float64", directed=True))
+    def nothing(_u: Any, _d: Any, _c: Any, _row: Any, _first: Any, _end: Any, _iteration: Any,
+                _down: Any, _right: Any, _context: Any) -> None:  # fmt: skip
+        pass
+
+    with pytest.raises(RequestError, match="give it update_plane"):
+        wavefront.run([U.copy(), F], nothing, 2, directions="down-back-right")
+
+
+def test_a_kernel_of_planes_is_refused_in_two_dimensions() -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+
+    @numba.cfunc(wavefront.plane_signature("float64"))
+    def nothing(_u: Any, _d: Any, _c: Any, _plane: Any, _context: Any) -> None:
+        pass
+
+    with pytest.raises(RequestError, match="two dimensions; give the kernel a function of rows"):
+        wavefront.run([U[0].copy(), F[0]], nothing, 2)
 
 
 def test_the_command_takes_and_gives_arrays_of_three_dimensions(tmp_path: Path) -> None:

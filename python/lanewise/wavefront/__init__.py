@@ -4,12 +4,13 @@
     outcome = lanewise.wavefront.run("demo", "livermore23", iterations=64, memory="2GiB")
 
 A store is a folder of matrices; `Store` fills and reads it.  A kernel is the name of a built-in
-one, or a Numba cfunc of `row_signature()` that updates the columns of a row.  Arrays may stand in
-for a store; those of NumPy are swept in memory.  `plan` says beforehand what a run will take.
+one, or a Numba cfunc of `row_signature()` that updates the columns of a row, or one of
+`plane_signature()` that updates a plane.  Arrays may stand in for a store; those of NumPy are swept
+in memory.  `plan` says beforehand what a run will take.
 """
 
 from lanewise.wavefront.arrays import export_array, import_array
-from lanewise.wavefront.kernel import RowKernel, row_signature
+from lanewise.wavefront.kernel import PlaneKernel, RowKernel, plane_signature, row_signature
 from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.options import Rates
 from lanewise.wavefront.planning import Plan
@@ -21,6 +22,7 @@ __all__ = [
     "Matrix",
     "Outcome",
     "Plan",
+    "PlaneKernel",
     "ProgressBar",
     "Rates",
     "RowKernel",
@@ -28,6 +30,7 @@ __all__ = [
     "export_array",
     "import_array",
     "plan",
+    "plane_signature",
     "resume",
     "row_signature",
     "run",

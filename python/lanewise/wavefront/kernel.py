@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of one's own: a Numba cfunc that updates the columns of a row.
+"""Kernels of one's own: a Numba cfunc that updates the columns of a row, or a plane.
 
 @numba.cfunc(lanewise.wavefront.row_signature("float64"))
 def mean(updated, data, coefficients, row, first, end, context):
     out, above, here, below = updated[0], data[0], data[1], data[2]
     for j in range(first, end):
         out[j] = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j])
+
+@numba.cfunc(lanewise.wavefront.plane_signature("float64"))
+def mean_3d(updated, data, coefficients, plane, context):
+    out, above, here, below, at = updated[0], data[0], data[1], data[2], numba.carray(plane, 1)[0]
+    for m in range(1, at.lines - 1):
+        line = at.columns * (m if at.back > 0 else at.lines - 1 - m)
+        for n in range(1, at.columns - 1):
+            k = line + (n if at.right > 0 else at.columns - 1 - n)
+            beside = (here[k - at.columns] + here[k - 1]) + (here[k + 1] + here[k + at.columns])
+            out[k] = ((above[k] + below[k]) + beside) / 6
 """
 
 from __future__ import annotations
@@ -22,27 +32,21 @@ from lanewise.wavefront import library as native
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
 
 _DIRECTED_ARGUMENTS = 10
+_PLANE_ARGUMENTS = 5
 
 # Of elements that Numba has no numbers for: kernels get their bits.
 _NUMBA_TYPES = {"float16": "uint16"}
 
 
 @dataclass(frozen=True)
-class RowKernel:
-    """A row function by address; `radius` rows and columns around a cell may be read.
-
-    `reads` says what the neighbours above and to the left are: "updated" (Gauss-Seidel) or
-    "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
-    `context` is a NumPy array whose address the function gets as its last argument.  `directed`
-    says that the function has the arguments of `row_signature(directed=True)`; None: look at it.
-    """
+class OwnKernel:
+    """A function by address, and what it reads: a `RowKernel` or a `PlaneKernel`."""
 
     function: Any
     radius: int = 1
     reads: Literal["updated", "previous"] = "updated"
     watch_writes: bool = False
     context: Any = None
-    directed: bool | None = None
 
     @property
     def name(self) -> str:
@@ -50,12 +54,9 @@ class RowKernel:
         return str(getattr(self.function, "__name__", "kernel"))
 
     @property
-    def is_directed(self) -> bool:
-        """Return whether the function is told iteration and direction."""
-        if self.directed is not None:
-            return self.directed
-        arguments = getattr(getattr(self.function, "ctypes", None), "argtypes", None) or ()
-        return len(arguments) == _DIRECTED_ARGUMENTS
+    def member(self) -> str:
+        """Return the member of `lw_wavefront_kernel` that the function is."""
+        raise NotImplementedError
 
     @property
     def context_address(self) -> int | None:
@@ -81,14 +82,64 @@ class RowKernel:
         return address
 
 
+@dataclass(frozen=True)
+class RowKernel(OwnKernel):
+    """A row function by address; `radius` rows and columns around a cell may be read.
+
+    `reads` says what the neighbours above and to the left are: "updated" (Gauss-Seidel) or
+    "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
+    `context` is a NumPy array whose address the function gets as its last argument.  `directed`
+    says that the function has the arguments of `row_signature(directed=True)`; None: look at it.
+    """
+
+    directed: bool | None = None
+
+    @property
+    def is_directed(self) -> bool:
+        """Return whether the function is told iteration and direction."""
+        if self.directed is not None:
+            return self.directed
+        return _arguments_of(self.function) == _DIRECTED_ARGUMENTS
+
+    @property
+    def member(self) -> str:
+        """Return the member of `lw_wavefront_kernel` that the function is."""
+        return "update_directed" if self.is_directed else "update"
+
+
+@dataclass(frozen=True)
+class PlaneKernel(OwnKernel):
+    """A function of `plane_signature` for three dimensions, in all directions.
+
+    `radius` planes, lines and columns around a cell may be read; the rest is as for `RowKernel`.
+    """
+
+    @property
+    def member(self) -> str:
+        """Return the member of `lw_wavefront_kernel` that the function is."""
+        return "update_plane"
+
+
+def _arguments_of(function: Any) -> int:
+    """Return how many arguments a cfunc has, 0 where that is not known."""
+    return len(getattr(getattr(function, "ctypes", None), "argtypes", None) or ())
+
+
+def own_kernel(kernel: Any) -> OwnKernel:
+    """Return a kernel of one's own; a mere function is of radius 1 and reads updated values."""
+    if isinstance(kernel, OwnKernel):
+        return kernel
+    of_planes = _arguments_of(kernel) == _PLANE_ARGUMENTS
+    return PlaneKernel(kernel) if of_planes else RowKernel(kernel)
+
+
 def native_kernel(kernel: Any) -> native.Kernel:
-    """Return a kernel of one's own, a `RowKernel` or a function, as the library takes it."""
-    row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
+    """Return a kernel of one's own as the library takes it."""
+    own = own_kernel(kernel)
     return native.Kernel(
-        struct_size=ctypes.sizeof(native.Kernel), radius=row.radius,
-        reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
-        context=row.context_address, name=row.name.encode(),
-        **{"update_directed" if row.is_directed else "update": row.address},
+        struct_size=ctypes.sizeof(native.Kernel), radius=own.radius,
+        reads=int(own.reads == "previous"), watch_writes=int(own.watch_writes),
+        context=own.context_address, name=own.name.encode(), **{own.member: own.address},
     )  # fmt: skip
 
 
@@ -114,8 +165,32 @@ def row_signature(element: str = "float64", *, directed: bool = False) -> Any:
     """
     from numba import types  # noqa: PLC0415
 
-    value = getattr(types, _NUMBA_TYPES.get(element, element))
-    rows = types.CPointer(types.CPointer(value))
-    index = types.int64
+    rows, index = _rows_of(element), types.int64
     more = (index, index, index) if directed else ()
     return types.void(rows, rows, rows, index, index, index, *more, types.voidptr)
+
+
+def plane_signature(element: str = "float64") -> Any:
+    """Return the Numba signature of a plane function for `element`, such as "float64".
+
+    Its arguments are `updated`, `data` and `coefficients`, with planes for rows, line behind line,
+    then the plane and the context.  `numba.carray(plane, 1)[0]` has the members of
+    `lw_wavefront_plane`: `plane` is its number, `lines` and `columns` are its sides, `iteration` is
+    that of the run, and `down`, `back` and `right` are -1 where planes, lines and columns are to be
+    updated from the last to the first.
+    """
+    from numba import types  # noqa: PLC0415
+
+    numbers = ("plane", "lines", "columns", "iteration", "down", "back", "right")
+    plane = types.Record.make_c_struct(
+        [("struct_size", types.uint32), *((name, types.int64) for name in numbers)]
+    )
+    rows = _rows_of(element)
+    return types.void(rows, rows, rows, types.CPointer(plane), types.voidptr)
+
+
+def _rows_of(element: str) -> Any:
+    from numba import types  # noqa: PLC0415
+
+    value = getattr(types, _NUMBA_TYPES.get(element, element))
+    return types.CPointer(types.CPointer(value))

@@ -71,6 +71,7 @@ class Kernel(Structure):
         ("skew", c_uint32),
         ("update_directed", c_void_p),
         ("update_plane", c_void_p),
+        ("steps_turn", c_int),
     )
 
 

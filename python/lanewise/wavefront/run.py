@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from lanewise.errors import RequestError, RunError
 from lanewise.wavefront.calls import Call, KernelErrors
-from lanewise.wavefront.kernel import RowKernel, native_kernel
+from lanewise.wavefront.kernel import OwnKernel, native_kernel
 from lanewise.wavefront.library import (
     OnPause,
     OnProgress,
@@ -63,7 +63,7 @@ class Callbacks:
 
 def run(  # noqa: PLR0913
     store: Store | str | Path | Any | Sequence[Any],
-    kernel: str | RowKernel | Any,
+    kernel: str | OwnKernel | Any,
     iterations: int,
     *,
     memory: str | int = "1GiB",
@@ -83,7 +83,7 @@ def run(  # noqa: PLR0913
     rates: Rates = Rates(),  # noqa: B008
     folder: str | Path | None = None,
 ) -> Outcome:
-    """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
+    """Iterate with `kernel`: a built-in name, a `RowKernel` or `PlaneKernel`, or a cfunc.
 
     `store` is a `Store`, its folder, an array, or a list of arrays of one shape, (rows, columns) or
     (planes, lines, columns): the first is updated in place and says the dtype, the others are
@@ -133,7 +133,7 @@ def run(  # noqa: PLR0913
 
 def plan(  # noqa: PLR0913
     store: Store | str | Path | tuple[int, ...] | Any | Sequence[Any],
-    kernel: str | RowKernel | Any,
+    kernel: str | OwnKernel | Any,
     iterations: int,
     *,
     memory: str | int = "1GiB",
@@ -187,7 +187,7 @@ def plan(  # noqa: PLR0913
 
 def resume(  # noqa: PLR0913
     store: Store | str | Path,
-    kernel: RowKernel | Any | None = None,
+    kernel: OwnKernel | Any | None = None,
     *,
     memory: str | int = "1GiB",
     threads: int = 0,
@@ -231,7 +231,7 @@ def _call(  # noqa: PLR0913, PLR0917
     call = Call(lambda: library().lw_wavefront_stop(store.handle))
     options.progress = _progress(call, callbacks.progress)
     options.paused = _paused(call, callbacks.pause)
-    own = kernel.function if isinstance(kernel, RowKernel) else kernel
+    own = kernel.function if isinstance(kernel, OwnKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
         with KernelErrors(call, own, name):
@@ -314,7 +314,7 @@ def _strip_rows(data: Any, kernel: Any, borders: bytes) -> int:
     """Return how many planes move together, 0 for the default: borders need several at once."""
     if data.ndim == 2 or borders == b"fixed":
         return 0
-    radius = kernel.radius if isinstance(kernel, RowKernel) else 1
+    radius = kernel.radius if isinstance(kernel, OwnKernel) else 1
     planes, lines, columns = map(int, data.shape)
     plane_bytes = max(1, lines * columns * int(data.itemsize))
     return max(2 * radius, min(planes, _STRIP_BYTES // plane_bytes))

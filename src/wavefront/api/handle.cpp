@@ -161,7 +161,10 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape&
                            std::vector<Vector> vectors, std::int64_t first_row) {
     lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
     constexpr auto first_version = offsetof(lw_wavefront_kernel, update_directed);
-    if (!take_over(&wanted, {first_version, offsetof(lw_wavefront_kernel, update_plane)}, given))
+    if (!take_over(&wanted,
+                   {first_version, offsetof(lw_wavefront_kernel, update_plane),
+                    offsetof(lw_wavefront_kernel, steps_turn)},
+                   given))
         return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
     // Its steps know other row blocks.
     if (given.struct_size == first_version) given.advance = nullptr;
@@ -173,6 +176,7 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape&
          .context = given.context,
          .advance = given.advance,
          .advance_and_measure = given.advance_and_measure,
+         .steps_turn = given.steps_turn != 0,
          .skew = given.skew,
          .radius = given.radius,
          .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,

@@ -139,23 +139,20 @@ struct Place {
 };
 
 template <typename Update, typename Real>
-void sweep_once(const Update& update, testing::Matrices<Real>& m) {
-    const auto t = static_cast<std::uint64_t>(Update::radius);
+void sweep_once(const Update& update, testing::Matrices<Real>& m, const Direction& direction) {
     const auto before = m.values[0];
-    for (auto i = t; i + t < m.rows; ++i) {
-        for (auto j = t; j + t < m.columns; ++j) {
-            const auto place = [&](std::size_t k) {
-                const bool old = k == 0 && detail::reads_previous<Update>();
-                return Place<Real>{old ? &before : &m.values[k], m.columns, i * m.columns + j};
-            };
-            if constexpr (std::is_invocable_v<const Update&, Place<Real>>)
-                m.at(0, i, j) = update(place(0));
-            else if constexpr (std::is_invocable_v<const Update&, Place<Real>, Place<Real>>)
-                m.at(0, i, j) = update(place(0), place(1));
-            else
-                m.at(0, i, j) = update(place(0), place(1), place(2));
-        }
-    }
+    testing::each_cell(m, Update::radius, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const auto place = [&](std::size_t k) {
+            const bool old = k == 0 && detail::reads_previous<Update>();
+            return Place<Real>{old ? &before : &m.values[k], m.columns, i * m.columns + j};
+        };
+        if constexpr (std::is_invocable_v<const Update&, Place<Real>>)
+            m.at(0, i, j) = update(place(0));
+        else if constexpr (std::is_invocable_v<const Update&, Place<Real>, Place<Real>>)
+            m.at(0, i, j) = update(place(0), place(1));
+        else
+            m.at(0, i, j) = update(place(0), place(1), place(2));
+    });
 }
 
 template <typename Update>
@@ -189,7 +186,10 @@ void expect_the_loop(const char *layout, const options& wanted) {
 
         const auto outcome = run(made, Update{}, wanted);
 
-        for (std::uint64_t k = 0; k < outcome.iterations; ++k) sweep_once(Update{}, expected);
+        const auto directions =
+            *parse_directions(wanted.directions.empty() ? "down-right" : wanted.directions);
+        for (std::uint64_t k = 0; k < outcome.iterations; ++k)
+            sweep_once(Update{}, expected, directions[k % directions.size()]);
         EXPECT_EQ(made.template read<Real>(0), expected.values[0]) << rows << " x " << columns;
     }
 }
@@ -215,6 +215,19 @@ TEST(UpdateTest, GivesTheSameBitsEightRowsAtOnce) {
         expect_the_loop<Thick>(LW_LAYOUT_SKEWED, wanted);
         expect_the_loop<ThickAllAround>(LW_LAYOUT_SKEWED, wanted);
         expect_the_loop<Thickest>(LW_LAYOUT_SKEWED, wanted);
+    }
+}
+
+TEST(UpdateTest, GoesInEveryDirectionEightRowsAtOnce) {
+    for (const auto *directions : {"fast-sweeping", "symmetric", "up-right,down-left", "up-left"}) {
+        const options wanted{.iterations = 9, .threads = 2, .directions = directions};
+        expect_the_loop<Average>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<EveryNeighbourButNorthEast>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<EightNeighbours>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<Thick>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<ThickAllAround>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<Thickest>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<Upwind>(LW_LAYOUT_SKEWED, wanted);
     }
 }
 
@@ -246,11 +259,25 @@ TEST(UpdateTest, CellsAtInfinityAreAtRest) {
 }
 
 template <typename Update>
-std::uint32_t skew_of() {
+lw_wavefront_kernel kernel_with_steps() {
     using Real = typename detail::real_of<Update>::type;
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     detail::sweep<Real, Update>::set_steps(Update{}, kernel);
+    return kernel;
+}
+
+template <typename Update>
+std::uint32_t skew_of() {
+    const auto kernel = kernel_with_steps<Update>();
     return kernel.advance ? kernel.skew : 0;
+}
+
+// With a skew of one, north-western neighbours are in reach of iterations down and right only.
+TEST(UpdateTest, StepsTurnWhereTheSkewIsEnoughForEveryDirection) {
+    EXPECT_TRUE(kernel_with_steps<Average>().steps_turn);
+    EXPECT_TRUE(kernel_with_steps<EightNeighbours>().steps_turn);
+    EXPECT_TRUE(kernel_with_steps<Thickest>().steps_turn);
+    EXPECT_FALSE(kernel_with_steps<EveryNeighbourButNorthEast>().steps_turn);
 }
 
 TEST(UpdateTest, RowsLagByAsMuchAsTheUpdateReadsAhead) {

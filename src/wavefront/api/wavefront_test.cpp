@@ -254,6 +254,16 @@ TEST_F(WavefrontTest, OptionsAndKernelsOfTheFirstVersionAreAccepted) {
     EXPECT_THAT(sentence_, HasSubstr("LW_WAVEFRONT_RUN_OPTIONS"));
 }
 
+TEST_F(WavefrontTest, AKernelFromBeforeStepsTurnedIsAccepted) {
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.struct_size = offsetof(lw_wavefront_kernel, steps_turn);
+    kernel.radius = 2;
+    kernel.update = distant_mean;
+
+    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &options, nullptr), LW_OK) << sentence_;
+}
+
 TEST_F(WavefrontTest, WhatIsFilledInHasToBeOfAKnownSize) {
     const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;

@@ -323,6 +323,14 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
         if (turned) turned->facing = facing;
         return turned;
     };
+    if (skewed && !shape.tile_columns && skewed_functions(name)->turning == Turning::yes) {
+        kernel->turned_at_once = [name, parameters,
+                                  element = shape.element](const Direction& facing) {
+            auto turned = make_kernel(name, parameters, element, &layouts::skewed);
+            if (turned) turned->facing = facing;
+            return turned;
+        };
+    }
     return kernel;
 }
 

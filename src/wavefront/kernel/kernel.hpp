@@ -53,6 +53,8 @@ struct Kernel {
     Direction facing{}; /* how the matrices lie that it works on */
     /* The same kernel row by row, on matrices that lie so; empty: it goes down and right only. */
     std::function<Result<Kernel>(const Direction& facing)> turned{};
+    /* The same with eight rows at once, on its own layout; empty: it goes row by row there. */
+    std::function<Result<Kernel>(const Direction& facing)> turned_at_once{};
 };
 
 /* The matrices of a store as `kernel` works on them. */
@@ -149,7 +151,8 @@ struct UserKernel {
     void *context = nullptr;
     UserStep advance = nullptr; /* none: for row-major stores only */
     UserStep advance_and_measure = nullptr;
-    std::uint64_t skew = 1; /* of the layout that the steps work on */
+    bool steps_turn = false; /* they go in the direction that their row blocks say */
+    std::uint64_t skew = 1;  /* of the layout that the steps work on */
     std::uint32_t radius = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */

@@ -8,8 +8,12 @@
 
 namespace lanewise::wavefront {
 
+/* Whether a kernel is skewed for iterations in every direction, or down and right only. */
+enum class Turning { no, yes };
+
 struct SkewedFunctions {
     const char *cell;
+    Turning turning;
     StepFunction update_f32;
     StepFunction measure_f32;
     StepFunction update_f64;

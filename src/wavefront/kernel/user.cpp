@@ -318,6 +318,13 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
 
 namespace {
 
+Result<Kernel> turned_at_once(const UserKernel& user, const MatrixShape& shape,
+                              const Direction& facing) {
+    auto kernel = make_user_kernel(user, shape);
+    if (kernel) kernel->facing = facing;
+    return kernel;
+}
+
 Result<Kernel> turned(const UserKernel& user, const MatrixShape& shape, const Direction& facing) {
     auto by_rows = user;
     by_rows.advance = nullptr;
@@ -372,6 +379,10 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
         const auto advance = [&](UserStep step) {
             return [step, context = user.context](const Step& s) { step(context, &s); };
         };
+        if (user.steps_turn && !shape.tile_columns)
+            kernel.turned_at_once = [user, shape](const Direction& facing) {
+                return turned_at_once(user, shape, facing);
+            };
         kernel.steps = Steps::column_blocks;
         kernel.advance = advance(user.advance);
         kernel.advance_and_measure = advance(user.advance_and_measure);

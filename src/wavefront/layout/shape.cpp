@@ -134,10 +134,7 @@ MatrixShape with_facing(MatrixShape stored, const Direction& facing) {
 }
 
 bool lie_alike(const MatrixShape& one, const MatrixShape& other) {
-    // Whole rows are gone over from the last to the first where they lie.
-    const bool by_rows = one.layout == &layouts::row_major && one.tile_columns == 0;
-    return one.layout == other.layout && one.skew == other.skew &&
-           (by_rows || one.facing.up == other.facing.up) && one.facing.left == other.facing.left;
+    return one.layout == other.layout && one.skew == other.skew;
 }
 
 std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked) {

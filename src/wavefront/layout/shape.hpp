@@ -98,7 +98,8 @@ std::uint64_t vectors_bytes(const MatrixShape& shape);
 MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew = 1);
 /* `stored` as it lies in memory for a sweep in direction `facing`. */
 MatrixShape with_facing(MatrixShape stored, const Direction& facing);
-/* Whether strips of both have the same bytes. */
+/* Whether uncut strips of both have the same bytes: rows that are gone over from the last to the
+ * first stay where they are. */
 bool lie_alike(const MatrixShape& one, const MatrixShape& other);
 /* Bytes of memory for a strip that lies on disk as `stored` and is worked on as `worked`. */
 std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked);

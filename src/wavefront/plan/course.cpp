@@ -66,6 +66,20 @@ std::uint64_t Course::longest_chain() const {
     return longest;
 }
 
+std::uint64_t Course::turns() const {
+    if (iterations_ < 2) return 0;
+    const auto turns_of = [this](std::uint64_t steps) {
+        std::uint64_t turns = 0;
+        for (std::uint64_t i = 0; i < steps; ++i)
+            turns += direction(i).up != direction(i + 1).up ? 1U : 0U;
+        return turns;
+    };
+    const auto cycle = directions_.size();
+    const auto steps = iterations_ - 1;
+    const auto cycles = steps / cycle;
+    return (cycles > 0 ? cycles * turns_of(cycle) : 0) + turns_of(steps % cycle);
+}
+
 std::uint64_t Course::waves_from(std::uint64_t iteration, std::uint64_t waves) const {
     const auto length = chain(iteration);
     const auto passes = (length + waves - 1) / waves;

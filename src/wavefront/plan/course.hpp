@@ -29,6 +29,8 @@ class Course {
     /* How many iterations from `iteration` on can share a pass. */
     std::uint64_t chain(std::uint64_t iteration) const;
     std::uint64_t longest_chain() const;
+    /* How often an iteration goes up where the one before went down, or the reverse. */
+    std::uint64_t turns() const;
     /* Of the pass that begins with `iteration`, at most `waves`: a chain is divided evenly. */
     std::uint64_t waves_from(std::uint64_t iteration, std::uint64_t waves) const;
     /* Passes over all iterations, with at most `waves` waves each. */

@@ -71,6 +71,10 @@ TEST(CourseTest, ChainsAreThoseOfTheIterationsOneByOne) {
                 EXPECT_LE(at, end) << "a pass turns, seed " << seed;
             }
         }
+        std::uint64_t turns = 0;
+        for (std::uint64_t i = 1; i < trial.iterations; ++i)
+            turns += course.direction(i).up != course.direction(i - 1).up ? 1U : 0U;
+        EXPECT_EQ(course.turns(), turns) << "seed " << seed;
         EXPECT_EQ(course.longest_chain(), *std::max_element(chains.begin(), chains.end()));
         EXPECT_EQ(course.passes(waves), passes) << "seed " << seed;
         EXPECT_EQ(course.waves_of_longest_pass(waves), longest_pass) << "seed " << seed;

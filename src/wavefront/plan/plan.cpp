@@ -84,6 +84,24 @@ Chain choose_chain(const Request& request, std::uint64_t rows_per_block) {
     return plain > tiled ? Chain{plain, Order::plain} : Chain{tiled, Order::tiled};
 }
 
+// Strips that stay in memory when the direction turns are not read again. More memory than the pass
+// needs takes about as long to get as the strips in it to read: it pays from the second turn on.
+// A part never turns; a strip that is converted has not the bytes for the next pass.
+void keep_strips(const Request& request, Plan& plan) {
+    const auto turns = course_of(request).turns();
+    if (turns == 0 || !are_fixed(request.borders) || !lie_alike(stored(request), request.shape))
+        return;
+    const auto strip = request.shape.matrix_count() * slot_bytes(stored(request), request.shape);
+    const auto more = turns < 2 ? 0
+                                : std::min((request.memory_bytes - plan.memory_bytes) / strip,
+                                           request.shape.strip_count() - plan.buffers);
+    plan.buffers += more;
+    plan.memory_bytes += more * strip;
+    plan.kept_strips = plan.buffers;
+    plan.read_bytes -=
+        turns * plan.kept_strips * request.shape.matrix_count() * strip_bytes(stored(request));
+}
+
 Outcome check_request(const Request& request) {
     const auto sound = check_shape(request.shape);
     if (!sound) return sound;
@@ -144,6 +162,7 @@ Result<Plan> make_plan(const Request& request) {
         plan.passes * strips * request.shape.matrix_count() * strip_bytes(stored(request));
     plan.written_bytes =
         plan.passes * strips * request.shape.data_count * strip_bytes(stored(request));
+    keep_strips(request, plan);
     estimate_time(request, plan);
     return plan;
 }

@@ -70,6 +70,7 @@ struct Plan {
     std::uint64_t rows_per_block = 8; /* a wave's step, and its distance to the wave before */
     std::uint64_t buffers = 0;        /* strips of every matrix in memory */
     std::uint64_t held_strips = 0;    /* in addition, from the beginning of a pass to its end */
+    std::uint64_t kept_strips = 0;    /* that a pass finds in memory where the one before turned */
     std::uint32_t threads = 1;
     Tiling tiling;
     std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */

@@ -101,6 +101,61 @@ TEST(DirectionsTest, ASecondRunBeginsTheCycleAnew) {
     EXPECT_EQ(testing::load<double>(*store).values[0], expected.values[0]);
 }
 
+// Every strip of both matrices once, and at each turn those that were not in memory.
+TEST(DirectionsTest, StripsThatAreInMemoryWhereTheDirectionTurnsAreNotReadAgain) {
+    for (const auto *const layout : {&layouts::row_major, &layouts::skewed}) {
+        for (const std::uint64_t spare : {0u, 20000u, 1u << 24}) {
+            const Folder folder(Medium::memory);
+            auto store = filled_store(folder, shape_of(layout, 0));
+            ASSERT_TRUE(store);
+            const auto kernel = make_kernel_for("sor", {}, store->shape());
+            auto expected = testing::load<double>(*store);
+            RunOptions options;
+            options.iterations = 7;
+            options.threads = 2;
+            options.directions = *parse_directions("symmetric");
+            options.memory_bytes =
+                plan_run(store->shape(), *kernel, options)->memory_bytes_min + spare;
+            for (std::uint64_t i = 0; i < options.iterations; ++i)
+                testing::sweep("sor", expected, options.directions[i % 2]);
+            const auto plan = plan_run(store->shape(), *kernel, options);
+            ASSERT_TRUE(plan);
+
+            const auto report = run(*store, *kernel, options);
+
+            ASSERT_TRUE(report) << report.failure().sentence;
+            EXPECT_EQ(testing::load<double>(*store).values[0], expected.values[0]);
+            const auto strips = store->shape().strip_count();
+            const auto bytes = 2 * strip_bytes(store->shape());
+            EXPECT_EQ(report->read_bytes, plan->read_bytes);
+            EXPECT_EQ(report->read_bytes, (7 * strips - 6 * plan->kept_strips) * bytes);
+            if (spare > 20000) EXPECT_EQ(report->read_bytes, strips * bytes);
+            if (spare == 0) EXPECT_LT(plan->kept_strips, strips);
+        }
+    }
+}
+
+// The last pass has two waves at first, and is run again with one from what is on disk.
+TEST(DirectionsTest, APassThatIsRunAgainFindsNoStripsInMemory) {
+    const Folder folder(Medium::memory);
+    auto store = filled_store(folder, shape_of(&layouts::skewed, 0));
+    ASSERT_TRUE(store);
+    const auto kernel = make_kernel_for("sor", {}, store->shape());
+    auto expected = testing::load<double>(*store);
+    RunOptions options;
+    options.iterations = 100;
+    options.tolerance = 1e6;
+    options.directions = *parse_directions("down-right,up-left,down-left");
+    for (const auto& direction : options.directions) testing::sweep("sor", expected, direction);
+
+    const auto report = run(*store, *kernel, options);
+
+    ASSERT_TRUE(report) << report.failure().sentence;
+    EXPECT_EQ(report->iterations, 3u);
+    EXPECT_EQ(report->passes, 4u);
+    EXPECT_EQ(testing::load<double>(*store).values[0], expected.values[0]);
+}
+
 // A map with walls: first arrival times by the sequential loops, until nothing changes.
 struct Map {
     Matrices<double> matrices;

@@ -5,7 +5,6 @@
 #include "wavefront/run/pass.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "wavefront/run/edges.hpp"
 #include "wavefront/run/finite.hpp"
@@ -42,6 +41,7 @@ class Pass {
     Result<PassResult> run() {
         const auto begun = edges_.begin(*request_.store);
         if (!begun) return begun.failure();
+        take_kept();
         waves_.start();
         auto outcome = move_strips();
         if (!outcome) waves_.give_up();
@@ -53,6 +53,7 @@ class Pass {
             if (!synced) return synced.failure();
         }
         result_.changes = waves_.changes();
+        if (leaves_strips()) result_.strips_left = std::min(request_.buffers, strips_);
         return std::move(result_);
     }
 
@@ -70,7 +71,7 @@ class Pass {
                 .measuring = request_.measuring,
                 .directions = request_.directions,
                 .first_iteration = request_.first_iteration,
-                .rows_upwards = rows_upwards(),
+                .rows_upwards = shape_.facing.up,
                 .edges = has_edges() ? &edges_ : nullptr,
                 .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
@@ -87,9 +88,10 @@ class Pass {
                     }};
     }
 
-    // Strips that are held to the end have buffers of their own, behind the others.
+    // Strips that are held to the end have buffers of their own, behind the others. The next pass,
+    // which may go the other way, finds a strip where it was.
     std::uint64_t buffer(std::uint64_t strip) const {
-        return strip < held_ ? request_.buffers + strip : strip % request_.buffers;
+        return strip < held_ ? request_.buffers + strip : on_disk(strip) % request_.buffers;
     }
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
@@ -100,14 +102,14 @@ class Pass {
     // Of matrices that lie row by row, as waves count the rows.
     std::byte *at_row(std::uint64_t row, std::uint32_t matrix) const {
         const auto in_strip = row % shape_.strip_rows;
-        const auto at = rows_upwards() ? shape_.strip_rows - 1 - in_strip : in_strip;
+        const auto at = shape_.facing.up ? shape_.strip_rows - 1 - in_strip : in_strip;
         return slot(row / shape_.strip_rows, matrix) +
                at * shape_.columns * element_bytes(shape_.element);
     }
 
     bool converting() const { return !converted_rows_.empty(); }
-    bool rows_upwards() const { return shape_.facing.up && !converting(); }
     bool has_edges() const { return !are_fixed(request_.borders); }
+    bool leaves_strips() const { return !converting() && !has_edges(); }
 
     // The strip on disk that is strip `strip` for the waves.
     std::uint64_t on_disk(std::uint64_t strip) const {
@@ -118,27 +120,13 @@ class Pass {
         if (!converting()) return;
         const auto rows = rows_in_strip(disk_, on_disk(strip));
         unpack_strip(disk_, bytes, rows, converted_rows_.data());
-        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_waves);
-        pack_strip(shape_, converted_rows_.data(), rows_in_strip(shape_, strip), bytes);
+        pack_strip(shape_, converted_rows_.data(), rows, bytes);
     }
     void convert_written(std::uint64_t strip, std::byte *bytes) {
         if (!converting()) return;
-        unpack_strip(shape_, bytes, rows_in_strip(shape_, strip), converted_rows_.data());
         const auto rows = rows_in_strip(disk_, on_disk(strip));
-        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_disk);
+        unpack_strip(shape_, bytes, rows, converted_rows_.data());
         pack_strip(disk_, converted_rows_.data(), rows, bytes);
-    }
-
-    enum class Turn { for_waves, for_disk };
-    // The last row comes first for the waves, after `padding` rows that the matrix does not have.
-    void turn_rows(std::uint64_t padding, Turn turn) {
-        const auto row_bytes = disk_.columns * element_bytes(disk_.element);
-        auto *const rows = converted_rows_.data();
-        const auto row = [&](std::uint64_t index) { return rows + index * row_bytes; };
-        if (turn == Turn::for_waves && padding > 0)
-            std::memset(row(disk_.strip_rows - padding), 0, padding * row_bytes);
-        for (std::uint64_t i = 0; i < disk_.strip_rows / 2; ++i)
-            std::swap_ranges(row(i), row(i + 1), row(disk_.strip_rows - 1 - i));
     }
 
     // Where a strip was converted, its rows are those of the disk.
@@ -169,6 +157,14 @@ class Pass {
             if (!taken) return taken;
         }
         return Done{};
+    }
+
+    // They have been checked, or written, by the pass before.
+    void take_kept() {
+        if (!leaves_strips()) return;
+        next_read_ = request_.kept_strips;
+        std::fill_n(reads_pending_.begin(), next_read_, 0);
+        load_strips();
     }
 
     // Row blocks of the last wave after which the buffer of `strip` is free.
@@ -251,13 +247,17 @@ class Pass {
         convert_read(strip, slot(strip, matrix));
         if (has_edges() && matrix < shape_.data_count) edges_.set_strip(strip, matrix);
         --reads_pending_[strip];
+        load_strips();
+        return Done{};
+    }
+
+    void load_strips() {
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.row_blocks_per_strip();
             const auto first = strips_loaded_ * per_strip;
             waves_.load(std::min(first + per_strip, waves_.row_block_count()) - first);
             ++strips_loaded_;
         }
-        return Done{};
     }
 
     Outcome take_write(std::uint64_t strip) {

@@ -51,6 +51,9 @@ struct PassRequest {
     std::vector<Direction> directions{}; /* of each wave */
     std::uint64_t first_iteration = 0;   /* of the run, from 0 */
     Borders borders{};                   /* with periodic rows there is one wave */
+    /* Strips that the pass before, which went the other way, left in the ring as they are on disk.
+     */
+    std::uint64_t kept_strips = 0;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
     const std::atomic<bool> *stop = nullptr;                      /* once true, the pass fails */
@@ -61,6 +64,9 @@ struct PassResult {
     std::vector<std::vector<std::uint64_t>> sums; /* of each data matrix, by strip */
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
+    /* Strips at its end that lie in the ring as they are on disk; none where they are converted, or
+     * have borders that are set. */
+    std::uint64_t strips_left = 0;
 };
 
 /* Writes the next generation of the data and syncs it; the store's manifest is not touched. */

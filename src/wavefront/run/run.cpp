@@ -11,6 +11,7 @@
 #include <cmath>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "wavefront/plan/parallelograms.hpp"
@@ -45,7 +46,9 @@ Direction facing_for(const Direction& direction, const MatrixShape& stored) {
     return {.up = direction.up, .left = stored.tile_columns > 0 && direction.left};
 }
 
-Result<Kernel> turn(const Kernel& kernel, const Direction& facing) {
+/* Borders are set row by row. */
+Result<Kernel> turn(const Kernel& kernel, const Direction& facing, const Borders& borders) {
+    if (kernel.turned_at_once && are_fixed(borders)) return kernel.turned_at_once(facing);
     if (kernel.turned) return kernel.turned(facing);
     return Failure{LW_ERR_ARGUMENT,
                    kernel.name +
@@ -71,7 +74,7 @@ Result<Kernel> largest_turned(const Kernel& kernel, const MatrixShape& stored,
         const auto facing = facing_for(direction, stored);
         most = {.up = most.up || facing.up, .left = most.left || facing.left};
     }
-    return turn(kernel, most);
+    return turn(kernel, most, borders);
 }
 
 // The name in the manifest: a user's kernel is never mistaken for a built-in one.
@@ -236,7 +239,9 @@ class Run {
         }
         report_.iterations += waves;
         if (stop_asked(options_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
-        return commit(*result, waves);
+        const auto committed = commit(*result, waves);
+        if (committed) in_ring_ = {result->strips_left, pass_goes_up_};
+        return committed;
     }
 
     bool is_tested(std::uint64_t waves) const {
@@ -256,7 +261,8 @@ class Run {
         const auto facing = facing_for(course_.direction(report_.iterations), store_.shape());
         auto& kept = turned_[(facing.up ? 1 : 0) + (facing.left ? 2 : 0)];
         if (!kept) {
-            auto turned = plain ? setting_borders(kernel_) : turn(kernel_, facing);
+            auto turned =
+                plain ? setting_borders(kernel_) : turn(kernel_, facing, options_.borders);
             if (!turned) return turned.failure();
             kept = std::move(*turned);
         }
@@ -285,6 +291,10 @@ class Run {
         for (std::uint64_t wave = 0; wave < waves; ++wave)
             request.directions[wave] = course_.direction(report_.iterations + wave);
         request.stop = options_.stop;
+        pass_goes_up_ = request.directions[0].up;
+        // Whatever becomes of this pass, the ring no longer holds what the last one left.
+        const auto left = std::exchange(in_ring_, {});
+        if (left.goes_up != pass_goes_up_) request.kept_strips = left.strips;
         // A part's waves go one by one, however few a pass has.
         if (options_.halo_exchange) request.tiling.groups = waves;
         if (options_.progress)
@@ -336,7 +346,14 @@ class Run {
     std::unique_ptr<DiskQueue> queue_; /* after the memory that is registered with it */
     Course course_;
     std::optional<Kernel> turned_[4]; /* for each way that matrices may face */
-    std::uint64_t still_;             /* iterations in a row that were within the tolerance */
+    /* What the last pass, if it was committed, left in the ring at its end. */
+    struct InRing {
+        std::uint64_t strips = 0;
+        bool goes_up = false;
+    };
+    InRing in_ring_;
+    bool pass_goes_up_ = false; /* the pass under way */
+    std::uint64_t still_;       /* iterations in a row that were within the tolerance */
     std::optional<double> first_measure_;
     double began_s_ = 0.0;
     RunReport report_;
@@ -402,7 +419,9 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
         return bad_argument(
             directions_text(options.directions) + " is for three dimensions; " +
             (stored.line_columns
-                 ? kernel.name + " is told down and right only, give it update_plane"
+                 ? kernel.name +
+                       " is told down and right only, give it update_plane (in Python: a function "
+                       "of plane_signature)"
                  : "this store has two"));
     const auto largest = largest_turned(kernel, stored, options.directions, options.borders);
     if (!largest) return largest.failure();

@@ -61,6 +61,8 @@ BorderSetting border_setting(const WaveSet& set, std::uint64_t row_block_bytes) 
 Waves::Waves(WaveSet set)
     : set_(std::move(set)),
       stop_{set_.stop},
+      turning_(std::any_of(set_.directions.begin(), set_.directions.end(),
+                           [this](const Direction& one) { return one != set_.directions[0]; })),
       row_blocks_((set_.shape.rows + set_.rows_per_block - 1) / set_.rows_per_block),
       row_block_bytes_(set_.row_block_bytes ? set_.row_block_bytes
                                             : set_.rows_per_block * set_.shape.row_elements() *
@@ -177,7 +179,7 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
         return set_.locate(s, reads(group.first_wave) + m);
     });
     const auto vectors = set_.shape.row_elements();
-    const bool whole = set_.kernel->steps == Steps::whole;
+    const bool whole = !goes_by_columns();
     const auto step = columns_a_round(set_.shape, set_.kernel->radius);
     const auto last_shift = step * (batch.end_round - batch.first_round - 1);
     // All waves of a group are equally far within the parallelogram: a wave's number and its row
@@ -220,12 +222,18 @@ void Waves::locate(const WaveGroup& group, Batch& batch) {
     for (auto row_block = batch.first_row_block; row_block < end_row_block; ++row_block) {
         for (std::uint32_t m = 0; m < places; ++m) {
             auto *const strip = set_.locate(row_block / per_strip, m);
-            const auto offset = row_block % per_strip * row_block_bytes_;
-            batch.places.push_back(set_.rows_upwards
-                                       ? strip + (set_.shape.strip_rows - 1) * row_bytes_ - offset
-                                       : strip + offset);
+            batch.places.push_back(strip + offset_in_strip(row_block));
         }
     }
+}
+
+// Going up, a row block of rows begins with its last one; one that is skewed begins where it lies.
+std::uint64_t Waves::offset_in_strip(std::uint64_t row_block) const {
+    const auto per_strip = row_blocks_per_strip();
+    const auto index = row_block % per_strip;
+    if (!set_.rows_upwards) return index * row_block_bytes_;
+    if (set_.shape.layout == &layouts::skewed) return (per_strip - 1 - index) * row_block_bytes_;
+    return (set_.shape.strip_rows - 1) * row_bytes_ - index * row_block_bytes_;
 }
 
 // Waves [i, i + count) of the group in round r are on row blocks r - i, r - i - 1, ...
@@ -269,7 +277,7 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .iteration = set_.first_iteration + wave});
     }
     // Edges are those of one wave before the next reads them, and rows may be long.
-    const bool alone = set_.edges || set_.kernel->steps == Steps::whole;
+    const bool alone = set_.edges || !goes_by_columns();
     const std::size_t at_once = alone ? 1 : batch.row_blocks.size();
     for (std::size_t i = 0; i < batch.row_blocks.size(); i += at_once) {
         const auto& row_block = batch.row_blocks[i];

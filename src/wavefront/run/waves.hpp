@@ -71,7 +71,7 @@ struct WaveSet {
     bool measuring = false;                /* the largest change of each wave is wanted */
     std::vector<Direction> directions{};   /* of each wave; all go up, or all go down */
     std::uint64_t first_iteration = 0;     /* of the run, from 0 */
-    bool rows_upwards = false;             /* the rows of a strip lie from the last to the first */
+    bool rows_upwards = false;             /* the last row of a strip is the first for the waves */
     Edges *edges = nullptr;                /* null: the borders are fixed */
     const std::atomic<bool> *stop = nullptr; /* once true, the waves fail; may be null */
     /* Where strip `strip` of matrix `matrix` lies in memory; the second copies come after all. */
@@ -147,10 +147,15 @@ class Waves {
     std::uint64_t iteration_of(const WaveGroup& group) const {
         return set_.iterations_before + group.first_wave + 1;
     }
+    /* Whether a step may be part of a row block: steps of waves that turn are whole. */
+    bool goes_by_columns() const { return set_.kernel->steps == Steps::column_blocks && !turning_; }
+    /* Where row block `row_block` begins among the bytes of its strip. */
+    std::uint64_t offset_in_strip(std::uint64_t row_block) const;
     void fail(const std::string& sentence);
 
     WaveSet set_;
     Stop stop_;
+    bool turning_; /* the waves do not all go in one direction */
     std::uint64_t row_blocks_;
     std::uint64_t row_block_bytes_;
     std::uint64_t row_bytes_; /* where row blocks are not skewed */
