@@ -13,7 +13,7 @@
     every = 100
 
     [[fault]]
-    packet = "write"            # a packet that arrives is lost, doubled, corrupted or late
+    packet = "write"            # a packet that arrives is lost, doubled, corrupted, late or marked
     action = "delay"
     delay = "5 ms"
     probability = "1 %"
@@ -86,8 +86,11 @@ STATUSES = (
     "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR", "IBV_WC_RESP_TIMEOUT_ERR",
     "IBV_WC_GENERAL_ERR",
 )  # fmt: skip
-PACKETS = ("any", "send", "write", "read_request", "read_response", "acknowledge", "atomic")
-PACKET_ACTIONS = ("lose", "double", "corrupt", "delay")
+PACKETS = (
+    "any", "send", "write", "read_request", "read_response", "acknowledge", "atomic",
+    "congestion_notification",
+)  # fmt: skip
+PACKET_ACTIONS = ("lose", "double", "corrupt", "delay", "mark")
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")

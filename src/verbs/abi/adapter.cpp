@@ -47,6 +47,8 @@ std::string_view kind_of_packet(std::span<const std::byte> packet) {
         case PacketKind::compare_swap:
         case PacketKind::fetch_add:
             return "atomic";
+        case PacketKind::congestion_notification:
+            return "congestion_notification";
         default:
             return "unknown";
     }
@@ -137,6 +139,7 @@ DeviceConfig Adapter::engine_config() const {
     made.probe_ns = probe_ns;
     made.confirm_alternates = config_.is_protected;
     made.retry_window_ns = Nanoseconds{config_.retry_window_ms} * 1'000'000;
+    made.congestion = config_.congestion;
     return made;
 }
 
@@ -269,6 +272,8 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
     arrival.in_memory = datagram.in_memory;
+    arrival.traffic_class = datagram.traffic_class;
+    arrival.hop_limit = datagram.hop_limit;
     arrival.likely_ip_id = static_cast<std::uint16_t>(datagram.number);
     if (config_.link_layer == LinkLayer::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;
@@ -295,7 +300,8 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
     }
     const auto fault = faults::Injector::get()->decide(faults::Place::packet,
                                                        kind_of_packet(packet), config_.name);
-    const bool arrives = !fault || fault->what == "delay" || fault->what == "double";
+    const bool arrives =
+        !fault || fault->what == "delay" || fault->what == "double" || fault->what == "mark";
     if (sent && arrives) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);
     if (fault->what == "lose") return;
@@ -304,6 +310,11 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
         late_.emplace(now + Nanoseconds{fault->value} * microsecond,
                       Late{{packet.begin(), packet.end()}, arrival});
         return;
+    }
+    if (fault->what == "mark") {
+        Arrival changed = arrival;
+        changed.traffic_class |= marked;
+        return engine_->on_packet(packet, changed, now);
     }
     if (fault->what == "corrupt") {
         std::vector<std::byte> changed(packet.begin(), packet.end());
@@ -338,6 +349,7 @@ void Adapter::send(Nanoseconds now) {
             .route = route_of(next->port, next->source, next->destination),
             .origin = next->origin,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
+            .traffic_class = next->traffic_class,
             .pieces = {&piece, 1}};
         const port::Sent sent = port.active ? wire_.send(departure) : port::Sent::lost;
         if (sent == port::Sent::later) {
@@ -355,6 +367,8 @@ void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {
                    .destination = from.destination,
                    .source_port = from.source_udp_port,
                    .ip_id = likely_ip_id(packet, from),
+                   .traffic_class = from.traffic_class,
+                   .hop_limit = from.hop_limit,
                    .packet = packet},
                   std::chrono::system_clock::now());
     end_full_capture();
@@ -370,6 +384,7 @@ void Adapter::capture(const Transmission& sent) {
                        .destination = sent.destination,
                        .source_port = sent.origin.source_udp_port,
                        .ip_id = ip_id,
+                       .traffic_class = sent.traffic_class,
                        .packet = bytes.subspan(from, std::min(step, bytes.size() - from))},
                       at);
     }

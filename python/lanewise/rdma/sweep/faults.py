@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from lanewise.launch.hca_faults import CALLS, COMPLETIONS, MESSAGES, PACKETS, STATUSES
 
 DELAY = "10 ms"
-_ACTIONS = ("lose", "corrupt", "double", "delay")
+_ACTIONS = ("lose", "corrupt", "double", "delay", "mark")
 _WORDS = {"call": "error", "completion": "status", "packet": "action", "connection": "action"}
 # A script knows no other kinds, such as messages that only the far end of a connection reacts to.
 _NAMES = {

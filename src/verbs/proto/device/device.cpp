@@ -250,7 +250,7 @@ Transmission Device::transmit(const Copies& copies, std::span<std::byte> buffer)
                      .source = copies.to.source,
                      .destination = copies.to.destination,
                      .origin = context_.origin_of(copies.to, 0),
-                     .traffic_class = copies.to.traffic_class,
+                     .traffic_class = context_.traffic_class_of(copies.to),
                      .hop_limit = copies.to.hop_limit,
                      .flow_label = copies.to.flow_label,
                      .bytes = bytes,
