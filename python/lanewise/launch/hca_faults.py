@@ -13,7 +13,7 @@
     every = 100
 
     [[fault]]
-    packet = "write"            # a packet that arrives is lost, doubled, corrupted, late or marked
+    packet = "write"            # a packet that arrives is lost, late and so on
     action = "delay"
     delay = "5 ms"
     probability = "1 %"
@@ -90,7 +90,12 @@ PACKETS = (
     "any", "send", "write", "read_request", "read_response", "acknowledge", "atomic",
     "congestion_notification",
 )  # fmt: skip
-PACKET_ACTIONS = ("lose", "double", "corrupt", "delay", "mark")
+PACKET_ACTIONS = (
+    "lose", "double", "corrupt", "delay", "mark", "not_ready", "port_down", "gid_change",
+    "device_fatal",
+)  # fmt: skip
+# The key that says how long an action takes; in a log it ends with _us.
+ACTION_TIMES = {"delay": "delay", "port_down": "for"}
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")
@@ -168,7 +173,7 @@ class _Reader(Tables):
         elif place == "packet":
             name = self.one_of(table, path, "packet", PACKETS)
             what = self.one_of(table, path, "action", PACKET_ACTIONS)
-            value, keys = self.delay_us(table, path, what), ("action", "delay")
+            value, keys = self.time_us(table, path, what), ("action", *ACTION_TIMES.values())
         else:
             name = self.one_of(table, path, "connection", MESSAGES)
             what = self.one_of(table, path, "action", MESSAGE_ACTIONS)
@@ -186,10 +191,13 @@ class _Reader(Tables):
             raise self.refuse((*path, "device"), f"device = {value!r}: use lanewise0 to lanewise7")
         return str(value)
 
-    def delay_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
-        if (what == "delay") != ("delay" in table):
-            raise self.refuse(path, 'delay = "5 ms" goes with action = "delay"')
-        return round(self.quantity(table, path, "delay", TIME) / 1000)
+    def time_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
+        for action, key in ACTION_TIMES.items():
+            if (what == action) != (key in table):
+                raise self.refuse(path, f'{key} = "5 ms" goes with action = "{action}"')
+        if what not in ACTION_TIMES:
+            return 0
+        return round(self.quantity(table, path, ACTION_TIMES[what], TIME) / 1000)
 
     def when(self, table: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
         found: dict[str, Any] = {"after": self.whole(table, path, "after", 0)}

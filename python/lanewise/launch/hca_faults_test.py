@@ -33,6 +33,11 @@ action = "mark"
 every = 10
 
 [[fault]]
+packet = "send"
+action = "port_down"
+for = "200 ms"
+
+[[fault]]
 connection = "request"
 action = "reject"
 """
@@ -44,6 +49,7 @@ def test_everything_is_read() -> None:
         Fault("completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, every=100),
         Fault("packet", "any", "delay", 5000, probability=0.01),
         Fault("packet", "write", "mark", every=10),
+        Fault("packet", "send", "port_down", 200_000),
         Fault("connection", "request", "reject"),
     )
 

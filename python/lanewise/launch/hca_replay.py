@@ -132,7 +132,8 @@ class _Line:
         (place,) = places
         name = self.one_of(place, _CHOICES[place])
         what, value = self.done(place, name)
-        delay = ("delay_us",) if what == "delay" else ()
+        times = hca_faults.ACTION_TIMES
+        delay = (f"{times[what]}_us",) if what in times else ()
         for key in self.values:
             if key not in {"fault", "occurrence", place, "what", "device", *delay}:
                 raise self.refuse(f"unknown key '{key}'")
@@ -157,7 +158,8 @@ class _Line:
         if place == "connection":
             return self.one_of("what", hca_faults.MESSAGE_ACTIONS), 0
         what = self.one_of("what", hca_faults.PACKET_ACTIONS)
-        return what, self.whole("delay_us", DELAY_US_MAX, least=0) if what == "delay" else 0
+        key = hca_faults.ACTION_TIMES.get(what)
+        return what, self.whole(f"{key}_us", DELAY_US_MAX, least=0) if key else 0
 
     def one_of(self, key: str, known: tuple[str, ...]) -> str:
         value = self.values.get(key)

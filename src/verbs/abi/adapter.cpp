@@ -10,7 +10,6 @@
 #include "verbs/faults/injector.hpp"
 #include "verbs/port/random.hpp"
 #include "verbs/proto/wire/icrc.hpp"
-#include "verbs/proto/wire/opcode.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::abi {
@@ -28,48 +27,6 @@ constexpr Nanoseconds probe_ns = 500'000;
 // IPv4.
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
-
-// The name by which a fault means a packet.
-std::string_view kind_of_packet(std::span<const std::byte> packet) {
-    if (packet.empty()) return "unknown";
-    switch (opcode_row(std::to_integer<std::uint8_t>(packet.front())).kind) {
-        case PacketKind::send:
-            return "send";
-        case PacketKind::write:
-            return "write";
-        case PacketKind::read_request:
-            return "read_request";
-        case PacketKind::read_response:
-            return "read_response";
-        case PacketKind::acknowledge:
-        case PacketKind::atomic_acknowledge:
-            return "acknowledge";
-        case PacketKind::compare_swap:
-        case PacketKind::fetch_add:
-            return "atomic";
-        case PacketKind::congestion_notification:
-            return "congestion_notification";
-        default:
-            return "unknown";
-    }
-}
-
-struct Numbered {
-    faults::Stream stream;
-    Psn psn;
-};
-
-// The place of a packet that its peer may send again. An acknowledgement is a new one each time.
-std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
-    const auto packet = decode(datagram).packet;
-    const bool repeats =
-        packet && (packet->transport == Transport::rc || packet->transport == Transport::xrc);
-    if (!repeats) return std::nullopt;
-    if (packet->row.kind == PacketKind::acknowledge) return std::nullopt;
-    const faults::Stream stream{.destination_qpn = packet->base.destination_qpn,
-                                .responses = packet->row.is_response()};
-    return Numbered{stream, packet->base.psn};
-}
 
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes() {
@@ -164,6 +121,7 @@ bool Adapter::read_likely_batch(Nanoseconds time) {
 
 void Adapter::finish_round(Nanoseconds time) {
     take_late(time);
+    release_ports(time);
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
     notify_events();
@@ -283,55 +241,12 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     const std::optional<std::uint8_t> port = is_multicast(datagram.destination)
                                                  ? port_of_interface(datagram.interface)
                                                  : port_at(datagram.destination);
-    if (!port || !ports_[*port - 1U].active) return;
+    if (!port || !ports_[*port - 1U].active || is_dead_) return;
     arrival.port = *port;
     if (faults::Injector::get()) {
         take_with_faults(datagram.packet, arrival, now);
     } else {
         engine_->on_packet(datagram.packet, arrival, now);
-    }
-}
-
-void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
-                               Nanoseconds now) {
-    const auto sent = numbered(packet);
-    if (sent && arrived_.has(sent->stream, sent->psn)) {
-        return engine_->on_packet(packet, arrival, now);
-    }
-    const auto fault = faults::Injector::get()->decide(faults::Place::packet,
-                                                       kind_of_packet(packet), config_.name);
-    const bool arrives =
-        !fault || fault->what == "delay" || fault->what == "double" || fault->what == "mark";
-    if (sent && arrives) arrived_.add(sent->stream, sent->psn);
-    if (!fault) return engine_->on_packet(packet, arrival, now);
-    if (fault->what == "lose") return;
-    if (fault->what == "delay") {
-        constexpr Nanoseconds microsecond = 1'000;
-        late_.emplace(now + Nanoseconds{fault->value} * microsecond,
-                      Late{{packet.begin(), packet.end()}, arrival});
-        return;
-    }
-    if (fault->what == "mark") {
-        Arrival changed = arrival;
-        changed.traffic_class |= marked;
-        return engine_->on_packet(packet, changed, now);
-    }
-    if (fault->what == "corrupt") {
-        std::vector<std::byte> changed(packet.begin(), packet.end());
-        changed.back() ^= std::byte{1};
-        // What comes through memory has no checksum, so it has a wrong one then.
-        Arrival checked = arrival;
-        checked.in_memory = false;
-        return engine_->on_packet(changed, checked, now);
-    }
-    engine_->on_packet(packet, arrival, now);
-    engine_->on_packet(packet, arrival, now);
-}
-
-void Adapter::take_late(Nanoseconds now) {
-    while (!late_.empty() && late_.begin()->first <= now) {
-        const Late one = std::move(late_.extract(late_.begin()).mapped());
-        engine_->on_packet(one.packet, one.arrival, now);
     }
 }
 
@@ -351,7 +266,8 @@ void Adapter::send(Nanoseconds now) {
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
             .traffic_class = next->traffic_class,
             .pieces = {&piece, 1}};
-        const port::Sent sent = port.active ? wire_.send(departure) : port::Sent::lost;
+        const bool leaves = port.active && !is_dead_;
+        const port::Sent sent = leaves ? wire_.send(departure) : port::Sent::lost;
         if (sent == port::Sent::later) {
             waiting_ = next;
             break;
@@ -414,6 +330,7 @@ void Adapter::read_ports() {
     for (std::size_t index = 0; index < found.size(); ++index) {
         const auto number = static_cast<std::uint8_t>(index + 1);
         Port next = updated(ports_[index], std::move(found[index]));
+        next.active = next.active && !is_held_down(number);
         std::swap(next, ports_[index]);
         has_changed = has_changed || !(next == ports_[index]);
         const PortState state = ports_[index].active ? PortState::active : PortState::down;

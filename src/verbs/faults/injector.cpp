@@ -29,8 +29,9 @@ port::Descriptor opened(const char *variable) {
 // What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
 std::string line_of(const Decision& decision, Place place, std::string_view name) {
     const Rule& fault = *decision.fault;
-    const std::string delay =
-        fault.what == "delay" ? fmt::format(", \"delay_us\": {}", fault.value) : std::string();
+    std::string delay;
+    if (fault.what == "delay") delay = fmt::format(", \"delay_us\": {}", fault.value);
+    if (fault.what == "port_down") delay = fmt::format(", \"for_us\": {}", fault.value);
     const std::string device =
         fault.device.empty() ? std::string() : fmt::format(", \"device\": \"{}\"", fault.device);
     return fmt::format(

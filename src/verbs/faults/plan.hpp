@@ -32,7 +32,7 @@ struct Rule {
     std::string device;  // that it concerns, as lanewise1; empty: all of them
     // What happens: an errno, a status of a completion, or what is done to a packet or message.
     std::string what;
-    std::uint32_t value = 0;  // the number of `what`, or the delay of a packet in microseconds
+    std::uint32_t value = 0;  // the number of `what`, or a time in microseconds
     std::uint64_t after = 0;  // occurrences that pass first
     std::uint64_t every = 1;  // of those that follow, each so many-th
     double probability = 1;   // of each that is left

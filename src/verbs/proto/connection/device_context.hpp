@@ -104,6 +104,7 @@ struct DeviceContext {
     std::deque<Copies> copies;
     // Those that extended connections receive into, by the numbers that packets name.
     std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
+    bool lacks_receives = false;  // as if no program had posted any
     // Of the latest call that told the time; completions carry it.
     Nanoseconds now = 0;
 

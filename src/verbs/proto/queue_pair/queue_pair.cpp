@@ -396,6 +396,12 @@ void QueuePair::on_deadline(Nanoseconds now) {
     settle();
 }
 
+void QueuePair::fail() {
+    if (state() == State::reset) return;
+    connection_.fail();
+    settle();
+}
+
 void QueuePair::on_port_down(std::uint8_t port) {
     if (must_leave_port(connection_, port)) {
         leave_path();

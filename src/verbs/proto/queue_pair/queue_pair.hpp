@@ -55,6 +55,8 @@ class QueuePair {
     void on_packet(const Packet& packet, const Arrival& from, Nanoseconds now);
     std::optional<Transmission> transmit(Batch& batch, std::size_t segments_max, Nanoseconds now);
     void on_deadline(Nanoseconds now);
+    // As far as it is in use at all.
+    void fail();
     void on_port_down(std::uint8_t port);
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);

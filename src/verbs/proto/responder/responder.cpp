@@ -157,6 +157,9 @@ CompletionQueue *Responder::completions() const {
 bool Responder::obtain_receive(std::uint32_t srqn) {
     SharedReceiveQueue *shared = shared_queue(srqn);
     receive_srqn_ = srqn;
+    if (connection_.device.lacks_receives) {
+        return false;
+    }
     has_receive_ =
         has_receive_ || (shared != nullptr ? shared->take(receive_) : queue_.take(receive_));
     return has_receive_;
