@@ -28,12 +28,13 @@ What is unknown or cannot be is refused with file, line and key.
 from __future__ import annotations
 
 import errno
+import ipaddress
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lanewise.toml.quantities import SHARE, TIME
+from lanewise.toml.quantities import SHARE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint, unreadable
 
 # Verbs, and errors that they may return; the first is the one that is meant where none is. Manuals
@@ -115,6 +116,8 @@ class Fault:
     probability: float = 1.0
     times: int | None = None
     device: str = ""  # empty: all devices
+    peer: str = ""  # from whom a packet comes; empty: from anybody
+    bytes_min: int = 0  # of the data of a packet
 
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS."""
@@ -124,6 +127,8 @@ class Fault:
         words += [f"name={self.name}"] * (self.name != "any")
         words += [f"times={self.times}"] * (self.times is not None)
         words += [f"device={self.device}"] * bool(self.device)
+        words += [f"peer={self.peer}"] * bool(self.peer)
+        words += [f"bytes_min={self.bytes_min}"] * bool(self.bytes_min)
         return " ".join(words)
 
 
@@ -173,7 +178,8 @@ class _Reader(Tables):
         elif place == "packet":
             name = self.one_of(table, path, "packet", PACKETS)
             what = self.one_of(table, path, "action", PACKET_ACTIONS)
-            value, keys = self.time_us(table, path, what), ("action", *ACTION_TIMES.values())
+            value = self.time_us(table, path, what)
+            keys = ("action", *ACTION_TIMES.values(), "peer", "size_min")
         else:
             name = self.one_of(table, path, "connection", MESSAGES)
             what = self.one_of(table, path, "action", MESSAGE_ACTIONS)
@@ -182,8 +188,19 @@ class _Reader(Tables):
             value, keys = 0, ("action",)
         on_device = () if place == "connection" else ("device",)
         self.known(table, path, (place, *keys, *on_device, *_WHEN))
-        device = self.device(table, path)
-        return Fault(place, name, what, value, device=device, **self.when(table, path))
+        which: dict[str, Any] = {"device": self.device(table, path)}
+        if place == "packet":
+            which["peer"] = self.peer(table, path)
+            which["bytes_min"] = round(self.quantity(table, path, "size_min", SIZE))
+        return Fault(place, name, what, value, **which, **self.when(table, path))
+
+    def peer(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
+        value = table.get("peer", "")
+        try:
+            return str(ipaddress.ip_address(value)) if value != "" else ""
+        except ValueError:
+            remedy = "use an address, such as 10.0.0.2"
+            raise self.refuse((*path, "peer"), f"peer = {value!r}: {remedy}") from None
 
     def device(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
         value = table.get("device", "")

@@ -59,6 +59,11 @@ std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
     return Numbered{stream, packet->base.psn};
 }
 
+std::uint64_t data_bytes(std::span<const std::byte> datagram) {
+    const auto packet = decode(datagram).packet;
+    return packet ? packet->payload.size() : 0;
+}
+
 // Whether a packet that meets this fault has arrived nevertheless, and will not be sent again.
 bool arrives_with(std::string_view what) {
     constexpr std::array<std::string_view, 6> lost{"lose",      "corrupt",    "not_ready",
@@ -74,8 +79,9 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
     if (sent && arrived_.has(sent->stream, sent->psn)) {
         return engine_->on_packet(packet, arrival, now);
     }
-    const auto fault = faults::Injector::get()->decide(faults::Place::packet,
-                                                       kind_of_packet(packet), config_.name);
+    const std::string peer = port::text(arrival.source);
+    const auto fault = faults::Injector::get()->decide(
+        faults::Place::packet, kind_of_packet(packet), config_.name, {peer, data_bytes(packet)});
     if (sent && (!fault || arrives_with(fault->what))) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);
     const Nanoseconds duration = Nanoseconds{fault->value} * microsecond_ns;
