@@ -79,7 +79,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
         engine_->send_datagrams_also(
             [this](const AddressVector& to) { return other_way(ports_, to); });
     }
-    read_ports();
+    take_interfaces(look_at_interfaces());
     while (engine_->poll_event()) {
     }
     notify_ = std::move(notify);
@@ -321,10 +321,13 @@ void Adapter::notify_events() {
     }
 }
 
-void Adapter::read_ports() {
+std::vector<port::Interface> Adapter::look_at_interfaces() const {
     port::drain_watch(watch_);
+    return port::read_interfaces(config_.interfaces);
+}
+
+void Adapter::take_interfaces(std::vector<port::Interface> found) {
     last_port_ = 0;
-    std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
     // Notices about other interfaces come here, too.
     bool has_changed = false;
     for (std::size_t index = 0; index < found.size(); ++index) {

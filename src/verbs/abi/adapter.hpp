@@ -68,8 +68,10 @@ class Adapter {
     int detach(QueuePair *queue_pair, const Address& group);
     // A queue pair is about to be destroyed.
     void leave_groups(QueuePair *queue_pair);
-    // Looks at the interfaces anew; called when the watch is readable.
-    void read_ports();
+    // The interfaces as they are now; called without the lock when the watch is readable. The
+    // kernel has one lock for the networks of all namespaces, and may take long to answer.
+    std::vector<port::Interface> look_at_interfaces() const;
+    void take_interfaces(std::vector<port::Interface> found);
     Nanoseconds next_deadline() { return std::min(engine_->next_deadline(), next_fault_end()); }
     // When the last packet came; to be had without the lock.
     Nanoseconds arrived_at() const { return arrived_at_.load(std::memory_order_relaxed); }
@@ -115,6 +117,7 @@ class Adapter {
     void befall(std::string_view what, std::uint8_t port, Nanoseconds until);
     bool is_held_down(std::uint8_t port) const;
     void release_ports(Nanoseconds now);
+    std::vector<port::Interface> known_interfaces() const;
     Nanoseconds next_fault_end() const;
     void move_first_gid(std::uint8_t port);
     void take_late(Nanoseconds now);

@@ -138,7 +138,13 @@ void Adapter::release_ports(Nanoseconds now) {
         until = 0;
         is_released = true;
     }
-    if (is_released) read_ports();
+    if (is_released) take_interfaces(known_interfaces());
+}
+
+std::vector<port::Interface> Adapter::known_interfaces() const {
+    std::vector<port::Interface> known;
+    for (const Port& port : ports_) known.push_back(port.interface);
+    return known;
 }
 
 Nanoseconds Adapter::next_fault_end() const {
