@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fuzzing the software device: libFuzzer against the parser, the engine, two engines, and the port.
+"""Fuzzing the software device: libFuzzer against parser, engine, two engines, port and manager.
 
 The fuzzers are built with Clang, AddressSanitizer and UndefinedBehaviorSanitizer from the sources
 of the checkout.  They start from the corpus in the repository if it has one for them; new inputs
@@ -25,7 +25,7 @@ SOURCES = ROOT / "src" / "verbs" / "proto" / "fuzz"
 BUILD = ROOT / "build" / "fuzz"
 # CMake unpacks it there.
 CORPUS = BUILD / SOURCES.relative_to(ROOT) / "corpus"
-FUZZERS = ("packet", "engine", "pair", "port")
+FUZZERS = ("packet", "engine", "pair", "port", "cm")
 SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
 INPUTS_MIN = 10_000_000.0
 PORT_INPUTS_MIN = 1_000_000.0  # each of which goes through real sockets
@@ -116,7 +116,7 @@ _RUN = "run of each fuzzer"
 EXPERIMENT = Experiment(
     name="hca-fuzz",
     paper="003 §2",
-    summary="hostile bytes against parser, engine and port layer of the software device",
+    summary="hostile bytes against parser, engine, port layer and connection manager",
     run=run,
     figures=(
         Figure(

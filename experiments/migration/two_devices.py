@@ -78,7 +78,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
         files=workspace.save(
             draw_strips(
                 "From a pulled cable to the other device",
-                [Strip("cuts", [ms / 1e3 for ms in times_ms])], time_tick,
+                [Strip("cuts", [ms / 1e3 for ms in times_ms])], time_tick, scale="log",
             ),
             "two-device-failover",
         ),

@@ -100,6 +100,7 @@ Json as_json(const Counters& counters) {
             {"delivered_bytes", counters.delivered_bytes},
             {"lost", counters.lost},
             {"held", counters.held},
+            {"marked", counters.marked},
             {"dropped_by_queue", counters.dropped_by_queue},
             {"dropped_by_cut", counters.dropped_by_cut}};
 }

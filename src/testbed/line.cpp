@@ -102,6 +102,7 @@ bool Line::fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const Pa
 void Line::enter(Item item) {
     const auto now_ns = item.time_ns;
     if (!fits(now_ns, free_ns_, settings_.rate_bits_per_s, item.shape)) return;
+    mark_some(now_ns, item);
     free_ns_ =
         std::max(now_ns, free_ns_) + passage_ns(item.shape.wire_bytes, settings_.rate_bits_per_s);
     auto due_ns = free_ns_ + settings_.delay_ns;
@@ -110,6 +111,16 @@ void Line::enter(Item item) {
     if (item.extra_ns == 0) last_due_ns_ = due_ns = std::max(due_ns, last_due_ns_);
     item.time_ns = due_ns + item.extra_ns;
     flying_.add(std::move(item));
+}
+
+void Line::mark_some(std::int64_t now_ns, Item& item) {
+    if (settings_.mark_bytes == 0 || free_ns_ <= now_ns) return;
+    const double queued_bytes =
+        static_cast<double>(free_ns_ - now_ns) * settings_.rate_bits_per_s / 8e9;
+    const auto first_bytes = static_cast<double>(settings_.mark_bytes);
+    const double share = (queued_bytes - first_bytes) / (3 * first_bytes);
+    if (share <= 0 || uniform() >= share) return;
+    if (mark(item.packet, layer_)) counters_.marked += item.shape.segments;
 }
 
 /* Lets onto the link what its flow's cap has let go, each at its own time. */

@@ -5,7 +5,10 @@
 // A packet that is offered waits for its flow's turn where flows are capped, then for the link,
 // then crosses: it is due when its last bit has left at the link's rate, plus the delay.  A queue
 // in bytes stands before the cap and before the link; what does not fit is dropped and counted.
-// All times are arguments, so the same offers give the same deliveries however late the caller is.
+// From a length of `mark_bytes` on, the queue before the link marks packets that may be marked, the
+// more the longer it is, and all at four times that: as random early detection does (RFC 2309, RFC
+// 3168), but by what is in the queue now, as DCTCP and DCQCN ask for. All times are arguments, so
+// the same offers give the same deliveries however late the caller is.
 
 #pragma once
 
@@ -27,6 +30,7 @@ struct Counters {
     std::uint64_t delivered_bytes = 0;
     std::uint64_t lost = 0;
     std::uint64_t held = 0;
+    std::uint64_t marked = 0;
     std::uint64_t dropped_by_queue = 0;
     std::uint64_t dropped_by_cut = 0;
 };
@@ -74,6 +78,7 @@ class Line {
     void enter(Item item);
     void release(std::int64_t now_ns);
     bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape);
+    void mark_some(std::int64_t now_ns, Item& item);
     double uniform();
 
     LinkSettings settings_;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "testbed/testing.hpp"
@@ -85,6 +86,45 @@ TEST(Line, WhatDoesNotFitIntoTheQueueIsDroppedAndCounted) {
     EXPECT_EQ(drain(line).size(), 10U);
     EXPECT_EQ(line.counters().dropped_by_queue, 90U);
     EXPECT_EQ(line.counters().offered, 100U);
+}
+
+/* As a program whose transport understands congestion marks it: ECT(0). */
+Packet markable_packet() {
+    Packet packet = tcp_packet(960);
+    put(packet, ip_at + 1, 1, 2);
+    put(packet, ip_at + 10, 2, 0x2ad1);
+    return packet;
+}
+
+TEST(Line, TheQueueMarksNoneThenSomeThenAllOfThePacketsAsItGrows) {
+    auto settings = settings_of(1e6, 0);
+    settings.mark_bytes = 10'000;
+    Line line(settings, Layer::ip, 1);
+
+    for (int i = 0; i < 100; ++i) line.offer(0, markable_packet());
+
+    std::vector<bool> marked;
+    for (const Arrival& arrival : drain(line))
+        marked.push_back(number(arrival.packet, ip_at + 1, 1) == 3);
+    ASSERT_EQ(marked.size(), 100U);
+    EXPECT_EQ(std::count(marked.begin(), marked.begin() + 11, true), 0);
+    const auto some = std::count(marked.begin() + 11, marked.begin() + 40, true);
+    EXPECT_GT(some, 5);
+    EXPECT_LT(some, 25);
+    EXPECT_EQ(std::count(marked.begin() + 41, marked.end(), true), 59);
+    EXPECT_EQ(line.counters().marked,
+              static_cast<std::uint64_t>(some) + static_cast<std::uint64_t>(marked[40]) + 59);
+}
+
+TEST(Line, APacketThatMayNotBeMarkedIsLeftAsItIs) {
+    auto settings = settings_of(1e6, 0);
+    settings.mark_bytes = 1;
+    Line line(settings, Layer::ip, 1);
+
+    for (int i = 0; i < 10; ++i) line.offer(0, tcp_packet(960));
+
+    for (const Arrival& arrival : drain(line)) EXPECT_EQ(arrival.packet, tcp_packet(960));
+    EXPECT_EQ(line.counters().marked, 0U);
 }
 
 TEST(Line, APacketLargerThanTheQueuePassesAnIdleLine) {

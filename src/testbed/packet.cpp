@@ -149,6 +149,22 @@ PacketShape shape_of(PacketView packet, Layer layer) {
     return shape;
 }
 
+bool mark(Packet& packet, Layer layer) {
+    constexpr std::byte congestion{3};
+    const auto headers = headers_of(packet, layer);
+    if (headers.ip == 0) return false;
+    const int shift = headers.six ? 4 : 0; /* the class stands across two bytes there */
+    auto& byte = packet[headers.ip + 1];
+    if ((byte & congestion << shift) == std::byte{0}) return false;
+    byte |= congestion << shift;
+    if (headers.six) return true;
+    const auto ip_bytes = std::size_t{octet(packet, headers.ip) & 0x0fU} * 4;
+    put_word(packet, headers.ip + 10, 0);
+    const auto sum = folded(sum_words(PacketView(packet).subspan(headers.ip, ip_bytes)));
+    put_word(packet, headers.ip + 10, static_cast<std::uint32_t>(~sum) & 0xffff);
+    return true;
+}
+
 Packet cut(PacketView packet, Layer layer, std::uint32_t first, std::uint32_t count) {
     const auto headers = headers_of(packet, layer);
     auto vnet = vnet_of(packet);

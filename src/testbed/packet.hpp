@@ -47,6 +47,10 @@ struct PacketShape {
 
 PacketShape shape_of(PacketView packet, Layer layer);
 
+/* Sets "congestion experienced" in the header of IP (RFC 3168), if the packet says that both ends
+   understand it. False if not. */
+bool mark(Packet& packet, Layer layer);
+
 /* Returns `count` segments of a superframe from `first` on, as a packet of its own. */
 Packet cut(PacketView packet, Layer layer, std::uint32_t first, std::uint32_t count);
 

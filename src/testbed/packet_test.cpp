@@ -119,5 +119,27 @@ TEST(Packet, APieceOfOneSegmentIsNoSuperframe) {
     EXPECT_EQ(vnet_of(piece).flags, checksum_needed);
 }
 
+TEST(Packet, AMarkKeepsTheChecksumOfTheHeaderRight) {
+    Packet packet = tcp_packet(100);
+    put(packet, ip_at + 1, 1, 26 << 2 | 2);
+
+    ASSERT_TRUE(mark(packet, Layer::ip));
+    EXPECT_EQ(number(packet, ip_at + 1, 1), 26 << 2 | 3U);
+    std::uint32_t sum = 0;
+    for (std::size_t at = ip_at; at < tcp_at; at += 2) sum += number(packet, at, 2);
+    EXPECT_EQ((sum & 0xffff) + (sum >> 16), 0xffffU);
+}
+
+TEST(Packet, AMarkOfIpv6StandsInTheSecondHalfOfTheClass) {
+    Packet packet(sizeof(VirtioHeader) + 48);
+    put(packet, ip_at, 4, 0x60000000 | (26 << 2 | 2) << 20);
+    put(packet, ip_at + 6, 1, 17);
+
+    ASSERT_TRUE(mark(packet, Layer::ip));
+    EXPECT_EQ(number(packet, ip_at, 4), 0x60000000U | (26 << 2 | 3) << 20);
+    put(packet, ip_at, 4, 0x60000000 | 26 << 2 << 20);
+    EXPECT_FALSE(mark(packet, Layer::ip));
+}
+
 }  // namespace
 }  // namespace lanewise::testbed

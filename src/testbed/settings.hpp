@@ -21,6 +21,7 @@ struct LinkSettings {
     double loss = 0;            /* fraction of segments */
     double reorder = 0;         /* fraction of segments that are held, so that others overtake */
     std::int64_t queue_bytes = 0;
+    std::int64_t mark_bytes = 0; /* of the queue, from which on packets are marked; 0: never */
     Carrier carrier = Carrier::up;
 };
 
@@ -39,6 +40,7 @@ inline constexpr Setting setting_table[] = {
     {"loss", &LinkSettings::loss, 1},
     {"reorder", &LinkSettings::reorder, 1},
     {"queue_bytes", &LinkSettings::queue_bytes, 1e15},
+    {"mark_bytes", &LinkSettings::mark_bytes, 1e15},
 };
 
 }  // namespace lanewise::testbed

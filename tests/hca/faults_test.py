@@ -108,6 +108,51 @@ def test_corrupt_packets_of_one_host_are_lost_though_memory_has_no_checksum(
     assert "Failed status transport retry counter exceeded" in calling.stdout
 
 
+@pytest.mark.parametrize(
+    ("fault", "says", "kinds"),
+    [
+        (
+            'action = "port_down"\nfor = "50 ms"',
+            "success, 100 messages", ["port error", "port active"],
+        ),
+        ('action = "gid_change"', "success, 100 messages", ["GID table change"]),
+        ('action = "device_fatal"', "Work Request Flushed Error, 49 messages",
+         ["local catastrophic error"]),
+        ('action = "not_ready"', "success, 100 messages", []),
+        ('action = "mark"', "success, 100 messages", []),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_device_happens_at_the_packet_that_the_script_names(
+    hosts: Hosts, tmp_path: Path, fault: str, says: str, kinds: list[str]
+) -> None:
+    script, log = tmp_path / "faults.toml", tmp_path / "faults.jsonl"
+    script.write_text(f'[[fault]]\npacket = "send"\n{fault}\nafter = 49\ntimes = 1\n')
+    options = ["--ports", "lan0", "--faults", str(script), "--fault-log", str(log)]
+    looped = compiled("looped", tmp_path)
+
+    done = Hosts(hosts.bed, options).run(LISTENER, [looped])
+
+    assert done.stdout.splitlines() == [says, *kinds]
+    noted = log.read_text()
+    assert noted.count("\n") == 1
+    assert '"occurrence": 50, "packet": "send"' in noted
+    # The same happens again by the log alone.
+    options = ["--ports", "lan0", "--replay", str(log)]
+    assert Hosts(hosts.bed, options).run(LISTENER, [looped]).stdout == done.stdout
+
+
+def test_a_peer_without_receives_makes_a_sender_give_up_in_the_end(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\npacket = "send"\naction = "not_ready"\nafter = 49\n')
+    options = ["--ports", "lan0", "--faults", str(script)]
+
+    done = Hosts(hosts.bed, options).run(LISTENER, [compiled("looped", tmp_path)])
+
+    assert done.stdout.startswith("RNR retry counter exceeded, 49 messages")
+
+
 def test_the_same_seed_gives_the_same_faults(hosts: Hosts, tmp_path: Path) -> None:
     # Each message has one completion of a send, so the counts do not depend on time.
     faults = '[[fault]]\ncall = "ibv_post_send"\nprobability = "2 %"\ntimes = 1\n'

@@ -59,6 +59,18 @@ def test_a_program_and_a_cut_cable_are_left_behind(lanewise_rdma):
         lanewise_rdma.address("a1", 3)
 
 
+def test_a_host_has_devices_of_one_port_each(lanewise_rdma):
+    devices = lanewise_rdma.devices("a1")
+    words = [*PINGPONG, "-d", "lanewise1"]
+    with lanewise_rdma.start("a1", words, devices=devices) as server:
+        server.wait_until_listening(18515)
+        names = [one["device"] for one in lanewise_rdma.status("a1")]
+        address = lanewise_rdma.address("a1", 2)
+        client = lanewise_rdma.run("a2", [*words, address], devices=devices)
+        assert (client.status, server.wait(60).status) == (0, 0)
+    assert (devices, names) == (("lan0", "lan1"), ["lanewise1"])
+
+
 def test_nothing_is_left(lanewise_rdma):
     assert not left[0].running
     found = lanewise_rdma.run("a1", ["ibv_devinfo"])
@@ -111,7 +123,7 @@ def pytest_of(project: Path, text: str, before: tuple[str, ...] = ()) -> str:
 def test_the_fixture_gives_two_hosts_with_ports_and_faults(project: Path) -> None:
     said = pytest_of(project, PROGRAMS)
 
-    assert "4 passed" in said, said
+    assert "5 passed" in said, said
 
 
 def test_tests_are_skipped_with_the_reason_where_there_are_no_namespaces(project: Path) -> None:

@@ -135,6 +135,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     "verbs/cm": {
         "message": set(),
         "machine": {"message"},
+        "fuzz": {"message", "machine"},
         "abi": {"message", "machine"},
         "rsocket": set(),
     },
@@ -142,10 +143,11 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "wire": set(),
         "memory": set(),
         "queues": {"wire", "memory"},
+        "congestion": {"wire"},
         "connection": {"wire", "memory", "queues"},
         "requester": {"wire", "queues", "connection"},
         "responder": {"wire", "memory", "queues", "connection"},
-        "queue_pair": {"wire", "queues", "connection", "requester", "responder"},
+        "queue_pair": {"wire", "queues", "congestion", "connection", "requester", "responder"},
         "device": {"wire", "memory", "queues", "connection", "queue_pair"},
     },
     "wavefront": {

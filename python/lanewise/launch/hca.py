@@ -16,6 +16,7 @@ LIBRARY = "liblanewise_verbs.so"
 CONNECTION_MANAGER = "liblanewise_rdmacm.so"
 DEVICE_NODE = "liblanewise_device_node.so"
 LINK_LAYERS = ("ethernet", "infiniband")
+CONGESTION = ("dcqcn", "none")
 MTUS = (4096, 2048, 1024, 512, 256)
 PORTS_MAX = 2
 DEVICES_MAX = 8
@@ -39,6 +40,7 @@ class Device:
     fault_log: str = ""
     census: str = ""  # a file for what occurred and what was left (src/verbs/faults/census.hpp)
     devices: tuple[str, ...] = ()  # the interface of each, in place of `interfaces`
+    congestion: str = CONGESTION[0]  # how marks of a congested network are met
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -58,6 +60,7 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
         "LANEWISE_HCA_LINK_LAYER": device.link_layer,
         "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
         "LANEWISE_HCA_MTU": str(device.mtu_bytes),
+        "LANEWISE_HCA_CONGESTION": device.congestion,
         "LANEWISE_HCA_LIDS": ",".join(f"{address}={lid}" for address, lid in device.lids),
         **({"LANEWISE_HCA_PCAP": str(Path(device.pcap).absolute())} if device.pcap else {}),
         **_fault_variables(device),
@@ -82,6 +85,8 @@ def check(device: Device, interfaces: list[str]) -> None:
         _check_interfaces("--ports", device.interfaces, PORTS_MAX, remedy, interfaces)
     if device.link_layer not in LINK_LAYERS:
         raise RequestError(f"--link-layer {device.link_layer}: use {' or '.join(LINK_LAYERS)}")
+    if device.congestion not in CONGESTION:
+        raise RequestError(f"--congestion {device.congestion}: use {' or '.join(CONGESTION)}")
     if not 0 <= device.lid_mask_bits <= LID_MASK_BITS_MAX:
         raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
     folder = Path(device.pcap).absolute().parent

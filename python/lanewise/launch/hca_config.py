@@ -5,6 +5,7 @@
     link_layer = "infiniband"
     lmc = 1
     mtu = 2048
+    congestion = "none"
 
     [lids]
     "10.0.0.1" = 16
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.launch.hca import (
+    CONGESTION,
     DEVICES_MAX,
     LID_MASK_BITS_MAX,
     LINK_LAYERS,
@@ -29,7 +31,7 @@ from lanewise.launch.hca import (
 )
 from lanewise.toml.tables import Tables, unreadable
 
-_KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "pcap", "lids")
+_KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "congestion", "pcap", "lids")
 _OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
 _FIRST_MULTICAST_LID = 0xC000
 
@@ -64,6 +66,7 @@ class _Reader(Tables):
             lid_mask_bits=lmc,
             pcap=self.text("pcap", ""),
             mtu_bytes=int(self.chosen("mtu", MTUS)),
+            congestion=str(self.chosen("congestion", CONGESTION)),
             lids=self.lids(lmc),
         )
 

@@ -16,6 +16,7 @@ ports = ["eth0", "eth1"]
 link_layer = "infiniband"
 lmc = 1
 mtu = 2048
+congestion = "none"
 pcap = "packets.pcap"
 
 [lids]
@@ -26,7 +27,9 @@ pcap = "packets.pcap"
 
 def test_everything_is_read() -> None:
     lids = (("10.0.0.1", 16), ("10.0.0.2", 18))
-    expected = Device(("eth0", "eth1"), "infiniband", 1, "packets.pcap", 2048, lids)
+    expected = Device(
+        ("eth0", "eth1"), "infiniband", 1, "packets.pcap", 2048, lids, congestion="none"
+    )
     assert read(WHOLE, "a.toml") == expected
 
 
@@ -56,6 +59,7 @@ def test_devices_take_the_place_of_ports() -> None:
         ("lmc = -1", "a.toml:1: lmc = -1 is not a whole number"),
         ("mtu = 1500", "a.toml:1: mtu = 1500: use 4096 or 2048 or 1024 or 512 or 256"),
         ("mtu = true", "mtu = True: use"),
+        ('congestion = "timely"', "a.toml:1: congestion = 'timely': use dcqcn or none"),
         ("pcap = 1", "a.toml:1: pcap = 1 is not a text"),
         ("lids = 1", "a.toml:1: lids is not a table"),
         ('[lids]\n"10.0.0" = 1', "a.toml:2: lids: Expected 4 octets"),

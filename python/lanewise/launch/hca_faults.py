@@ -13,7 +13,7 @@
     every = 100
 
     [[fault]]
-    packet = "write"            # a packet that arrives is lost, doubled, corrupted or late
+    packet = "write"            # a packet that arrives is lost, late and so on
     action = "delay"
     delay = "5 ms"
     probability = "1 %"
@@ -28,12 +28,13 @@ What is unknown or cannot be is refused with file, line and key.
 from __future__ import annotations
 
 import errno
+import ipaddress
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lanewise.toml.quantities import SHARE, TIME
+from lanewise.toml.quantities import SHARE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint, unreadable
 
 # Verbs, and errors that they may return; the first is the one that is meant where none is. Manuals
@@ -86,8 +87,16 @@ STATUSES = (
     "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR", "IBV_WC_RESP_TIMEOUT_ERR",
     "IBV_WC_GENERAL_ERR",
 )  # fmt: skip
-PACKETS = ("any", "send", "write", "read_request", "read_response", "acknowledge", "atomic")
-PACKET_ACTIONS = ("lose", "double", "corrupt", "delay")
+PACKETS = (
+    "any", "send", "write", "read_request", "read_response", "acknowledge", "atomic",
+    "congestion_notification",
+)  # fmt: skip
+PACKET_ACTIONS = (
+    "lose", "double", "corrupt", "delay", "mark", "not_ready", "port_down", "gid_change",
+    "device_fatal",
+)  # fmt: skip
+# The key that says how long an action takes; in a log it ends with _us.
+ACTION_TIMES = {"delay": "delay", "port_down": "for"}
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")
@@ -107,6 +116,8 @@ class Fault:
     probability: float = 1.0
     times: int | None = None
     device: str = ""  # empty: all devices
+    peer: str = ""  # from whom a packet comes; empty: from anybody
+    bytes_min: int = 0  # of the data of a packet
 
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS."""
@@ -116,6 +127,8 @@ class Fault:
         words += [f"name={self.name}"] * (self.name != "any")
         words += [f"times={self.times}"] * (self.times is not None)
         words += [f"device={self.device}"] * bool(self.device)
+        words += [f"peer={self.peer}"] * bool(self.peer)
+        words += [f"bytes_min={self.bytes_min}"] * bool(self.bytes_min)
         return " ".join(words)
 
 
@@ -165,7 +178,8 @@ class _Reader(Tables):
         elif place == "packet":
             name = self.one_of(table, path, "packet", PACKETS)
             what = self.one_of(table, path, "action", PACKET_ACTIONS)
-            value, keys = self.delay_us(table, path, what), ("action", "delay")
+            value = self.time_us(table, path, what)
+            keys = ("action", *ACTION_TIMES.values(), "peer", "size_min")
         else:
             name = self.one_of(table, path, "connection", MESSAGES)
             what = self.one_of(table, path, "action", MESSAGE_ACTIONS)
@@ -174,8 +188,19 @@ class _Reader(Tables):
             value, keys = 0, ("action",)
         on_device = () if place == "connection" else ("device",)
         self.known(table, path, (place, *keys, *on_device, *_WHEN))
-        device = self.device(table, path)
-        return Fault(place, name, what, value, device=device, **self.when(table, path))
+        which: dict[str, Any] = {"device": self.device(table, path)}
+        if place == "packet":
+            which["peer"] = self.peer(table, path)
+            which["bytes_min"] = round(self.quantity(table, path, "size_min", SIZE))
+        return Fault(place, name, what, value, **which, **self.when(table, path))
+
+    def peer(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
+        value = table.get("peer", "")
+        try:
+            return str(ipaddress.ip_address(value)) if value != "" else ""
+        except ValueError:
+            remedy = "use an address, such as 10.0.0.2"
+            raise self.refuse((*path, "peer"), f"peer = {value!r}: {remedy}") from None
 
     def device(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
         value = table.get("device", "")
@@ -183,10 +208,13 @@ class _Reader(Tables):
             raise self.refuse((*path, "device"), f"device = {value!r}: use lanewise0 to lanewise7")
         return str(value)
 
-    def delay_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
-        if (what == "delay") != ("delay" in table):
-            raise self.refuse(path, 'delay = "5 ms" goes with action = "delay"')
-        return round(self.quantity(table, path, "delay", TIME) / 1000)
+    def time_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
+        for action, key in ACTION_TIMES.items():
+            if (what == action) != (key in table):
+                raise self.refuse(path, f'{key} = "5 ms" goes with action = "{action}"')
+        if what not in ACTION_TIMES:
+            return 0
+        return round(self.quantity(table, path, ACTION_TIMES[what], TIME) / 1000)
 
     def when(self, table: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
         found: dict[str, Any] = {"after": self.whole(table, path, "after", 0)}

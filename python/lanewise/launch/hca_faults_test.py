@@ -28,6 +28,18 @@ delay = "5 ms"
 probability = "1 %"
 
 [[fault]]
+packet = "write"
+action = "mark"
+every = 10
+peer = "10.0.0.2"
+size_min = "1 kB"
+
+[[fault]]
+packet = "send"
+action = "port_down"
+for = "200 ms"
+
+[[fault]]
 connection = "request"
 action = "reject"
 """
@@ -38,6 +50,8 @@ def test_everything_is_read() -> None:
         Fault("call", "ibv_reg_mr", "ENOMEM", errno.ENOMEM, after=2, times=1),
         Fault("completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, every=100),
         Fault("packet", "any", "delay", 5000, probability=0.01),
+        Fault("packet", "write", "mark", every=10, peer="10.0.0.2", bytes_min=1000),
+        Fault("packet", "send", "port_down", 200_000),
         Fault("connection", "request", "reject"),
     )
 

@@ -13,6 +13,7 @@ It does the same at the same occurrences.  What is damaged is refused with its l
 from __future__ import annotations
 
 import errno
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +50,8 @@ class Replayed:
     value: int
     at: tuple[int, ...] = ()
     device: str = ""  # that the rule counts; empty: all devices
+    peer: str = ""  # of the packets that it counts; empty: all
+    bytes_min: int = 0
 
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS (src/verbs/faults/plan.hpp)."""
@@ -56,6 +59,8 @@ class Replayed:
         words += [f"name={self.name}", f"number={self.number}"]
         words += [f"at={','.join(map(str, self.at))}"]
         words += [f"device={self.device}"] * bool(self.device)
+        words += [f"peer={self.peer}"] * bool(self.peer)
+        words += [f"bytes_min={self.bytes_min}"] * bool(self.bytes_min)
         return " ".join(words)
 
 
@@ -132,12 +137,26 @@ class _Line:
         (place,) = places
         name = self.one_of(place, _CHOICES[place])
         what, value = self.done(place, name)
-        delay = ("delay_us",) if what == "delay" else ()
+        traits = ("peer", "bytes_min") if place == "packet" else ()
+        times = hca_faults.ACTION_TIMES
+        delay = (f"{times[what]}_us",) if what in times else ()
         for key in self.values:
-            if key not in {"fault", "occurrence", place, "what", "device", *delay}:
+            if key not in {"fault", "occurrence", place, "what", "device", *traits, *delay}:
                 raise self.refuse(f"unknown key '{key}'")
         number = self.whole("fault", LARGEST)
-        return Replayed(number, place, name, what, value, device=self.device())
+        bytes_min = self.whole("bytes_min", LARGEST) if "bytes_min" in self.values else 0
+        return Replayed(
+            number, place, name, what, value,
+            device=self.device(), peer=self.peer(), bytes_min=bytes_min,
+        )  # fmt: skip
+
+    def peer(self) -> str:
+        """Return from whom packets come that the rule is for, empty for anybody."""
+        value = self.values.get("peer", "")
+        try:
+            return str(ipaddress.ip_address(value)) if value != "" else ""
+        except ValueError:
+            raise self.refuse(f"peer is {value!r}") from None
 
     def device(self) -> str:
         """Return the device that the rule is for, empty for all."""
@@ -157,7 +176,8 @@ class _Line:
         if place == "connection":
             return self.one_of("what", hca_faults.MESSAGE_ACTIONS), 0
         what = self.one_of("what", hca_faults.PACKET_ACTIONS)
-        return what, self.whole("delay_us", DELAY_US_MAX, least=0) if what == "delay" else 0
+        key = hca_faults.ACTION_TIMES.get(what)
+        return what, self.whole(f"{key}_us", DELAY_US_MAX, least=0) if key else 0
 
     def one_of(self, key: str, known: tuple[str, ...]) -> str:
         value = self.values.get(key)

@@ -44,6 +44,16 @@ def test_all_libraries_are_preloaded_before_those_that_were(build: Path) -> None
     assert after["HOME"] == "/root"
 
 
+def test_congestion_is_met_unless_it_is_told_otherwise(build: Path) -> None:
+    device = Device(congestion="none")
+    assert (
+        variables_for(device, {"LANEWISE_NATIVE": str(build)})["LANEWISE_HCA_CONGESTION"] == "none"
+    )
+    assert Device().congestion == "dcqcn"
+    with pytest.raises(RequestError, match="--congestion timely: use dcqcn or none"):
+        check(Device(congestion="timely"), ["lo"])
+
+
 def test_a_device_in_a_device_preloads_once(build: Path) -> None:
     once = environment_for(Device(), {"LANEWISE_NATIVE": str(build)})
     assert environment_for(Device(), once)["LD_PRELOAD"] == once["LD_PRELOAD"]

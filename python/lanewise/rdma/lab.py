@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import PORTS_MAX
+from lanewise.launch.hca import DEVICES_MAX, PORTS_MAX
 from lanewise.rdma.hosts import Hosts
 from lanewise.rdma.program import Outcome, Program, start
 
@@ -31,13 +31,23 @@ class Lab:
 
     def ports(self, host: str) -> tuple[str, ...]:
         """Return the interfaces that a device on this host has as its ports, at most two."""
+        return self.devices(host)[:PORTS_MAX]
+
+    def devices(self, host: str) -> tuple[str, ...]:
+        """Return the interfaces of as many devices of one port each, at most eight.
+
+        `start` and `run` take them as `devices=`; the first is the interface of lanewise0.
+        """
         reserved = {self._plan.launcher_device} if self._plan.managed else set()
         found = [device for device in self._addresses(host) if device not in reserved]
-        return tuple(found[:PORTS_MAX])
+        return tuple(found[:DEVICES_MAX])
 
     def address(self, host: str, port: int = 1) -> str:
-        """Return the IP address of a port of a host, whose ports count from 1."""
-        names = self.ports(host)
+        """Return the IP address of a port of a host, whose ports count from 1.
+
+        With `devices` the port of lanewise0 is 1, that of lanewise1 is 2, and so on.
+        """
+        names = self.devices(host)
         if not 1 <= port <= len(names):
             raise RequestError(f"{host} has no port {port}; it has {len(names)}, from 1")
         return self._addresses(host)[names[port - 1]]
@@ -46,9 +56,11 @@ class Lab:
         """Start a program on the device of a host; the end of the test ends it.
 
         `options` are those of `lanewise.rdma.start`, such as `faults`, `seed` and `replay`; `ports`
-        are all of the host unless they are given.  It raises what `lanewise.rdma.start` raises.
+        are all of the host unless they or `devices` are given.  It raises what
+        `lanewise.rdma.start` raises.
         """
-        options.setdefault("ports", self.ports(host))
+        if not options.get("devices"):
+            options.setdefault("ports", self.ports(host))
         started = start(program, hosts=self.hosts, at=host, **options)
         self._programs.append(started)
         return started

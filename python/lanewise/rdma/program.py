@@ -21,7 +21,7 @@ from typing import Any
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch import hca_faults, hca_replay
-from lanewise.launch.hca import Device, check, variables_for
+from lanewise.launch.hca import CONGESTION, Device, check, variables_for
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection
 from lanewise.launch.protect import check as check_protection
@@ -209,6 +209,7 @@ def start(  # noqa: PLR0913
     hosts: Hosts | None = None,
     at: str = "",
     link_layer: str = "ethernet",
+    congestion: str = CONGESTION[0],
     pcap: str = "",
 ) -> Program:
     """Start a verbs program on the software RDMA device, whose ports are these interfaces.
@@ -218,7 +219,8 @@ def start(  # noqa: PLR0913
     `seed` decides which faults of a given probability happen.  `replay` repeats the faults of an
     earlier run: the `faults` of its outcome, or the file of its log.  With a `protection`, queue
     pairs have alternate paths, and move there when a port dies.  With `hosts`, those of `testbed`,
-    the program runs on the host `at`.  Packets are written to the capture file `pcap`.
+    the program runs on the host `at`.  With `congestion="none"` the device ignores the marks of a
+    congested network.  Packets are written to the capture file `pcap`.
 
     Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
@@ -230,7 +232,8 @@ def start(  # noqa: PLR0913
     try:
         script = _fault_script(faults, seed, replay)
         device = Device(
-            interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer, pcap=pcap,
+            interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer,
+            congestion=congestion, pcap=pcap,
             faults=script,
             fault_log=str(folder / "faults.jsonl") if script else "",
             census=str(folder / "census.jsonl"),

@@ -39,6 +39,7 @@ IMPAIRMENTS = (
         "flow_rate", "flow_rate_bits_per_s", RATE, "new rate of one flow", "{} per flow", least=1e3
     ),
     Impairment("queue", "queue_bytes", SIZE, "new length of the queue", "", least=3000),
+    Impairment("mark", "mark_bytes", SIZE, "new queue length that marks", "marks from {}", least=1),
 )
 BY_KEY: Mapping[str, Impairment] = {one.key: one for one in IMPAIRMENTS}
 

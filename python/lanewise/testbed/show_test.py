@@ -19,7 +19,8 @@ def test_a_link_is_shown_with_each_of_its_impairments() -> None:
                 "name": "a-b",
                 "settings": {
                     "rate_bits_per_s": 1e9, "delay_ns": 5e6, "jitter_ns": 2e6, "loss": 0.01,
-                    "reorder": 0.02, "flow_rate_bits_per_s": 2.5e8, "queue_bytes": 1e6, "up": True,
+                    "reorder": 0.02, "flow_rate_bits_per_s": 2.5e8, "queue_bytes": 1e6,
+                    "mark_bytes": 1e5, "up": True,
                 },
                 "directions": [way, way],
             }
@@ -27,5 +28,6 @@ def test_a_link_is_shown_with_each_of_its_impairments() -> None:
     }  # fmt: skip
 
     assert (
-        "  a-b  up  1 Gbit/s, 5 ms one way, jitter 2 ms, loss 1 %, reorder 2 %, 250 Mbit/s per flow"
+        "  a-b  up  1 Gbit/s, 5 ms one way, jitter 2 ms, loss 1 %, reorder 2 %, "
+        "250 Mbit/s per flow, marks from 100 kB"
     ) in state_text(state).splitlines()

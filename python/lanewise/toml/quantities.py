@@ -80,7 +80,15 @@ def text_of(kind: Kind, value: float) -> str:
         return rate_text(value)
     if kind is TIME:
         return time_text(value)
-    return f"{100 * value:g} %" if kind is SHARE else f"{value:g} B"
+    return f"{100 * value:g} %" if kind is SHARE else size_text(value)
+
+
+def size_text(size_bytes: float) -> str:
+    """Return a size as a person writes it."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:g} {unit}"
+    return f"{size_bytes:g} B"
 
 
 def time_text(time_ns: float) -> str:

@@ -43,6 +43,11 @@ struct Letter {
 };
 static_assert(sizeof(Letter) == 104);
 
+// Whether it is from the peer of a queue pair to that, both by the numbers that programs know.
+inline bool is_between(const Letter& letter, std::uint32_t peer, std::uint32_t own) {
+    return letter.from == peer && letter.to == own;
+}
+
 // None if the bytes are not a letter.
 inline std::optional<Letter> read_letter(std::span<const std::byte> bytes) {
     if (bytes.size() < sizeof(Letter)) return std::nullopt;

@@ -21,9 +21,6 @@ constexpr std::uint8_t hop_limit_usual = 64;
 constexpr std::uint8_t retries = 7;  // and for ever where the peer has no receive
 constexpr std::uint8_t shortest_wait = 1;
 constexpr std::uint32_t repost_from = 16;
-// The work requests of receives have the numbers of their slots.
-constexpr std::uint64_t send_mark = ~std::uint64_t{0};
-constexpr Nanoseconds ask_again_ns = 5'000'000;
 constexpr Nanoseconds departure_ns = 50'000'000;
 constexpr int farewells = 3;
 
@@ -37,74 +34,6 @@ bool in_states(ibv_qp_state state, std::initializer_list<ibv_qp_state> states) {
     return std::find(states.begin(), states.end(), state) != states.end();
 }
 
-std::optional<Operation> operation_of(ibv_wr_opcode opcode) {
-    switch (opcode) {
-        case IBV_WR_SEND:
-        case IBV_WR_SEND_WITH_IMM:
-            return Operation::send;
-        case IBV_WR_RDMA_WRITE:
-            return Operation::write;
-        case IBV_WR_RDMA_WRITE_WITH_IMM:
-            return Operation::announced_write;
-        case IBV_WR_RDMA_READ:
-            return Operation::read;
-        case IBV_WR_ATOMIC_CMP_AND_SWP:
-            return Operation::compare_swap;
-        case IBV_WR_ATOMIC_FETCH_AND_ADD:
-            return Operation::fetch_add;
-        default:
-            return std::nullopt;
-    }
-}
-
-ibv_wc_opcode completed(Operation operation) {
-    switch (operation) {
-        case Operation::write:
-        case Operation::announced_write:
-            return IBV_WC_RDMA_WRITE;
-        case Operation::read:
-            return IBV_WC_RDMA_READ;
-        case Operation::compare_swap:
-            return IBV_WC_COMP_SWAP;
-        case Operation::fetch_add:
-            return IBV_WC_FETCH_ADD;
-        default:
-            return IBV_WC_SEND;
-    }
-}
-
-FrameKind kind_of(Operation operation) {
-    switch (operation) {
-        case Operation::announced_write:
-            return FrameKind::announcement;
-        case Operation::compare_swap:
-            return FrameKind::compare_swap;
-        case Operation::fetch_add:
-            return FrameKind::fetch_add;
-        case Operation::result:
-            return FrameKind::result;
-        default:
-            return FrameKind::data;
-    }
-}
-
-Frame frame_of(const Message& message) {
-    const Request& request = *message.request;
-    Frame frame;
-    frame.kind = kind_of(request.operation);
-    frame.flags = static_cast<std::uint8_t>(
-        (message.is_last ? frame_is_last : 0) | (request.has_immediate ? frame_has_immediate : 0) |
-        (request.solicited ? frame_is_solicited : 0) | (request.refused ? frame_is_refusal : 0));
-    frame.immediate = request.immediate;
-    frame.number = message.number;
-    frame.remote_address = request.remote_address;
-    frame.remote_key = request.remote_key;
-    frame.length_bytes = request.length_bytes;
-    frame.compare_add = request.compare_add;
-    frame.swap = request.swap;
-    return frame;
-}
-
 }  // namespace
 
 QueuePair::QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted)
@@ -116,7 +45,8 @@ QueuePair::QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted)
       receives_(wanted.cap.max_recv_wr),
       memory_(wanted.cap.max_send_wr, wanted.cap.max_inline_data),
       agreement_(pair.options().rules, pair.draw()),
-      log_(frame_payload_bytes) {
+      log_(frame_payload_bytes),
+      deliveries_(shared_ ? shared_->receives : receives_, pair.regions()) {
     for (std::uint32_t slot = 0; slot < receive_slots; ++slot) free_slots_.push_back(slot);
 }
 
@@ -283,7 +213,7 @@ PairCounters QueuePair::counters() const {
 Nanoseconds QueuePair::deadline() const {
     return failed_ || departed_at_ != never ? never
            : peer_gone_                     ? fails_at_
-                                            : std::min(agreement_.deadline(), asks_again_at_);
+                        : std::min(agreement_.deadline(), peer_keys_.deadline());
 }
 
 Letter QueuePair::letter(LetterKind kind) const {
@@ -357,8 +287,7 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     }
     post_letter_receive(device, slot);
     const bool connected = attributes_.dest_qp_num != 0 && carriers_[0].peer;
-    if (!found || !connected || found->to != shown_.qp.qp_num ||
-        found->from != attributes_.dest_qp_num) {
+    if (!found || !connected || !is_between(*found, attributes_.dest_qp_num, shown_.qp.qp_num)) {
         return;
     }
     learn(*found);
@@ -370,10 +299,7 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     if (found->kind == LetterKind::key_question) {
         answer_key(*found, device);
     } else if (found->kind == LetterKind::key_answer) {
-        // One that was not asked for is late, or forged.
-        if (asks_again_at_ == never || found->key != asked_key_) return;
-        peer_keys_[found->key] = found->answer;
-        asks_again_at_ = never;
+        if (!peer_keys_.on_answer(found->key, found->answer)) return;
     } else if (found->statement.stage == Stage::gone) {
         peer_gone_ = true;
         if (log_.restart(found->statement.received)) finish_requests();
@@ -544,8 +470,7 @@ bool QueuePair::open(unsigned device) {
     }
     carrier.live = true;
     pair_.count_live(device, 1);
-    peer_keys_.clear();
-    asks_again_at_ = never;
+    peer_keys_.forget();
     post_receives();
     return true;
 }
@@ -607,15 +532,11 @@ void QueuePair::pump() {
 bool QueuePair::translate(const Message& message, std::uint32_t& remote_key) {
     remote_key = message.request->remote_key;
     if (agreement_.device() == 0 || message.kind == Message::Kind::frame) return true;
-    const auto found = peer_keys_.find(remote_key);
-    if (found != peer_keys_.end()) {
-        remote_key = found->second;
+    if (const auto found = peer_keys_.find(remote_key)) {
+        remote_key = *found;
         return true;
     }
-    const Nanoseconds now = monotonic_ns();
-    if (asks_again_at_ != never && now < asks_again_at_) return false;
-    asked_key_ = remote_key;
-    asks_again_at_ = now + ask_again_ns;
+    if (!peer_keys_.must_ask(remote_key, monotonic_ns())) return false;
     Letter question = letter(LetterKind::key_question);
     question.key = remote_key;
     send_everywhere(question);
@@ -627,45 +548,16 @@ bool QueuePair::translate(const Message& message, std::uint32_t& remote_key) {
 bool QueuePair::post(const Message& message) {
     const std::uint8_t device = agreement_.device();
     Carrier& carrier = carriers_[device];
-    const Request& request = *message.request;
-    ibv_send_wr work{};
-    work.wr_id = send_mark;
-    work.send_flags = IBV_SEND_SIGNALED;
-    std::uint32_t remote_key = 0;
-    if (!translate(message, remote_key)) return false;
-    std::vector<ibv_sge> pieces;
+    DeviceView view{.device = device, .regions = pair_.regions(), .own_key = carrier.memory->lkey};
+    if (!translate(message, view.remote_key)) return false;
     if (message.kind == Message::Kind::frame) {
         const Frame frame = frame_of(message);
         std::byte *head = memory_.frame_slot(carrier.posted);
         std::memcpy(head, &frame, sizeof frame);
-        pieces.push_back(
-            {reinterpret_cast<std::uintptr_t>(head), sizeof frame, carrier.memory->lkey});
-        work.opcode = IBV_WR_SEND;
-        if (request.solicited) work.send_flags |= IBV_SEND_SOLICITED;
-    } else {
-        work.opcode =
-            message.kind == Message::Kind::read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE_WITH_IMM;
-        work.imm_data = static_cast<std::uint32_t>(message.number);
-        work.wr.rdma = {request.remote_address, remote_key};
-        if (request.fenced) work.send_flags |= IBV_SEND_FENCE;
+        view.head = {reinterpret_cast<std::uintptr_t>(head), sizeof frame, view.own_key};
     }
-    std::uint32_t skip = message.offset_bytes;
-    std::uint32_t left = is_atomic(request.operation) ? 0 : message.length_bytes;
-    for (const Piece& piece : request.pieces) {
-        const std::uint32_t skipped = std::min(skip, piece.length_bytes);
-        const std::uint32_t taken = std::min(piece.length_bytes - skipped, left);
-        skip -= skipped;
-        left -= taken;
-        if (taken == 0) continue;
-        std::uint32_t key = piece.own ? carrier.memory->lkey : piece.key;
-        if (!piece.own && device == 1) {
-            const Region *region = pair_.regions().find_local(piece.key);
-            key = region ? region->second->lkey : 0;
-        }
-        pieces.push_back({piece.address + skipped, taken, key});
-    }
-    work.sg_list = pieces.data();
-    work.num_sge = static_cast<int>(pieces.size());
+    std::vector<ibv_sge> pieces;
+    ibv_send_wr work = work_of(message, view, pieces);
     ibv_send_wr *bad = nullptr;
     if (const int error = pair_.operations(device).post_send(carrier.data, &work, &bad)) {
         pair_.options().warn(fmt::format(
@@ -726,28 +618,22 @@ void QueuePair::on_send_done(const ibv_wc& completion, Carrier& carrier) {
 }
 
 void QueuePair::on_message(std::uint32_t slot, const ibv_wc& completion) {
-    Frame frame;
+    const std::uint64_t next = received_ + 1;
     const bool is_write = completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM;
-    std::uint64_t number = received_ + 1;
-    if (is_write) {
-        if (completion.imm_data != static_cast<std::uint32_t>(number)) number = 0;
-    } else {
-        std::memcpy(&frame, memory_.receive_slot(slot), sizeof frame);
-        if (completion.byte_len < sizeof frame) number = 0;
-        if (frame.number != number) number = 0;
-    }
-    if (number == 0) {
-        pair_.options().warn(fmt::format("message {} of {:#x} has another number", received_ + 1,
-                                         attributes_.dest_qp_num));
+    const std::optional<Frame> frame =
+        is_write ? std::nullopt : read_frame(memory_.receive_slot(slot), completion.byte_len, next);
+    if (is_write ? !is_write_number(completion.imm_data, next) : !frame) {
+        pair_.options().warn(
+            fmt::format("message {} of {:#x} has another number", next, attributes_.dest_qp_num));
         free_slots_.push_back(slot);
         fail(IBV_WC_FATAL_ERR);
         return;
     }
-    received_ = number;
+    received_ = next;
     if (is_write) {
         free_slots_.push_back(slot);
     } else {
-        on_frame(slot, completion.byte_len - static_cast<std::uint32_t>(sizeof frame), frame);
+        on_frame(slot, completion.byte_len - static_cast<std::uint32_t>(sizeof *frame), *frame);
     }
 }
 
@@ -755,12 +641,12 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
     switch (frame.kind) {
         case FrameKind::data:
         case FrameKind::announcement:
-            held_.push_back({slot, length_bytes});
+            deliveries_.hold(slot, memory_.receive_slot(slot), length_bytes);
             deliver_held();
             return;
         case FrameKind::compare_swap:
         case FrameKind::fetch_add:
-            perform_atomic(frame);
+            log_.add(perform_atomic(frame, pair_.regions(), attributes_.qp_access_flags));
             break;
         case FrameKind::result:
             on_result(frame);
@@ -769,60 +655,31 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
     free_slots_.push_back(slot);
 }
 
-// Executed here, by the processor, since the hardware does not say whether it has executed one. The
-// frame arrives once, so the operation happens once; the result is a numbered message, too.
-void QueuePair::perform_atomic(const Frame& frame) {
-    const Regions& regions = pair_.regions();
-    std::byte *at = regions.locate(regions.find_remote(frame.remote_key), frame.remote_address,
-                                   sizeof(std::uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
-    Request result;
-    result.operation = Operation::result;
-    const bool granted = (attributes_.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC) != 0;
-    result.refused = !at || !granted || frame.remote_address % sizeof(std::uint64_t) != 0;
-    if (!result.refused) {
-        auto *word = reinterpret_cast<std::uint64_t *>(at);
-        if (frame.kind == FrameKind::fetch_add) {
-            result.compare_add = __atomic_fetch_add(word, frame.compare_add, __ATOMIC_SEQ_CST);
-        } else {
-            std::uint64_t expected = frame.compare_add;
-            __atomic_compare_exchange_n(word, &expected, frame.swap, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST);
-            result.compare_add = expected;
-        }
-    }
-    log_.add(std::move(result));
-}
-
 void QueuePair::on_result(const Frame& frame) {
     const Request *request = log_.awaiting_result();
     if (!request || failed_) return;
-    if (frame.flags & frame_is_refusal) {
-        fail(IBV_WC_REM_ACCESS_ERR);
+    const ibv_wc_status status = put_result(frame, *request, pair_.regions());
+    if (status != IBV_WC_SUCCESS) {
+        fail(status);
         return;
     }
-    const Piece piece = request->pieces.empty() ? Piece{} : request->pieces.front();
-    const Regions& regions = pair_.regions();
-    std::byte *at = regions.locate(regions.find_local(piece.key), piece.address,
-                                   sizeof frame.compare_add, IBV_ACCESS_LOCAL_WRITE);
-    if (!at) {
-        fail(IBV_WC_LOC_PROT_ERR);
-        return;
-    }
-    std::memcpy(at, &frame.compare_add, sizeof frame.compare_add);
     log_.on_result();
     finish_requests();
 }
 
-std::optional<Receive> QueuePair::take_receive() {
-    return shared_ ? shared_->receives.take() : receives_.take();
-}
-
 void QueuePair::deliver_held() {
-    while (!held_.empty() && !failed_ && deliver(held_.front())) {
-        free_slots_.push_back(held_.front().slot);
-        held_.pop_front();
+    while (!failed_) {
+        std::optional<Deliveries::Delivered> delivered = deliveries_.next();
+        if (!delivered) break;
+        free_slots_.push_back(delivered->slot);
+        if (!delivered->completion) continue;
+        ibv_wc& done = *delivered->completion;
+        done.qp_num = shown_.qp.qp_num;
+        done.src_qp = attributes_.dest_qp_num;
+        receive_queue_->add(done, delivered->waking);
+        if (done.status != IBV_WC_SUCCESS) fail(IBV_WC_WR_FLUSH_ERR);
     }
-    if (!held_.empty() && shared_ && !failed_) {
+    if (!deliveries_.empty() && shared_ && !failed_) {
         std::deque<QueuePair *>& hungry = shared_->hungry;
         if (std::find(hungry.begin(), hungry.end(), this) == hungry.end()) hungry.push_back(this);
     }
@@ -833,124 +690,26 @@ void QueuePair::on_receives() {
     deliver_held();
 }
 
-// False where the program has posted no receive.
-bool QueuePair::deliver(const Held& held) {
-    if (!current_) {
-        current_ = take_receive();
-        current_bytes_ = 0;
-    }
-    if (!current_) return false;
-    const std::byte *slot = memory_.receive_slot(held.slot);
-    Frame frame;
-    std::memcpy(&frame, slot, sizeof frame);
-    ibv_wc done{};
-    done.status = scatter(slot + sizeof frame, held.length_bytes);
-    if (done.status == IBV_WC_SUCCESS && !(frame.flags & frame_is_last)) return true;
-    done.wr_id = current_->id;
-    done.opcode = frame.kind == FrameKind::data ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
-    done.byte_len = frame.length_bytes;
-    done.qp_num = shown_.qp.qp_num;
-    done.src_qp = attributes_.dest_qp_num;
-    if (frame.flags & frame_has_immediate) {
-        done.wc_flags = IBV_WC_WITH_IMM;
-        done.imm_data = frame.immediate;
-    }
-    current_.reset();
-    receive_queue_->add(done, frame.flags & frame_is_solicited ? Waking::solicited : Waking::usual);
-    if (done.status != IBV_WC_SUCCESS) fail(IBV_WC_WR_FLUSH_ERR);
-    return true;
-}
-
-// Puts data where the current receive has room for it.
-ibv_wc_status QueuePair::scatter(const std::byte *data, std::uint32_t length_bytes) {
-    std::uint64_t skip = current_bytes_;
-    std::uint32_t left = length_bytes;
-    const Regions& regions = pair_.regions();
-    for (const Piece& piece : current_->pieces) {
-        const std::uint64_t skipped = std::min<std::uint64_t>(skip, piece.length_bytes);
-        const auto taken =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(piece.length_bytes - skipped, left));
-        skip -= skipped;
-        if (taken == 0) continue;
-        std::byte *at = regions.locate(regions.find_local(piece.key), piece.address + skipped,
-                                       taken, IBV_ACCESS_LOCAL_WRITE);
-        if (!at) return IBV_WC_LOC_PROT_ERR;
-        std::memcpy(at, data, taken);
-        data += taken;
-        left -= taken;
-    }
-    current_bytes_ += length_bytes;
-    return left == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
-}
-
-bool QueuePair::accepts(const ibv_send_wr& work) const {
-    const bool fits =
-        work.num_sge >= 0 && static_cast<std::uint32_t>(work.num_sge) <= init_.cap.max_send_sge;
-    return fits && operation_of(work.opcode).has_value();
-}
-
-Request QueuePair::request_of(const ibv_send_wr& work) {
-    Request made;
-    made.id = work.wr_id;
-    made.operation = *operation_of(work.opcode);
-    made.signaled = init_.sq_sig_all || (work.send_flags & IBV_SEND_SIGNALED);
-    made.solicited = (work.send_flags & IBV_SEND_SOLICITED) != 0;
-    made.fenced = (work.send_flags & IBV_SEND_FENCE) != 0;
-    made.has_immediate =
-        work.opcode == IBV_WR_SEND_WITH_IMM || work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    made.immediate = work.imm_data;
-    if (is_atomic(made.operation)) {
-        made.remote_address = work.wr.atomic.remote_addr;
-        made.remote_key = work.wr.atomic.rkey;
-        made.compare_add = work.wr.atomic.compare_add;
-        made.swap = work.wr.atomic.swap;
+// What the program posts is kept in the log, from where it goes to the hardware.
+int QueuePair::add_request(const ibv_send_wr& work) {
+    if (!accepts(work, init_.cap)) return EINVAL;
+    if (log_.size() >= init_.cap.max_send_wr) return ENOMEM;
+    std::byte *inline_slot = memory_.inline_slot(requests_++ % init_.cap.max_send_wr);
+    const Signaling signaling = init_.sq_sig_all ? Signaling::all : Signaling::asked;
+    Request request = request_of(work, signaling, inline_slot);
+    if (failed_) {
+        complete(request, IBV_WC_WR_FLUSH_ERR);
     } else {
-        made.remote_address = work.wr.rdma.remote_addr;
-        made.remote_key = work.wr.rdma.rkey;
+        log_.add(std::move(request));
     }
-    std::byte *copy = nullptr;
-    if (work.send_flags & IBV_SEND_INLINE) {
-        copy = memory_.inline_slot(requests_ % init_.cap.max_send_wr);
-    }
-    for (int i = 0; i < work.num_sge; ++i) {
-        const ibv_sge& piece = work.sg_list[i];
-        if (copy) {
-            // The memory of inline data need not be registered.
-            std::memcpy(copy + made.length_bytes,
-                        reinterpret_cast<const void *>(static_cast<std::uintptr_t>(piece.addr)),
-                        piece.length);
-        } else {
-            made.pieces.push_back({piece.addr, piece.length, piece.lkey});
-        }
-        made.length_bytes += piece.length;
-    }
-    if (copy) {
-        made.pieces = {{reinterpret_cast<std::uintptr_t>(copy), made.length_bytes, 0, true}};
-    }
-    ++requests_;
-    return made;
+    return 0;
 }
 
 int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
     int error = in_states(shown_.qp.state, {IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR}) ? 0 : EINVAL;
-    for (; work && !error; work = work->next) {
-        std::uint64_t inline_bytes = 0;
-        for (int i = 0; i < work->num_sge && (work->send_flags & IBV_SEND_INLINE); ++i) {
-            inline_bytes += work->sg_list[i].length;
-        }
-        if (!accepts(*work) || inline_bytes > init_.cap.max_inline_data) {
-            error = EINVAL;
-        } else if (log_.size() >= init_.cap.max_send_wr) {
-            error = ENOMEM;
-        } else {
-            Request request = request_of(*work);
-            if (failed_) {
-                complete(request, IBV_WC_WR_FLUSH_ERR);
-                continue;
-            }
-            log_.add(std::move(request));
-        }
-        if (error) break;
+    while (work && !error) {
+        error = add_request(*work);
+        if (!error) work = work->next;
     }
     if (error) *bad = work;
     if (peer_gone_) {
@@ -975,7 +734,7 @@ int QueuePair::post_receive(ibv_recv_wr *work, ibv_recv_wr **bad) {
     if (error) *bad = work;
     if (failed_) {
         flush_receives();
-    } else if (!held_.empty()) {
+    } else if (!deliveries_.empty()) {
         deliver_held();
     }
     return error;
@@ -989,12 +748,7 @@ void QueuePair::finish_requests() {
 }
 
 void QueuePair::complete(const Request& request, ibv_wc_status status) {
-    ibv_wc done{};
-    done.wr_id = request.id;
-    done.status = status;
-    done.opcode = completed(request.operation);
-    done.byte_len = request.length_bytes;
-    done.qp_num = shown_.qp.qp_num;
+    const ibv_wc done = completion_of(request, status, shown_.qp.qp_num);
     send_queue_->add(done, Waking::usual);
 }
 
@@ -1007,8 +761,7 @@ void QueuePair::flush_receives() {
         done.wr_id = receive.id;
         receive_queue_->add(done, Waking::usual);
     };
-    if (current_) flush(*current_);
-    current_.reset();
+    if (const std::optional<Receive> begun = deliveries_.take_current()) flush(*begun);
     while (!shared_) {
         const std::optional<Receive> receive = receives_.take();
         if (!receive) return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A reliable queue pair as the program has it, carried by one on each of two devices, of which one
-// is in service at a time (agreement.hpp). The program's requests are numbered and kept here
-// (send_log.hpp), above the hardware, so they outlive a queue pair of the hardware that fails.
+// is in service at a time (agreement.hpp). The program's requests (requests.hpp) are numbered and
+// kept (send_log.hpp) above the hardware, and what arrives is handed on there (deliveries.hpp), so
+// both outlive a queue pair of the hardware that fails.
 //
 // The number that the program sees is that of a datagram queue pair on its device. The program
 // tells it to its peer, as it always does; so the two ends find each other without any service, and
@@ -14,17 +15,17 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
 #include "paths/carried/agreement.hpp"
 #include "paths/carried/carrier.hpp"
 #include "paths/carried/completions.hpp"
+#include "paths/carried/deliveries.hpp"
+#include "paths/carried/peer_keys.hpp"
 #include "paths/carried/receives.hpp"
+#include "paths/carried/requests.hpp"
 #include "paths/carried/send_log.hpp"
 
 namespace lanewise::paths::carried {
@@ -89,11 +90,6 @@ class QueuePair {
     static QueuePair& of(ibv_qp *qp) { return *reinterpret_cast<Shown *>(qp)->owner; }
 
   private:
-    struct Held {
-        std::uint32_t slot = 0;
-        std::uint32_t length_bytes = 0;
-    };
-
     QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted);
     bool make_carriers(ibv_pd *domain);
     bool make_carrier(unsigned device, ibv_pd *domain);
@@ -120,17 +116,12 @@ class QueuePair {
     void on_message(std::uint32_t slot, const ibv_wc& completion);
     void on_frame(std::uint32_t slot, std::uint32_t length_bytes, const Frame& frame);
     void on_result(const Frame& frame);
-    void perform_atomic(const Frame& frame);
     void deliver_held();
-    bool deliver(const Held& held);
-    ibv_wc_status scatter(const std::byte *data, std::uint32_t length_bytes);
-    std::optional<Receive> take_receive();
     void finish_requests();
     void complete(const Request& request, ibv_wc_status status);
     void fail(ibv_wc_status status);
     void flush_receives();
-    bool accepts(const ibv_send_wr& work) const;
-    Request request_of(const ibv_send_wr& work);
+    int add_request(const ibv_send_wr& work);
 
     Shown shown_;
     DevicePair& pair_;
@@ -147,13 +138,9 @@ class QueuePair {
     std::uint64_t requests_ = 0;  // of the program, ever
     std::uint64_t received_ = 0;  // messages
     std::vector<std::uint32_t> free_slots_;
-    std::deque<Held> held_;
-    std::optional<Receive> current_;  // that a send of several frames goes into
-    std::uint64_t current_bytes_ = 0;
-    std::unordered_map<std::uint32_t, std::uint32_t> peer_keys_;
-    std::uint32_t asked_key_ = 0;
-    Nanoseconds asks_again_at_ = never;  // for that key; never: no question is open
-    bool knows_peer_ = false;            // how to reach it on both devices
+    Deliveries deliveries_;
+    PeerKeys peer_keys_;
+    bool knows_peer_ = false;  // how to reach it on both devices
     bool peer_gone_ = false;
     Nanoseconds fails_at_ = never;  // after the peer is gone
     bool failed_ = false;

@@ -10,7 +10,6 @@
 #include "verbs/faults/injector.hpp"
 #include "verbs/port/random.hpp"
 #include "verbs/proto/wire/icrc.hpp"
-#include "verbs/proto/wire/opcode.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::abi {
@@ -28,46 +27,6 @@ constexpr Nanoseconds probe_ns = 500'000;
 // IPv4.
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
-
-// The name by which a fault means a packet.
-std::string_view kind_of_packet(std::span<const std::byte> packet) {
-    if (packet.empty()) return "unknown";
-    switch (opcode_row(std::to_integer<std::uint8_t>(packet.front())).kind) {
-        case PacketKind::send:
-            return "send";
-        case PacketKind::write:
-            return "write";
-        case PacketKind::read_request:
-            return "read_request";
-        case PacketKind::read_response:
-            return "read_response";
-        case PacketKind::acknowledge:
-        case PacketKind::atomic_acknowledge:
-            return "acknowledge";
-        case PacketKind::compare_swap:
-        case PacketKind::fetch_add:
-            return "atomic";
-        default:
-            return "unknown";
-    }
-}
-
-struct Numbered {
-    faults::Stream stream;
-    Psn psn;
-};
-
-// The place of a packet that its peer may send again. An acknowledgement is a new one each time.
-std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
-    const auto packet = decode(datagram).packet;
-    const bool repeats =
-        packet && (packet->transport == Transport::rc || packet->transport == Transport::xrc);
-    if (!repeats) return std::nullopt;
-    if (packet->row.kind == PacketKind::acknowledge) return std::nullopt;
-    const faults::Stream stream{.destination_qpn = packet->base.destination_qpn,
-                                .responses = packet->row.is_response()};
-    return Numbered{stream, packet->base.psn};
-}
 
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes() {
@@ -120,7 +79,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
         engine_->send_datagrams_also(
             [this](const AddressVector& to) { return other_way(ports_, to); });
     }
-    read_ports();
+    take_interfaces(look_at_interfaces());
     while (engine_->poll_event()) {
     }
     notify_ = std::move(notify);
@@ -137,6 +96,7 @@ DeviceConfig Adapter::engine_config() const {
     made.probe_ns = probe_ns;
     made.confirm_alternates = config_.is_protected;
     made.retry_window_ns = Nanoseconds{config_.retry_window_ms} * 1'000'000;
+    made.congestion = config_.congestion;
     return made;
 }
 
@@ -161,6 +121,7 @@ bool Adapter::read_likely_batch(Nanoseconds time) {
 
 void Adapter::finish_round(Nanoseconds time) {
     take_late(time);
+    release_ports(time);
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
     notify_events();
@@ -269,6 +230,8 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
     arrival.in_memory = datagram.in_memory;
+    arrival.traffic_class = datagram.traffic_class;
+    arrival.hop_limit = datagram.hop_limit;
     arrival.likely_ip_id = static_cast<std::uint16_t>(datagram.number);
     if (config_.link_layer == LinkLayer::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;
@@ -278,49 +241,12 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     const std::optional<std::uint8_t> port = is_multicast(datagram.destination)
                                                  ? port_of_interface(datagram.interface)
                                                  : port_at(datagram.destination);
-    if (!port || !ports_[*port - 1U].active) return;
+    if (!port || !ports_[*port - 1U].active || is_dead_) return;
     arrival.port = *port;
     if (faults::Injector::get()) {
         take_with_faults(datagram.packet, arrival, now);
     } else {
         engine_->on_packet(datagram.packet, arrival, now);
-    }
-}
-
-void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
-                               Nanoseconds now) {
-    const auto sent = numbered(packet);
-    if (sent && arrived_.has(sent->stream, sent->psn)) {
-        return engine_->on_packet(packet, arrival, now);
-    }
-    const auto fault = faults::Injector::get()->decide(faults::Place::packet,
-                                                       kind_of_packet(packet), config_.name);
-    const bool arrives = !fault || fault->what == "delay" || fault->what == "double";
-    if (sent && arrives) arrived_.add(sent->stream, sent->psn);
-    if (!fault) return engine_->on_packet(packet, arrival, now);
-    if (fault->what == "lose") return;
-    if (fault->what == "delay") {
-        constexpr Nanoseconds microsecond = 1'000;
-        late_.emplace(now + Nanoseconds{fault->value} * microsecond,
-                      Late{{packet.begin(), packet.end()}, arrival});
-        return;
-    }
-    if (fault->what == "corrupt") {
-        std::vector<std::byte> changed(packet.begin(), packet.end());
-        changed.back() ^= std::byte{1};
-        // What comes through memory has no checksum, so it has a wrong one then.
-        Arrival checked = arrival;
-        checked.in_memory = false;
-        return engine_->on_packet(changed, checked, now);
-    }
-    engine_->on_packet(packet, arrival, now);
-    engine_->on_packet(packet, arrival, now);
-}
-
-void Adapter::take_late(Nanoseconds now) {
-    while (!late_.empty() && late_.begin()->first <= now) {
-        const Late one = std::move(late_.extract(late_.begin()).mapped());
-        engine_->on_packet(one.packet, one.arrival, now);
     }
 }
 
@@ -338,8 +264,10 @@ void Adapter::send(Nanoseconds now) {
             .route = route_of(next->port, next->source, next->destination),
             .origin = next->origin,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
+            .traffic_class = next->traffic_class,
             .pieces = {&piece, 1}};
-        const port::Sent sent = port.active ? wire_.send(departure) : port::Sent::lost;
+        const bool leaves = port.active && !is_dead_;
+        const port::Sent sent = leaves ? wire_.send(departure) : port::Sent::lost;
         if (sent == port::Sent::later) {
             waiting_ = next;
             break;
@@ -355,6 +283,8 @@ void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {
                    .destination = from.destination,
                    .source_port = from.source_udp_port,
                    .ip_id = likely_ip_id(packet, from),
+                   .traffic_class = from.traffic_class,
+                   .hop_limit = from.hop_limit,
                    .packet = packet},
                   std::chrono::system_clock::now());
     end_full_capture();
@@ -370,6 +300,7 @@ void Adapter::capture(const Transmission& sent) {
                        .destination = sent.destination,
                        .source_port = sent.origin.source_udp_port,
                        .ip_id = ip_id,
+                       .traffic_class = sent.traffic_class,
                        .packet = bytes.subspan(from, std::min(step, bytes.size() - from))},
                       at);
     }
@@ -390,15 +321,19 @@ void Adapter::notify_events() {
     }
 }
 
-void Adapter::read_ports() {
+std::vector<port::Interface> Adapter::look_at_interfaces() const {
     port::drain_watch(watch_);
+    return port::read_interfaces(config_.interfaces);
+}
+
+void Adapter::take_interfaces(std::vector<port::Interface> found) {
     last_port_ = 0;
-    std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
     // Notices about other interfaces come here, too.
     bool has_changed = false;
     for (std::size_t index = 0; index < found.size(); ++index) {
         const auto number = static_cast<std::uint8_t>(index + 1);
         Port next = updated(ports_[index], std::move(found[index]));
+        next.active = next.active && !is_held_down(number);
         std::swap(next, ports_[index]);
         has_changed = has_changed || !(next == ports_[index]);
         const PortState state = ports_[index].active ? PortState::active : PortState::down;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -66,12 +68,11 @@ class Adapter {
     int detach(QueuePair *queue_pair, const Address& group);
     // A queue pair is about to be destroyed.
     void leave_groups(QueuePair *queue_pair);
-    // Looks at the interfaces anew; called when the watch is readable.
-    void read_ports();
-    Nanoseconds next_deadline() {
-        const Nanoseconds late = late_.empty() ? never : late_.begin()->first;
-        return std::min(engine_->next_deadline(), late);
-    }
+    // The interfaces as they are now; called without the lock when the watch is readable. The
+    // kernel has one lock for the networks of all namespaces, and may take long to answer.
+    std::vector<port::Interface> look_at_interfaces() const;
+    void take_interfaces(std::vector<port::Interface> found);
+    Nanoseconds next_deadline() { return std::min(engine_->next_deadline(), next_fault_end()); }
     // When the last packet came; to be had without the lock.
     Nanoseconds arrived_at() const { return arrived_at_.load(std::memory_order_relaxed); }
 
@@ -111,6 +112,14 @@ class Adapter {
     void take(const port::Datagram& datagram, Nanoseconds now);
     void take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
                           Nanoseconds now);
+    // What a script of faults asks for (packet_faults.cpp).
+    void take_corrupted(std::span<const std::byte> packet, const Arrival& arrival, Nanoseconds now);
+    void befall(std::string_view what, std::uint8_t port, Nanoseconds until);
+    bool is_held_down(std::uint8_t port) const;
+    void release_ports(Nanoseconds now);
+    std::vector<port::Interface> known_interfaces() const;
+    Nanoseconds next_fault_end() const;
+    void move_first_gid(std::uint8_t port);
     void take_late(Nanoseconds now);
     bool read_batch(Nanoseconds now);
     bool read_likely_batch(Nanoseconds now);
@@ -129,7 +138,7 @@ class Adapter {
     port::Wire wire_;
     port::Descriptor watch_;
     std::vector<Port> ports_;
-    std::vector<port::Home> groups_;  // that queue pairs are attached to
+    std::vector<port::Home> groups_;     // that queue pairs are attached to
     Address last_address_ = no_address;  // that a packet came to, and its port
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
@@ -145,6 +154,9 @@ class Adapter {
     };
     faults::Arrived arrived_;                // where there are faults
     std::multimap<Nanoseconds, Late> late_;  // packets that a fault delays, by when they arrive
+    std::array<Nanoseconds, ports_max> held_down_until_{};  // by a fault; 0: they are not
+    bool has_port_fault_ = false;
+    bool is_dead_ = false;  // since a fault
     std::uint32_t last_number_ = 0;
 };
 

@@ -38,14 +38,17 @@ bool resolve_local(AddressVector& address, const Port& port, const LidPlan& plan
 
 // The address handle of who sent a datagram, from the 40 bytes before its data. RoCEv2 puts an IPv6
 // header there, or 20 bytes and an IPv4 header (annex A17.4.5).
-void read_header(const ibv_grh& grh, Address& source, Address& destination) {
+void read_header(const ibv_grh& grh, Address& source, Address& destination,
+                 std::uint8_t& traffic_class) {
     std::array<std::uint8_t, sizeof grh> bytes{};
     std::memcpy(bytes.data(), &grh, sizeof grh);
     if (bytes[0] >> 4 == 6) {
+        traffic_class = static_cast<std::uint8_t>(bytes[0] << 4 | bytes[1] >> 4);
         source = address_of(grh.sgid);
         destination = address_of(grh.dgid);
         return;
     }
+    traffic_class = bytes[21];
     in_addr from{};
     in_addr to{};
     std::memcpy(&from, bytes.data() + 32, sizeof from);
@@ -101,6 +104,7 @@ ibv_ah_attr shown_address(const AddressVector& address) {
 
 using namespace lanewise::verbs::abi;
 using lanewise::verbs::Address;
+using lanewise::verbs::congestion_bits;
 
 extern "C" {
 
@@ -143,7 +147,8 @@ int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_
     if (port_num < 1 || port_num > owner.adapter->ports().size()) return EINVAL;
     Address source{};
     Address destination{};
-    read_header(*grh, source, destination);
+    std::uint8_t traffic_class = 0;
+    read_header(*grh, source, destination, traffic_class);
     const GidTable& gids = owner.adapter->ports()[port_num - 1U].gids;
     const auto found = std::find(gids.begin(), gids.end(), destination);
     if (found == gids.end()) return EINVAL;
@@ -151,6 +156,7 @@ int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_
     std::copy(source.begin(), source.end(), std::begin(ah_attr->grh.dgid.raw));
     ah_attr->grh.sgid_index = static_cast<std::uint8_t>(found - gids.begin());
     ah_attr->grh.hop_limit = 0xff;
+    ah_attr->grh.traffic_class = static_cast<std::uint8_t>(traffic_class & ~congestion_bits);
     return 0;
 }
 

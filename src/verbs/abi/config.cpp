@@ -119,6 +119,12 @@ Result<Config> read_common(const ConfigVariables& variables) {
     config.is_protected = is_protected == "1";
     const std::string_view shared_memory = variables.shared_memory ? variables.shared_memory : "";
     config.uses_memory = shared_memory != "0";
+    const std::string_view congestion = variables.congestion ? variables.congestion : "";
+    if (congestion == "none") {
+        config.congestion = Congestion::none;
+    } else if (!congestion.empty() && congestion != "dcqcn") {
+        return refusal("LANEWISE_HCA_CONGESTION", congestion, "is unknown; use dcqcn or none");
+    }
     return config;
 }
 
@@ -161,7 +167,8 @@ Result<std::vector<Config>> read_devices() {
          .pcap = std::getenv("LANEWISE_HCA_PCAP"),
          .retry_window_ms = variable("LANEWISE_HCA_RETRY_WINDOW_MS", "LANEWISE_HCA_GRACE_MS"),
          .is_protected = std::getenv("LANEWISE_HCA_PROTECTED"),
-         .shared_memory = std::getenv("LANEWISE_HCA_SHARED_MEMORY")});
+         .shared_memory = std::getenv("LANEWISE_HCA_SHARED_MEMORY"),
+         .congestion = std::getenv("LANEWISE_HCA_CONGESTION")});
 }
 
 }  // namespace lanewise::verbs::abi

@@ -11,6 +11,9 @@
 //   LANEWISE_HCA_SHARED_MEMORY    0: packets for processes of this host go over UDP as well
 //   LANEWISE_HCA_LMC              0 … 7
 //   LANEWISE_HCA_LIDS             10.0.0.1=16,10.0.0.2=32 (default: derived from the addresses)
+//   LANEWISE_HCA_CONGESTION       none: packets that a network marks are not answered, and no
+//   sender
+//                                 slows down (default: dcqcn)
 //   LANEWISE_HCA_MTU              256 … 4096: the longest path MTU of a port
 //   LANEWISE_HCA_PCAP             packets.pcap: a file for all packets
 //
@@ -24,6 +27,7 @@
 
 #include "base/result.hpp"
 #include "verbs/proto/connection/attributes.hpp"
+#include "verbs/proto/connection/device_context.hpp"
 #include "verbs/proto/wire/address.hpp"
 
 namespace lanewise::verbs::abi {
@@ -52,6 +56,7 @@ struct Config {
     Mtu mtu_max = Mtu::b4096;
     std::uint32_t retry_window_ms = 0;  // 0: as the standard says
     bool is_protected = false;
+    Congestion congestion = Congestion::dcqcn;
     bool uses_memory = true;  // between processes of this host
     std::string pcap;         // a file for the packets that come and go; empty: none
 };
@@ -67,6 +72,7 @@ struct ConfigVariables {
     const char *retry_window_ms = nullptr;
     const char *is_protected = nullptr;
     const char *shared_memory = nullptr;
+    const char *congestion = nullptr;
 };
 
 // The devices in the order of their numbers, one at least.

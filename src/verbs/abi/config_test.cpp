@@ -74,6 +74,14 @@ TEST(ConfigTest, TheLongestMtuIsOneThatPathsHave) {
     EXPECT_FALSE(read_devices({.mtu = "1500"}));
 }
 
+TEST(ConfigTest, CongestionIsMetUnlessItIsToldOtherwise) {
+    EXPECT_EQ(read_devices(ConfigVariables{})->front().congestion, Congestion::dcqcn);
+    EXPECT_EQ(read_devices({.congestion = "none"})->front().congestion, Congestion::none);
+    const Result<std::vector<Config>> devices = read_devices({.congestion = "timely"});
+    ASSERT_FALSE(devices);
+    EXPECT_NE(devices.failure().sentence.find("timely"), std::string::npos);
+}
+
 TEST(ConfigTest, AnUnknownLinkLayerIsNamed) {
     const Result<std::vector<Config>> devices =
         read_devices({.ports = "lo", .link_layer = "iwarp"});

@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <utility>
+#include <vector>
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -189,8 +191,9 @@ bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
         eventfd_read(wake_.number(), &unused);
     }
     if (wanted[1].revents) {
+        std::vector<port::Interface> found = adapter_.look_at_interfaces();
         const std::lock_guard guard(adapter_.lock());
-        adapter_.read_ports();
+        adapter_.take_interfaces(std::move(found));
     }
     if (wanted[2].revents) {
         const std::lock_guard guard(adapter_.lock());

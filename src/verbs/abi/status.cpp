@@ -38,7 +38,11 @@ Json counters_of(const PortCounters& from) {
             {"unknown_queue_pair", from.unknown_queue_pair},
             {"pkey_violations", from.pkey_violations},
             {"qkey_violations", from.qkey_violations},
-            {"sends_failed", from.sends_failed}};
+            {"sends_failed", from.sends_failed},
+            {"np_ecn_marked_roce_packets", from.np_ecn_marked_roce_packets},
+            {"np_cnp_sent", from.np_cnp_sent},
+            {"rp_cnp_handled", from.rp_cnp_handled},
+            {"rp_cnp_ignored", from.rp_cnp_ignored}};
 }
 
 Json counters_of(const QueuePairCounters& from) {

@@ -29,13 +29,16 @@ port::Descriptor opened(const char *variable) {
 // What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
 std::string line_of(const Decision& decision, Place place, std::string_view name) {
     const Rule& fault = *decision.fault;
-    const std::string delay =
-        fault.what == "delay" ? fmt::format(", \"delay_us\": {}", fault.value) : std::string();
-    const std::string device =
-        fault.device.empty() ? std::string() : fmt::format(", \"device\": \"{}\"", fault.device);
+    std::string delay;
+    if (fault.what == "delay") delay = fmt::format(", \"delay_us\": {}", fault.value);
+    if (fault.what == "port_down") delay = fmt::format(", \"for_us\": {}", fault.value);
+    std::string which;
+    if (!fault.device.empty()) which += fmt::format(", \"device\": \"{}\"", fault.device);
+    if (!fault.peer.empty()) which += fmt::format(", \"peer\": \"{}\"", fault.peer);
+    if (fault.bytes_min > 0) which += fmt::format(", \"bytes_min\": {}", fault.bytes_min);
     return fmt::format(
         "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"{}{}}}\n",
-        decision.rule, decision.occurrence, name_of(place), name, fault.what, delay, device);
+        decision.rule, decision.occurrence, name_of(place), name, fault.what, delay, which);
 }
 
 }  // namespace
@@ -73,10 +76,11 @@ void Injector::write_census() {
     census_file_ = {};
 }
 
-std::optional<Rule> Injector::decide(Place place, std::string_view name, std::string_view device) {
+std::optional<Rule> Injector::decide(Place place, std::string_view name, std::string_view device,
+                                     const Traits& traits) {
     const std::lock_guard guard(lock_);
     if (census_file_) census_.saw(place, name);
-    const std::optional<Decision> decision = plan_.decide(place, name, device);
+    const std::optional<Decision> decision = plan_.decide(place, name, device, traits);
     if (!decision) return std::nullopt;
     if (log_) {
         // One write for each line, so that lines of several processes do not mix.

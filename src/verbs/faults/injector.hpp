@@ -27,7 +27,8 @@ class Injector {
     static Injector *get();
 
     // The fault for this occurrence, which is written to the log; none if it is to go well.
-    std::optional<Rule> decide(Place place, std::string_view name, std::string_view device);
+    std::optional<Rule> decide(Place place, std::string_view name, std::string_view device,
+                               const Traits& traits = {});
     bool concerns(Place place) const { return plan_.concerns(place); }
 
     // Counts objects that were not destroyed.

@@ -97,11 +97,13 @@ std::optional<Rule> rule_of(const Words& words) {
     if (const auto device = words.find("device"); device != words.end()) {
         rule.device = device->second;
     }
+    if (const auto peer = words.find("peer"); peer != words.end()) rule.peer = peer->second;
     const bool good = take(words, "value", rule.value) && take(words, "after", rule.after) &&
                       take(words, "every", rule.every) && rule.every > 0 &&
                       take(words, "probability", rule.probability) &&
-                      take(words, "times", rule.times) && take(words, "number", rule.number) &&
-                      take_occurrences(words, rule.at);
+                      take(words, "times", rule.times) &&
+                      take(words, "bytes_min", rule.bytes_min) &&
+                      take(words, "number", rule.number) && take_occurrences(words, rule.at);
     return good ? std::optional(rule) : std::nullopt;
 }
 
@@ -153,12 +155,15 @@ bool Plan::fires(std::size_t index, std::string_view name, Seen& seen) const {
     return share(start, index, occurrence) < rule.probability;
 }
 
-std::optional<Decision> Plan::decide(Place place, std::string_view name, std::string_view device) {
+std::optional<Decision> Plan::decide(Place place, std::string_view name, std::string_view device,
+                                     const Traits& traits) {
     std::optional<Decision> decision;
     for (std::size_t index = 0; index < script_.rules.size(); ++index) {
         const Rule& rule = script_.rules[index];
         if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
         if (!rule.device.empty() && rule.device != device) continue;
+        if (!rule.peer.empty() && rule.peer != traits.peer) continue;
+        if (traits.bytes < rule.bytes_min) continue;
         Seen& seen = seen_[index].try_emplace(std::string(name)).first->second;
         if (!fires(index, name, seen) || decision) continue;
         ++seen.fired;

@@ -30,9 +30,12 @@ struct Rule {
     Place place = Place::call;
     std::string name;
     std::string device;  // that it concerns, as lanewise1; empty: all of them
+    // Packets that it concerns: from this address, and with so many bytes of data at least.
+    std::string peer;  // empty: from any
+    std::uint64_t bytes_min = 0;
     // What happens: an errno, a status of a completion, or what is done to a packet or message.
     std::string what;
-    std::uint32_t value = 0;  // the number of `what`, or the delay of a packet in microseconds
+    std::uint32_t value = 0;  // the number of `what`, or a time in microseconds
     std::uint64_t after = 0;  // occurrences that pass first
     std::uint64_t every = 1;  // of those that follow, each so many-th
     double probability = 1;   // of each that is left
@@ -41,6 +44,12 @@ struct Rule {
     // faults were noted (0: its place in this one), and the occurrences that met them, in order.
     std::uint64_t number = 0;
     std::vector<std::uint64_t> at;
+};
+
+// What else is known of a packet.
+struct Traits {
+    std::string_view peer;
+    std::uint64_t bytes = 0;
 };
 
 struct Script {
@@ -64,7 +73,8 @@ class Plan {
 
     // The fault for this occurrence; none if it is to go well. The first rule that fires counts,
     // but every rule that matches has seen it.
-    std::optional<Decision> decide(Place place, std::string_view name, std::string_view device);
+    std::optional<Decision> decide(Place place, std::string_view name, std::string_view device,
+                                   const Traits& traits = {});
     bool concerns(Place place) const;
 
   private:

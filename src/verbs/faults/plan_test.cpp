@@ -145,5 +145,20 @@ TEST(FaultPlan, ALineThatIsNoRuleIsRefusedWithItsNumber) {
     EXPECT_THAT(script_of("").rules, IsEmpty());
 }
 
+TEST(PlanTest, ARuleForAPeerAndASizeCountsOnlyPacketsThatAreMeant) {
+    const auto script =
+        read_script("place=packet what=lose after=1 times=1 peer=10.0.0.2 bytes_min=100\n");
+    ASSERT_TRUE(script);
+    Plan plan(*script);
+    const auto met = [&](std::string_view peer, std::uint64_t bytes) {
+        return plan.decide(Place::packet, "send", "lanewise0", {peer, bytes}).has_value();
+    };
+    EXPECT_FALSE(met("10.0.0.2", 100));
+    EXPECT_FALSE(met("10.0.0.3", 100));
+    EXPECT_FALSE(met("10.0.0.2", 99));
+    EXPECT_TRUE(met("10.0.0.2", 200));
+    EXPECT_FALSE(met("10.0.0.2", 200));
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::faults

@@ -20,7 +20,6 @@ constexpr std::uint32_t raw_ip = 101;
 constexpr std::size_t ipv4_bytes = 20;
 constexpr std::size_t udp_bytes = 8;
 constexpr std::uint8_t udp = 17;
-constexpr std::uint8_t hops = 64;
 
 // Bytes in the order of networks, one after the other.
 class Writer {
@@ -50,11 +49,11 @@ std::uint16_t checksum(std::span<const std::uint8_t> header) {
 }
 
 void put_ipv4(Writer& into, const Captured& one, std::size_t payload_bytes) {
-    into.put(0x4500, 2);
+    into.put(0x4500U | one.traffic_class, 2);
     into.put(ipv4_bytes + payload_bytes, 2);
     into.put(one.ip_id, 2);
     into.put(0x4000, 2);
-    into.put(hops, 1);
+    into.put(one.hop_limit, 1);
     into.put(udp, 1);
     into.put(0, 2);
     into.put(std::span(one.source).subspan(12));
@@ -65,10 +64,10 @@ void put_ipv4(Writer& into, const Captured& one, std::size_t payload_bytes) {
 }
 
 void put_ipv6(Writer& into, const Captured& one, std::size_t payload_bytes) {
-    into.put(0x60000000, 4);
+    into.put(0x60000000U | static_cast<std::uint32_t>(one.traffic_class) << 20, 4);
     into.put(payload_bytes, 2);
     into.put(udp, 1);
-    into.put(hops, 1);
+    into.put(one.hop_limit, 1);
     into.put(one.source);
     into.put(one.destination);
 }

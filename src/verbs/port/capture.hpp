@@ -22,6 +22,8 @@ struct Captured {
     Address destination{};
     std::uint16_t source_port = 0;
     std::uint16_t ip_id = 0;  // where it is IPv4
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 64;
     std::span<const std::byte> packet;
 };
 

@@ -111,19 +111,22 @@ std::optional<ConnectedSocket> ConnectedSocket::open(const Route& route) {
         if (!next) return std::nullopt;
         ip_id = *next;
     }
-    return ConnectedSocket(std::move(made), {port_of(number), ip_id});
+    return ConnectedSocket(std::move(made), {port_of(number), ip_id}, family);
 }
 
-Sent ConnectedSocket::send(std::span<const iovec> pieces, std::size_t segment_bytes) {
+Sent ConnectedSocket::send(std::span<const iovec> pieces, std::size_t segment_bytes,
+                           std::uint8_t traffic_class) {
+    if (!traffic_class_ && set_traffic_class(socket_.number(), family_, traffic_class)) {
+        traffic_class_ = traffic_class;
+    }
     Control control;
-    msghdr message{};
-    message.msg_iov = const_cast<iovec *>(pieces.data());
-    message.msg_iovlen = pieces.size();
+    msghdr message = message_of(pieces, control);
+    cmsghdr *next = &control.aligned;
     if (segment_bytes > 0) {
-        message.msg_control = control.bytes.data();
-        cmsghdr *next = &control.aligned;
         add_control(message, next, SOL_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(segment_bytes));
     }
+    if (traffic_class_ != traffic_class) add_traffic_class(message, next, family_, traffic_class);
+    if (message.msg_controllen == 0) message.msg_control = nullptr;
     ssize_t sent = sendmsg(socket_.number(), &message, MSG_DONTWAIT);
     // The error is that of an earlier packet, and this one was not sent.
     if (sent < 0 && errno == ECONNREFUSED) sent = sendmsg(socket_.number(), &message, MSG_DONTWAIT);

@@ -43,14 +43,18 @@ class ConnectedSocket {
     Origin origin() const { return origin_; }
     int number() const { return socket_.number(); }
     // Packets of `segment_bytes`, or one where that is 0.
-    Sent send(std::span<const iovec> pieces, std::size_t segment_bytes);
+    Sent send(std::span<const iovec> pieces, std::size_t segment_bytes, std::uint8_t traffic_class);
 
   private:
-    ConnectedSocket(Descriptor socket, Origin origin)
-        : socket_(std::move(socket)), origin_(origin) {}
+    ConnectedSocket(Descriptor socket, Origin origin, int family)
+        : socket_(std::move(socket)), origin_(origin), family_(family) {}
 
     Descriptor socket_;
     Origin origin_;
+    int family_;
+    // What the socket's packets have unless they say otherwise: that of the first ones. For others
+    // the kernel looks the route up.
+    std::optional<std::uint8_t> traffic_class_;
 };
 
 // The connected sockets of a process: one for each route that is used often, up to a bound. Routes

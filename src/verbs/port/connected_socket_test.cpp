@@ -41,7 +41,7 @@ Origin shown(const Descriptor& raw) {
 Sent send(ConnectedSocket& connected, std::size_t bytes, std::size_t segment_bytes = 0) {
     std::vector<std::byte> payload(bytes);
     const iovec piece{payload.data(), payload.size()};
-    return connected.send({&piece, 1}, segment_bytes);
+    return connected.send({&piece, 1}, segment_bytes, 0);
 }
 
 TEST(LineTest, SaysBeforeEachPacketWhatItsHeadersWillSay) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -32,12 +33,19 @@ struct Probe {
 // An address may be bound before it is usable: IPv6 looks for another owner first.
 bool prepare(int number, int family) {
     const int yes = 1;
-    const bool prepared =
-        set(number, SOL_SOCKET, SO_REUSEPORT, yes) && forbid_fragments(number, family) &&
-        (family == AF_INET ? set(number, SOL_IP, IP_FREEBIND, yes)
-                           : set(number, SOL_IPV6, IPV6_FREEBIND, yes) &&
-                                 set(number, SOL_IPV6, IPV6_V6ONLY, yes));
+    const bool prepared = set(number, SOL_SOCKET, SO_REUSEPORT, yes) &&
+                          forbid_fragments(number, family) &&
+                          (family == AF_INET ? set(number, SOL_IP, IP_FREEBIND, yes)
+                                             : set(number, SOL_IPV6, IPV6_FREEBIND, yes) &&
+                                                   set(number, SOL_IPV6, IPV6_V6ONLY, yes));
     set(number, SOL_UDP, UDP_GRO, yes);
+    if (family == AF_INET) {
+        set(number, SOL_IP, IP_RECVTOS, yes);
+        set(number, SOL_IP, IP_RECVTTL, yes);
+    } else {
+        set(number, SOL_IPV6, IPV6_RECVTCLASS, yes);
+        set(number, SOL_IPV6, IPV6_RECVHOPLIMIT, yes);
+    }
     enlarge_buffer(number, SO_RCVBUFFORCE, SO_RCVBUF);
     enlarge_buffer(number, SO_SNDBUFFORCE, SO_SNDBUF);
     return prepared;
@@ -47,8 +55,8 @@ Result<Descriptor> open_socket(const Home& home) {
     const int family = is_ipv4(home.address) ? AF_INET : AF_INET6;
     Descriptor made(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const SocketAddress own(home.address, roce_udp_port, home.interface);
-    const bool is_bound = made && prepare(made.number(), family) &&
-                          bind(made.number(), &own.any, own.bytes) == 0;
+    const bool is_bound =
+        made && prepare(made.number(), family) && bind(made.number(), &own.any, own.bytes) == 0;
     if (is_bound) return made;
     const std::string_view remedy =
         errno == EADDRINUSE ? "; a device of another user or rdma_rxe holds it: use another "
@@ -73,14 +81,23 @@ bool join_group(int number, const Home& home) {
            set(number, SOL_IPV6, IPV6_MULTICAST_ALL, 0);
 }
 
-std::size_t segment_bytes_of(msghdr& message) {
+// What the kernel says beside a datagram. A value is an int, but the class of IPv4 a byte.
+void read_control(msghdr& message, Listener::Arrived& arrived) {
     for (cmsghdr *one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
-        if (one->cmsg_level != SOL_UDP || one->cmsg_type != UDP_GRO) continue;
-        int bytes = 0;
-        std::memcpy(&bytes, CMSG_DATA(one), sizeof bytes);
-        return static_cast<std::size_t>(bytes);
+        const auto is = [&](int level, int type) {
+            return one->cmsg_level == level && one->cmsg_type == type;
+        };
+        int value = 0;
+        std::memcpy(&value, CMSG_DATA(one), std::min(sizeof value, one->cmsg_len - CMSG_LEN(0)));
+        if (is(SOL_UDP, UDP_GRO)) arrived.segment_bytes = static_cast<std::size_t>(value);
+        if (is(SOL_IP, IP_TOS)) arrived.batch.traffic_class = *CMSG_DATA(one);
+        if (is(SOL_IPV6, IPV6_TCLASS)) {
+            arrived.batch.traffic_class = static_cast<std::uint8_t>(value);
+        }
+        if (is(SOL_IP, IP_TTL) || is(SOL_IPV6, IPV6_HOPLIMIT)) {
+            arrived.batch.hop_limit = static_cast<std::uint8_t>(value);
+        }
     }
-    return 0;
 }
 
 void add_source(msghdr& message, cmsghdr *& next, const Route& route) {
@@ -138,6 +155,9 @@ Sent Listener::send(const Departure& departure) {
         const auto segment = static_cast<std::uint16_t>(departure.segment_bytes);
         add_control(message, next, SOL_UDP, UDP_SEGMENT, segment);
     }
+    if (departure.traffic_class != 0) {
+        add_traffic_class(message, next, to.any.sa_family, departure.traffic_class);
+    }
     if (sendmsg(socket(), &message, MSG_DONTWAIT) >= 0) return Sent::yes;
     return errno == EAGAIN || errno == ENOBUFS ? Sent::later : Sent::lost;
 }
@@ -161,7 +181,8 @@ bool Listener::receive(std::span<std::byte> buffer, Arrived& arrived) {
         .number = 0,
         .in_memory = false,
         .packet = buffer.first(static_cast<std::size_t>(got))};
-    arrived.segment_bytes = segment_bytes_of(message);
+    arrived.segment_bytes = 0;
+    read_control(message, arrived);
     return true;
 }
 

@@ -38,6 +38,7 @@ struct Departure {
     Route route;
     Origin origin;
     std::size_t segment_bytes = 0;
+    std::uint8_t traffic_class = 0;
     std::span<const iovec> pieces;
 };
 
@@ -49,6 +50,8 @@ struct Datagram {
     unsigned interface = 0;
     unsigned number = 0;
     bool in_memory = false;  // it came through memory, without an ICRC
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 64;  // that was left
     std::span<const std::byte> packet;
 };
 

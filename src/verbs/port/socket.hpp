@@ -65,8 +65,7 @@ struct SocketAddress {
     };
     socklen_t bytes = sizeof ipv6;
 
-    SocketAddress(const Address& address, std::uint16_t udp_port, unsigned interface)
-        : ipv6{} {
+    SocketAddress(const Address& address, std::uint16_t udp_port, unsigned interface) : ipv6{} {
         if (!is_ipv4(address)) {
             ipv6.sin6_family = AF_INET6;
             ipv6.sin6_port = htons(udp_port);
@@ -81,6 +80,18 @@ struct SocketAddress {
         bytes = sizeof ipv4;
     }
 };
+
+// The byte of the header of IP that has the class of service and the bits of congestion, for all
+// packets of a socket, or for those of one message.
+inline bool set_traffic_class(int socket, int family, int traffic_class) {
+    return family == AF_INET ? set(socket, SOL_IP, IP_TOS, traffic_class)
+                             : set(socket, SOL_IPV6, IPV6_TCLASS, traffic_class);
+}
+inline void add_traffic_class(msghdr& message, cmsghdr *& next, int family, int traffic_class) {
+    const bool is_inet = family == AF_INET;
+    add_control(message, next, is_inet ? SOL_IP : SOL_IPV6, is_inet ? IP_TOS : IPV6_TCLASS,
+                traffic_class);
+}
 
 // Fragments are refused: they would not keep to the identifications that the ICRC covers.
 inline bool forbid_fragments(int socket, int family) {

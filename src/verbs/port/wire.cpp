@@ -36,6 +36,8 @@ struct Forwarded {
     std::uint32_t number;
     std::uint32_t interface;
     std::uint16_t source_port;
+    std::uint8_t traffic_class;
+    std::uint8_t hop_limit;
 };
 
 }  // namespace
@@ -62,9 +64,8 @@ Outcome Wire::listen(std::span<const Home> homes) {
     likely_ = 0;
     for (const Home& home : homes) {
         if (find(home.address, home.interface)) continue;
-        Result<Listener> opened = is_multicast(home.address)
-                                      ? Listener::join(home)
-                                      : Listener::open(home, slot_.number);
+        Result<Listener> opened =
+            is_multicast(home.address) ? Listener::join(home) : Listener::open(home, slot_.number);
         if (!opened) return opened.failure();
         epoll_event wanted{};
         wanted.events = EPOLLIN;
@@ -130,11 +131,11 @@ Sent Wire::send(const Departure& departure) {
         const std::span packet(static_cast<const std::byte *>(first.iov_base), first.iov_len);
         std::uint32_t bytes = 0;
         for (const iovec& one : departure.pieces) bytes += static_cast<std::uint32_t>(one.iov_len);
-        const Sent sent = neighbours_.send(
-            slot_of(destination_of(packet)),
-            {bytes, static_cast<std::uint32_t>(departure.segment_bytes), departure.route.source,
-             departure.route.destination},
-            departure.pieces);
+        const Sent sent =
+            neighbours_.send(slot_of(destination_of(packet)),
+                             {bytes, static_cast<std::uint32_t>(departure.segment_bytes),
+                              departure.route.source, departure.route.destination},
+                             departure.pieces);
         if (sent == Sent::later) full_socket_ = no_socket;
         return sent;
     }
@@ -146,7 +147,8 @@ Sent Wire::send(const Departure& departure) {
     }
     ConnectedSocket *connected = connected_.find(departure.route);
     if (!connected || connected->origin() != departure.origin) return Sent::lost;
-    const Sent sent = connected->send(departure.pieces, departure.segment_bytes);
+    const Sent sent =
+        connected->send(departure.pieces, departure.segment_bytes, departure.traffic_class);
     if (sent == Sent::later) full_socket_ = connected->number();
     if (sent == Sent::lost) connected_.close(departure.route);
     return sent;
@@ -162,19 +164,20 @@ bool Wire::receive_from(std::size_t at, const std::function<void(const Datagram&
 
 // The writer is of the same user, and still may write what it likes.
 bool Wire::receive_in_memory(const std::function<void(const Datagram&)>& take) {
-    last_in_memory_ = neighbours_.receive([&](const RingRecord& record,
-                                              std::span<const std::byte> packets) {
-        Datagram one{.source = record.source,
-                     .destination = record.destination,
-                     .in_memory = true,
-                     .packet = {}};
-        const std::size_t step = record.segment_bytes > 0 ? record.segment_bytes : packets.size();
-        for (std::size_t at = 0; at < packets.size(); at += step, ++one.number) {
-            one.packet = packets.subspan(at, std::min(step, packets.size() - at));
-            if (one.packet.size() < destination_offset + 3) continue;
-            if (slot_of(destination_of(one.packet)) == slot_.number) take(one);
-        }
-    });
+    last_in_memory_ =
+        neighbours_.receive([&](const RingRecord& record, std::span<const std::byte> packets) {
+            Datagram one{.source = record.source,
+                         .destination = record.destination,
+                         .in_memory = true,
+                         .packet = {}};
+            const std::size_t step =
+                record.segment_bytes > 0 ? record.segment_bytes : packets.size();
+            for (std::size_t at = 0; at < packets.size(); at += step, ++one.number) {
+                one.packet = packets.subspan(at, std::min(step, packets.size() - at));
+                if (one.packet.size() < destination_offset + 3) continue;
+                if (slot_of(destination_of(one.packet)) == slot_.number) take(one);
+            }
+        });
     return last_in_memory_;
 }
 
@@ -271,8 +274,9 @@ void Wire::hand_to_service(const Datagram& arrival,
 }
 
 bool Wire::forward_to(const std::string& name, const Datagram& arrival) {
-    const Forwarded head{arrival.source, arrival.destination, arrival.number, arrival.interface,
-                         arrival.source_port};
+    const Forwarded head{arrival.source,    arrival.destination, arrival.number,
+                         arrival.interface, arrival.source_port, arrival.traffic_class,
+                         arrival.hop_limit};
     std::vector<std::byte> letter(sizeof head + arrival.packet.size());
     std::memcpy(letter.data(), &head, sizeof head);
     std::copy(arrival.packet.begin(), arrival.packet.end(),
@@ -291,9 +295,8 @@ void Wire::answer(const sockaddr_un& to, socklen_t bytes) {
 
 bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
     if (receive_letter(mailbox(), take)) return true;
-    return std::any_of(services_.begin(), services_.end(), [&](const auto& one) {
-        return receive_letter(one.second.number(), take);
-    });
+    return std::any_of(services_.begin(), services_.end(),
+                       [&](const auto& one) { return receive_letter(one.second.number(), take); });
 }
 
 bool Wire::receive_letter(int mailbox, const std::function<void(const Datagram&)>& take) {
@@ -308,9 +311,8 @@ bool Wire::receive_letter(int mailbox, const std::function<void(const Datagram&)
     if (got < 0) return false;
     const std::span<const std::byte> letter =
         std::span(buffer_).first(static_cast<std::size_t>(got));
-    const bool is_question =
-        letter.size() == status_question.size() &&
-        std::memcmp(letter.data(), status_question.data(), letter.size()) == 0;
+    const bool is_question = letter.size() == status_question.size() &&
+                             std::memcmp(letter.data(), status_question.data(), letter.size()) == 0;
     const bool is_own = is_from(message, owner_);
     std::vector<Descriptor> descriptors = descriptors_of(message);
     if (is_question && (is_own || is_from(message, 0))) {
@@ -332,9 +334,8 @@ void Wire::take_offer(std::span<const std::byte> letter, std::vector<Descriptor>
     std::memcpy(&offer, letter.data(), sizeof offer);
     const bool is_meant =
         offer.what == RingOffer::meant &&
-        std::any_of(listeners_.begin(), listeners_.end(), [&](const Listener& one) {
-            return one.home().address == offer.destination;
-        });
+        std::any_of(listeners_.begin(), listeners_.end(),
+                    [&](const Listener& one) { return one.home().address == offer.destination; });
     if (!is_meant) return;
     neighbours_.drop_dead();
     const SharedRing *taken =
@@ -359,6 +360,8 @@ void Wire::take_letter(std::span<const std::byte> letter,
           .source_port = head.source_port,
           .interface = head.interface,
           .number = head.number,
+          .traffic_class = head.traffic_class,
+          .hop_limit = head.hop_limit,
           .packet = packet});
 }
 

@@ -40,11 +40,13 @@ std::vector<std::byte> packet_for(std::uint32_t qp_number, std::size_t bytes) {
 
 const Route around{loopback, loopback, 1};
 
-Sent send(Wire& from, std::vector<std::byte> packets, std::size_t segment_bytes = 0) {
+Sent send(Wire& from, std::vector<std::byte> packets, std::size_t segment_bytes = 0,
+          std::uint8_t traffic_class = 0, const Route& route = around) {
     const iovec piece{packets.data(), packets.size()};
-    return from.send({.route = around,
-                      .origin = from.origin(around),
+    return from.send({.route = route,
+                      .origin = from.origin(route),
                       .segment_bytes = segment_bytes,
+                      .traffic_class = traffic_class,
                       .pieces = std::span(&piece, 1)});
 }
 
@@ -54,6 +56,8 @@ struct Got {
     unsigned last_number = 0;
     Address source{};
     std::uint16_t source_port = 0;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 0;
 };
 
 // What reaches `wire`, by its socket or its mailbox, until nothing comes for a moment.
@@ -65,6 +69,8 @@ Got collect(Wire& wire, std::span<Wire *const> others = {}) {
         got.last_number = datagram.number;
         got.source = datagram.source;
         got.source_port = datagram.source_port;
+        got.traffic_class = datagram.traffic_class;
+        got.hop_limit = datagram.hop_limit;
     };
     for (bool more = true; more;) {
         std::array<pollfd, 2> ready{pollfd{wire.socket(), POLLIN, 0},
@@ -106,6 +112,29 @@ TEST(WireTest, ABatchArrivesAsItsPacketsInOrder) {
     EXPECT_EQ(got.packets, 3U);
     EXPECT_EQ(got.bytes, 480U);
     EXPECT_EQ(got.last_number, 2U);
+}
+
+// Of IPv4 and IPv6, from the socket of an address and from one of a route that is used often, also
+// where the classes differ from packet to packet.
+TEST(WireTest, APacketComesWithTheTrafficClassThatItWasSentWith) {
+    const Address other = address_of(in6addr_loopback);
+    for (const Address& address : {loopback, other}) {
+        const std::array<Home, 1> at{Home{address, 1}};
+        Result<Wire> a = Wire::open(at);
+        Result<Wire> b = Wire::open(at);
+        if (!a && address == other) GTEST_SKIP() << "no IPv6: " << a.failure().sentence;
+        ASSERT_TRUE(a && b);
+        const Route route{address, address, 1};
+        for (int count = 0; count < 2 * ConnectedSockets::uses_before_open; ++count) {
+            const std::uint8_t wanted = count % 3 == 0 ? 0xc0 : 26 << 2 | 2;
+            ASSERT_EQ(send(*a, packet_for(first_number(b->slot()), 64), 0, wanted, route),
+                      Sent::yes);
+            const Got got = collect(*b);
+            ASSERT_EQ(got.packets, 1U);
+            EXPECT_EQ(got.traffic_class, wanted) << text(address) << ", packet " << count;
+            EXPECT_EQ(got.hop_limit, 64) << text(address);
+        }
+    }
 }
 
 TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
@@ -187,6 +216,19 @@ TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
     EXPECT_EQ(a->forwarded() + b->forwarded(), forwarded) << "the table was not mended";
 }
 
+TEST(WireTest, APacketThatIsForwardedKeepsItsTrafficClass) {
+    Result<Wire> a = open_wire();
+    std::optional<Result<Wire>> leaver = open_wire();
+    Result<Wire> b = open_wire();
+    Result<Wire> c = open_wire();
+    ASSERT_TRUE(a && *leaver && b && c);
+    leaver.reset();  // c, the last, is moved into its place, and what is for c comes to another
+    const std::array<Wire *, 2> others{&*a, &*b};
+    ASSERT_EQ(send(*a, packet_for(first_number(c->slot()), 64), 0, 0x6a), Sent::yes);
+    EXPECT_EQ(collect(*c, others).traffic_class, 0x6a);
+    EXPECT_EQ(a->forwarded() + b->forwarded(), 1U);
+}
+
 TEST(WireTest, OnlyTheAddressesOfThePortsAreHeard) {
     Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
@@ -266,14 +308,14 @@ void send_letter_as(uid_t user, const Wire& wire, std::size_t bytes) {
         if (setuid(user) != 0) _exit(1);
         sockaddr_un to{};
         to.sun_family = AF_UNIX;
-        const int length = snprintf(to.sun_path + 1, sizeof to.sun_path - 1,
-                                    "lanewise-hca/slot/%u", wire.slot());
+        const int length =
+            snprintf(to.sun_path + 1, sizeof to.sun_path - 1, "lanewise-hca/slot/%u", wire.slot());
         const int own = socket(AF_UNIX, SOCK_DGRAM, 0);
         const std::vector<std::byte> letter(bytes);
         const auto to_bytes = offsetof(sockaddr_un, sun_path) + 1 + static_cast<unsigned>(length);
-        const ssize_t sent = sendto(own, letter.data(), letter.size(), 0,
-                                    reinterpret_cast<const sockaddr *>(&to),
-                                    static_cast<socklen_t>(to_bytes));
+        const ssize_t sent =
+            sendto(own, letter.data(), letter.size(), 0, reinterpret_cast<const sockaddr *>(&to),
+                   static_cast<socklen_t>(to_bytes));
         _exit(sent < 0 ? 2 : 0);
     }
     int status = 0;

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
+from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.hca_faults import read_file as read_faults
 from lanewise.launch.hca_faults import script
@@ -61,6 +61,12 @@ def run_on_device(
         None,
         metavar="BITS",
         help="Number of LIDs of an InfiniBand port, as a power of two (default: 0).",
+    ),
+    congestion: str | None = typer.Option(
+        None,
+        metavar="|".join(CONGESTION),
+        help="Whether the device answers packets that the network marks, and slows down "
+        "(default: dcqcn).",
     ),
     pcap: str | None = typer.Option(
         None,
@@ -111,6 +117,8 @@ def run_on_device(
         device = replace(device, link_layer=layer)
     if lmc is not None:
         device = replace(device, lid_mask_bits=lmc)
+    if congestion is not None:
+        device = replace(device, congestion=congestion)
     if pcap is not None:
         device = replace(device, pcap=pcap)
     text = _fault_script(faults, seed, replay, fault_log)

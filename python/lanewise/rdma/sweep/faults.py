@@ -10,7 +10,10 @@ from itertools import chain, zip_longest
 from lanewise.launch.hca_faults import CALLS, COMPLETIONS, MESSAGES, PACKETS, STATUSES
 
 DELAY = "10 ms"
-_ACTIONS = ("lose", "corrupt", "double", "delay")
+OUTAGE = "50 ms"
+_ACTIONS = ("lose", "corrupt", "double", "delay", "mark", "port_down", "gid_change", "device_fatal")
+# Only what takes a receive can find none.
+_TAKES_RECEIVE = ("send", "write")
 _WORDS = {"call": "error", "completion": "status", "packet": "action", "connection": "action"}
 # A script knows no other kinds, such as messages that only the far end of a connection reacts to.
 _NAMES = {
@@ -45,6 +48,7 @@ class Fault:
             f'{_WORDS[self.place]} = "{self.what}"',
         ]
         lines += [f'delay = "{DELAY}"'] * (self.what == "delay")
+        lines += [f'for = "{OUTAGE}"'] * (self.what == "port_down")
         lines += [f"after = {self.occurrence - 1}"]
         lines += ["times = 1"] * (not self.onwards)
         return "\n".join(lines) + "\n"
@@ -80,12 +84,13 @@ def _of_one(place: str, name: str, count: int) -> list[Fault]:
             *(Fault(place, name, status, (count + 1) // 2, count) for status in others),
         ]
     if place == "packet":
+        actions = (*_ACTIONS, *(("not_ready",) if name in _TAKES_RECEIVE else ()))
         return _lost_for_good(place, name, "lose", count) + [
-            Fault(place, name, action, at, count) for action in _ACTIONS for at in points(count)
+            Fault(place, name, action, at, count) for action in actions for at in points(count)
         ]
-    actions = ("ignore", "reject") if name == "request" else ("ignore",)
+    verdicts = ("ignore", "reject") if name == "request" else ("ignore",)
     return _lost_for_good(place, name, "ignore", count) + [
-        Fault(place, name, action, at, count) for action in actions for at in points(count)
+        Fault(place, name, action, at, count) for action in verdicts for at in points(count)
     ]
 
 

@@ -33,11 +33,14 @@ def test_a_completion_has_each_status() -> None:
     assert (flushed, others) == ([1, 5, 9], {5})
 
 
-def test_a_packet_is_lost_once_and_for_good_doubled_corrupted_and_late() -> None:
-    found = possible({"packet": {"send": 1}})
-    assert [(one.what, one.onwards) for one in found] == [
-        ("lose", True), ("lose", False), ("corrupt", False), ("double", False), ("delay", False),
+def test_a_packet_is_lost_for_good_and_meets_each_of_its_other_faults_once() -> None:
+    once = [
+        "lose", "corrupt", "double", "delay", "mark", "port_down", "gid_change", "device_fatal",
     ]  # fmt: skip
+    assert [(one.what, one.onwards) for one in possible({"packet": {"acknowledge": 1}})] == [
+        ("lose", True), *((what, False) for what in once),
+    ]  # fmt: skip
+    assert possible({"packet": {"send": 1}})[-1].what == "not_ready"
 
 
 def test_only_a_request_is_rejected() -> None:

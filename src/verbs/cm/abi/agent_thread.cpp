@@ -181,7 +181,8 @@ void Manager::post(const Letter& letter) {
     const port::Route route{letter.ends.source, letter.ends.destination,
                             ports_[*number - 1U].interface.index};
     // What finds no room is lost like any datagram, and sent again in its time.
-    wire_.send({route, {roce_udp_port, 0}, 0, {&piece, 1}});
+    wire_.send(
+        {.route = route, .origin = {.source_udp_port = roce_udp_port}, .pieces = {&piece, 1}});
 }
 
 void Manager::settle() {

@@ -21,6 +21,9 @@ namespace lanewise::verbs {
 struct NextPacket {
     std::size_t bytes = 0;
     const AddressVector *to = nullptr;
+    // Whether it may have to wait where the network is congested: what a program asked for. Answers
+    // without data do not.
+    bool is_paced = true;
 };
 
 struct Connection {

@@ -41,6 +41,11 @@ struct PortCounters {
     std::uint64_t pkey_violations = 0;
     std::uint64_t qkey_violations = 0;
     std::uint64_t sends_failed = 0;  // batches that the kernel refused, or that have no carrier
+    // Of congestion, by the names that a ConnectX card has for them.
+    std::uint64_t np_ecn_marked_roce_packets = 0;
+    std::uint64_t np_cnp_sent = 0;
+    std::uint64_t rp_cnp_handled = 0;
+    std::uint64_t rp_cnp_ignored = 0;
 };
 
 }  // namespace lanewise::verbs

@@ -30,6 +30,10 @@ inline constexpr std::uint32_t window_bytes_max = 512 << 10;
 inline constexpr auto window_packets_max =
     static_cast<std::int32_t>(window_bytes_max / socket_buffer_bytes(0));
 
+// What is done about congestion that a network tells of (RoCEv2, annex A17.9.3). With `none`
+// packets say that they cannot be marked, marks are counted, and notifications ignored.
+enum class Congestion : std::uint8_t { none, dcqcn };
+
 struct DeviceConfig {
     std::uint8_t port_count = 1;
     std::uint16_t pkey = 0xffff;  // of every port, at index 0
@@ -62,6 +66,7 @@ struct DeviceConfig {
     // Beyond the standard: a queue pair is armed only when its peer has answered on the alternate
     // path, and asks for that answer.
     bool confirm_alternates = false;
+    Congestion congestion = Congestion::none;
 };
 
 // Returns the origin of the next datagram to an address. It is called once for each run of
@@ -99,12 +104,19 @@ struct DeviceContext {
     std::deque<Copies> copies;
     // Those that extended connections receive into, by the numbers that packets name.
     std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
+    bool lacks_receives = false;  // as if no program had posted any
     // Of the latest call that told the time; completions carry it.
     Nanoseconds now = 0;
 
     bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
     DevicePort& port(std::uint8_t number) { return ports[number - 1u]; }
     const DevicePort& port(std::uint8_t number) const { return ports[number - 1u]; }
+    // What stands in the header of IP: the program's class, with the bits of congestion that are
+    // the device's own business.
+    std::uint8_t traffic_class_of(const AddressVector& to) const {
+        if (config.congestion == Congestion::none) return to.traffic_class;
+        return static_cast<std::uint8_t>((to.traffic_class & ~congestion_bits) | can_be_marked);
+    }
     Origin origin_of(const AddressVector& to, std::uint32_t reliable_qpn) const {
         return given_origin_of ? given_origin_of(to, reliable_qpn)
                                : Origin{.source_udp_port = to.source_udp_port};

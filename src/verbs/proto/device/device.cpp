@@ -183,6 +183,17 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
     queue_pair->on_packet(*decoded.packet, from, now);
 }
 
+void Device::on_packet_without_receives(std::span<const std::byte> datagram, const Arrival& from,
+                                        Nanoseconds now) {
+    context_.lacks_receives = true;
+    on_packet(datagram, from, now);
+    context_.lacks_receives = false;
+}
+
+void Device::fail_all() {
+    for (const auto& [number, queue_pair] : queue_pairs_) queue_pair->fail();
+}
+
 // Every member gets a copy, whatever becomes of those of others (IBA 1, 10.5.2.1).
 void Device::on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
                              const Arrival& from, Nanoseconds now) {
@@ -250,7 +261,7 @@ Transmission Device::transmit(const Copies& copies, std::span<std::byte> buffer)
                      .source = copies.to.source,
                      .destination = copies.to.destination,
                      .origin = context_.origin_of(copies.to, 0),
-                     .traffic_class = copies.to.traffic_class,
+                     .traffic_class = context_.traffic_class_of(copies.to),
                      .hop_limit = copies.to.hop_limit,
                      .flow_label = copies.to.flow_label,
                      .bytes = bytes,

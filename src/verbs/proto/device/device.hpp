@@ -71,6 +71,12 @@ class Device {
     // A datagram (the payload of UDP) came in. The bytes are not needed after the call.
     void on_packet(std::span<const std::byte> datagram, const Arrival& from, Nanoseconds now);
 
+    // The same as if the program had posted no receive: who sent it is told to wait.
+    void on_packet_without_receives(std::span<const std::byte> datagram, const Arrival& from,
+                                    Nanoseconds now);
+    // All queue pairs go to the error state, since the device has failed.
+    void fail_all();
+
     // Writes the next datagrams into `buffer`, which has room for one of 4096 + 96 bytes at least.
     std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                               std::size_t segments_max);

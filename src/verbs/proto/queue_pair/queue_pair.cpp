@@ -15,10 +15,27 @@ constexpr std::uint16_t pkey_base = 0x7fff;
 constexpr std::uint16_t pkey_full_member = 0x8000;
 constexpr unsigned announcements_max = 8;
 constexpr unsigned doublings_max = 11;  // of the pauses between announcements, or questions
+// Notifications of congestion have the class that ConnectX gives them (CS6), and are not marked.
+constexpr std::uint8_t notification_class = 48 << 2;
+constexpr std::uint8_t notification_opcode = 0x81;
+// Of who has not measured its own, since it sends datagrams or the data of reads only.
+constexpr Nanoseconds supposed_round_trip_ns = 2'000'000;
 
 // Two limited members of a partition may not talk to each other.
 bool same_partition(std::uint16_t a, std::uint16_t b) {
     return (a & pkey_base) == (b & pkey_base) && ((a | b) & pkey_full_member) != 0;
+}
+
+bool is_marked(const Arrival& from) {
+    return (from.traffic_class & congestion_bits) == marked;
+}
+
+// Ends the datagram that was begun last, and returns its bytes.
+std::size_t finish(Batch& batch, const AddressVector& to, const Origin& origin,
+                   std::uint16_t ip_id) {
+    return origin.in_memory
+               ? batch.finish()
+               : batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
 }
 
 }  // namespace
@@ -118,7 +135,10 @@ void QueuePair::reset() {
     copy_filter_.clear();
     flushed_ = false;
     announces_ = false;
-    announce_at_ = ask_at_ = never;
+    announce_at_ = ask_at_ = turn_at_ = never;
+    rate_.reset();
+    mark_report_ = {};
+    notification_.reset();
 }
 
 void QueuePair::change_migration_state(Migration wanted) {
@@ -206,11 +226,13 @@ bool QueuePair::is_plausible(const Packet& packet) {
 }
 
 void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds now) {
-    if (!connection_.receives() || packet.transport != connection_.init.transport) {
+    const bool is_notification = packet.transport == Transport::notification;
+    const bool is_ours = packet.transport == connection_.init.transport || is_notification;
+    if (!connection_.receives() || !is_ours) {
         ++connection_.counters.dropped;
         return;
     }
-    if (connection_.init.role == Role::initiator && !packet.row.is_response()) {
+    if (connection_.init.role == Role::initiator && !packet.row.is_response() && !is_notification) {
         ++connection_.counters.dropped;
         return;
     }
@@ -223,12 +245,16 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         ++connection_.counters.foreign_packets;
         return;
     }
+    if (is_notification) {
+        on_notification(from, now);
+        return;
+    }
     if (connection_.connected() && !is_plausible(packet)) {
         ++connection_.counters.outside_window;
         return;
     }
     if (!connection_.connected()) {
-        take_datagram(packet, from);
+        take_datagram(packet, from, now);
         return;
     }
     const Admission admission = admit(connection_, packet, from);
@@ -251,6 +277,9 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         return;
     }
     count_received(packet);
+    if (is_marked(from)) {
+        on_marked(packet, from, now);
+    }
     if (!connection_.reliable()) {
         responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
@@ -290,7 +319,7 @@ std::optional<Arrival> QueuePair::at_own_port(const Arrival& from) const {
     return moved;
 }
 
-void QueuePair::take_datagram(const Packet& packet, const Arrival& from) {
+void QueuePair::take_datagram(const Packet& packet, const Arrival& from, Nanoseconds now) {
     const std::optional<Arrival> arrival = at_own_port(from);
     if (!arrival) {
         ++connection_.counters.foreign_packets;
@@ -303,7 +332,36 @@ void QueuePair::take_datagram(const Packet& packet, const Arrival& from) {
         return;
     }
     count_received(packet);
+    if (is_marked(from) && packet.datagram.qkey == connection_.attributes.qkey) {
+        on_marked(packet, from, now);
+    }
     responder_.on_datagram(packet, *arrival);
+    settle();
+}
+
+// The network marked a packet instead of dropping it, and its sender is to hear of it. Every member
+// of a group would say so, so nobody does.
+void QueuePair::on_marked(const Packet& packet, const Arrival& from, Nanoseconds now) {
+    DeviceContext& device = connection_.device;
+    ++device.port(from.port).counters.np_ecn_marked_roce_packets;
+    if (device.config.congestion == Congestion::none || is_multicast(from.destination) ||
+        !mark_report_.is_due(now)) {
+        return;
+    }
+    AddressVector to{.port = from.port, .traffic_class = notification_class};
+    to.source = from.destination;
+    to.destination = from.source;
+    notification_ = {to, connection_.connected() ? connection_.attributes.destination_qpn
+                                                 : packet.datagram.source_qpn};
+}
+
+void QueuePair::on_notification(const Arrival& from, Nanoseconds now) {
+    const Nanoseconds measured = requester_.round_trip_ns();
+    const bool is_heeded =
+        connection_.device.config.congestion != Congestion::none &&
+        rate_.on_notification(now, measured > 0 ? measured : supposed_round_trip_ns);
+    PortCounters& counters = connection_.device.port(from.port).counters;
+    ++(is_heeded ? counters.rp_cnp_handled : counters.rp_cnp_ignored);
     settle();
 }
 
@@ -332,8 +390,15 @@ void QueuePair::on_deadline(Nanoseconds now) {
             responder_.send_probe(Probe::question);
         }
     }
+    turn_at_ = turn_at_ <= now ? never : turn_at_;
     requester_.on_deadline(now);
     responder_.on_deadline(now);
+    settle();
+}
+
+void QueuePair::fail() {
+    if (state() == State::reset) return;
+    connection_.fail();
     settle();
 }
 
@@ -431,17 +496,65 @@ void QueuePair::settle() {
             connection_.report(EventKind::send_queue_drained);
         }
     }
-    const Nanoseconds sender = connection_.sends() ? requester_.deadline() : never;
-    connection_.device.scheduler.set_deadline(
-        slot_, std::min({sender, responder_.deadline(), announce_at_, ask_at_}));
+    set_deadline();
     if (responder_.delays_ack()) {
         connection_.device.scheduler.add_delayed_ack(slot_);
     }
     connection_.device.scheduler.add_ready(slot_);
 }
 
+void QueuePair::set_deadline() {
+    const Nanoseconds sender = connection_.sends() ? requester_.deadline() : never;
+    connection_.device.scheduler.set_deadline(
+        slot_, std::min({sender, responder_.deadline(), announce_at_, ask_at_, turn_at_}));
+}
+
+std::optional<Transmission> QueuePair::transmit_notification(Batch& batch) {
+    const Notification one = *notification_;
+    notification_.reset();
+    Packet packet;
+    packet.transport = Transport::notification;
+    packet.base.opcode = notification_opcode;
+    packet.base.backward_congestion = true;
+    packet.base.pkey = connection_.device.config.pkey;
+    packet.base.destination_qpn = one.qpn;
+    packet.row = opcode_row(packet.base.opcode);
+    const Origin origin =
+        connection_.device.origin_of(one.to, connection_.reliable() ? one.qpn : 0);
+    batch.begin();
+    batch.wrote(encode_headers(packet, batch.room()));
+    const std::size_t bytes = finish(batch, one.to, origin, origin.ip_id);
+    ++connection_.device.port(one.to.port).counters.np_cnp_sent;
+    settle();
+    return Transmission{.port = one.to.port,
+                        .source = one.to.source,
+                        .destination = one.to.destination,
+                        .origin = origin,
+                        .traffic_class = one.to.traffic_class,
+                        .bytes = bytes,
+                        .segment_bytes = bytes,
+                        .segments = 1};
+}
+
+QueuePair::Turn QueuePair::take_turn(Nanoseconds now) {
+    const auto answer = responder_.peek();
+    const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
+    const Turn turn{.next = request ? request : answer, .is_request = request.has_value()};
+    const bool is_paced = turn.next && turn.next->is_paced;
+    const Nanoseconds departs_at = is_paced ? rate_.next_departure(now) : 0;
+    turn_at_ = departs_at > now ? departs_at : never;
+    if (turn_at_ == never) {
+        return turn;
+    }
+    set_deadline();
+    return {};
+}
+
 std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segments_max,
                                                 Nanoseconds now) {
+    if (notification_) {
+        return transmit_notification(batch);
+    }
     std::optional<Transmission> run;
     AddressVector to;
     bool open = true;
@@ -449,10 +562,8 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
         if (requester_.do_local_work()) {
             settle();
         }
-        const auto answer = responder_.peek();
-        const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
-        const auto next = request ? request : answer;
-        if (!next || (!request && responder_.delays_ack() && !run)) {
+        const auto [next, is_request] = take_turn(now);
+        if (!next || (!is_request && responder_.delays_ack() && !run)) {
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
@@ -462,7 +573,7 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
         }
         to = *next->to;
         batch.begin();
-        if (!(request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
+        if (!(is_request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
             batch.drop();
             settle();
             continue;
@@ -472,16 +583,16 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
                 : connection_.device.origin_of(
                       to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
-        const std::size_t bytes =
-            origin.in_memory
-                ? batch.finish()
-                : batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
+        const std::size_t bytes = finish(batch, to, origin, ip_id);
+        if (next->is_paced) {
+            rate_.on_sent(bytes, now);
+        }
         if (!run) {
             run = Transmission{.port = to.port,
                                .source = to.source,
                                .destination = to.destination,
                                .origin = origin,
-                               .traffic_class = to.traffic_class,
+                               .traffic_class = connection_.device.traffic_class_of(to),
                                .hop_limit = to.hop_limit,
                                .flow_label = to.flow_label,
                                .segment_bytes = bytes};

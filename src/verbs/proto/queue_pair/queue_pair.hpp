@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "verbs/proto/congestion/rate_control.hpp"
 #include "verbs/proto/connection/attributes.hpp"
 #include "verbs/proto/connection/connection.hpp"
 #include "verbs/proto/connection/copy_filter.hpp"
@@ -54,11 +55,14 @@ class QueuePair {
     void on_packet(const Packet& packet, const Arrival& from, Nanoseconds now);
     std::optional<Transmission> transmit(Batch& batch, std::size_t segments_max, Nanoseconds now);
     void on_deadline(Nanoseconds now);
+    // As far as it is in use at all.
+    void fail();
     void on_port_down(std::uint8_t port);
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
     const ScheduleSlot& schedule_slot() const { return slot_; }
+    const RateControl& rate() const { return rate_; }
 
   private:
     bool has_valid_values(const Attributes& wanted, std::uint32_t mask) const;
@@ -69,8 +73,18 @@ class QueuePair {
     bool is_plausible(const Packet& packet);
     // For datagrams, which may come over the other port: the arrival as it would be on the own one.
     std::optional<Arrival> at_own_port(const Arrival& from) const;
-    void take_datagram(const Packet& packet, const Arrival& from);
+    void take_datagram(const Packet& packet, const Arrival& from, Nanoseconds now);
     void count_received(const Packet& packet);
+    void on_marked(const Packet& packet, const Arrival& from, Nanoseconds now);
+    void on_notification(const Arrival& from, Nanoseconds now);
+    std::optional<Transmission> transmit_notification(Batch& batch);
+    // What may leave now: a response, a request, or nothing. Where the rate is limited, `turn_at_`
+    // says when it may.
+    struct Turn {
+        std::optional<NextPacket> next;
+        bool is_request = false;
+    };
+    Turn take_turn(Nanoseconds now);
     void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     void leave_path();
@@ -81,6 +95,7 @@ class QueuePair {
     // Does what follows from the state that the last call left: flushes queues, reports events,
     // updates the scheduler. Every call that changes something ends with it.
     void settle();
+    void set_deadline();
 
     Connection connection_;
     Requester requester_;
@@ -96,6 +111,15 @@ class QueuePair {
     // How often the peer has been asked on the alternate path, and when it is asked again.
     unsigned asked_ = 0;
     Nanoseconds ask_at_ = never;
+    // Congestion: of what this queue pair sends, and of what it receives.
+    RateControl rate_;
+    Nanoseconds turn_at_ = never;  // when what waits for its turn may leave
+    MarkReport mark_report_;
+    struct Notification {
+        AddressVector to;
+        std::uint32_t qpn = 0;
+    };
+    std::optional<Notification> notification_;  // to be sent
 };
 
 }  // namespace lanewise::verbs

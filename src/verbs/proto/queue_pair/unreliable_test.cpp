@@ -149,6 +149,21 @@ TEST_F(Datagrams, ArriveBehindARouteHeaderThatNamesTheSender) {
     EXPECT_EQ(std::memcmp(pair.b.memory.data() + 32, source.data() + 12, 4), 0);
 }
 
+TEST_F(Datagrams, ArriveBehindAHeaderOfIpv4WhoseChecksumHolds) {
+    pair.b.post_receive(5, 0, 140);
+    ASSERT_EQ(send(0x1234, 100), 0);
+    pair.wire.run_until(idle);
+
+    std::uint32_t sum = 0;
+    for (std::size_t at = 20; at < 40; at += 2) {
+        sum += std::to_integer<std::uint32_t>(pair.b.memory[at]) << 8 |
+               std::to_integer<std::uint32_t>(pair.b.memory[at + 1]);
+    }
+    EXPECT_EQ((sum & 0xffff) + (sum >> 16), 0xffffu);
+    EXPECT_EQ(pair.b.memory[28], std::byte{64});  // hops
+    EXPECT_EQ(pair.b.memory[29], std::byte{17});  // UDP
+}
+
 TEST_F(Datagrams, WithTheWrongQueueKeyAreDroppedAndCounted) {
     pair.b.post_receive(5, 0, 140);
     ASSERT_EQ(send(0x1235, 100), 0);

@@ -22,6 +22,7 @@ enum class EventKind : std::uint8_t {
     send_queue_drained = 5,
     path_migrated = 6,
     path_migration_error = 7,
+    device_fatal = 8,
     port_active = 9,
     port_error = 10,
     srq_limit_reached = 15,

@@ -299,7 +299,7 @@ std::optional<NextPacket> Requester::peek() {
     const OpcodeRow& row = connection_.row(next->kind, next->part, next->extra);
     const AddressVector *to =
         connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
-    return NextPacket{datagram_bytes(row, next->payload_bytes), to};
+    return NextPacket{.bytes = datagram_bytes(row, next->payload_bytes), .to = to};
 }
 
 Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {

@@ -91,6 +91,8 @@ class Requester {
 
     // Sends everything again that is not acknowledged, because the path has changed.
     void go_back();
+    // 0 while none is known.
+    Nanoseconds round_trip_ns() const { return rtt_.mean_ns(); }
     // Whether nothing is in flight, as a drained send queue requires.
     bool idle() const { return unacked_ == highest_; }
     bool empty() const { return entries_.empty(); }

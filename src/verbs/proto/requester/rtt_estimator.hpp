@@ -36,6 +36,8 @@ class RttEstimator {
     Nanoseconds probe_timeout_ns(Nanoseconds least) const {
         return std::max(least, mean_ + 4 * deviation_);
     }
+    // The smoothed round trip; 0 while none is known.
+    Nanoseconds mean_ns() const { return mean_; }
     // Whether what was sent at `sent` can have been answered by now.
     bool may_be_answered(Nanoseconds sent, Nanoseconds now) const { return now - sent >= least_; }
 

@@ -30,6 +30,18 @@ constexpr std::uint32_t access_for(PacketKind kind) {
 
 using RouteHeader = std::array<std::byte, 40>;
 
+// RFC 1071. Programs tell by it that the header is one of IPv4.
+std::uint16_t checksum(std::span<const std::byte> header) {
+    std::uint32_t sum = 0;
+    for (std::size_t at = 0; at < header.size(); at += 2) {
+        sum += load_network<std::uint16_t>(header.data() + at);
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    return static_cast<std::uint16_t>(~((sum & 0xffff) + (sum >> 16)));
+}
+
+// The header of IP with which a datagram came, behind 20 bytes where it is one of IPv4. Where its
+// identification or flow label is not known, there is 0.
 RouteHeader route_header(const Arrival& from, std::size_t udp_length) {
     RouteHeader header{};
     std::byte *at = header.data();
@@ -38,10 +50,13 @@ RouteHeader route_header(const Arrival& from, std::size_t udp_length) {
         at[0] = std::byte{0x45};
         at[1] = std::byte{from.traffic_class};
         store_network(at + 2, 20 + udp_length, 2);
+        store_network(at + 4, from.ip_id <= 0xffff ? from.ip_id : 0, 2);
+        at[6] = std::byte{0x40};  // do not fragment
         at[8] = std::byte{from.hop_limit};
         at[9] = std::byte{17};
         std::memcpy(at + 12, from.source.data() + 12, 4);
         std::memcpy(at + 16, from.destination.data() + 12, 4);
+        store_network(at + 10, checksum({at, 20}));
         return header;
     }
     store_network(at, 0x60000000u | static_cast<std::uint32_t>(from.traffic_class) << 20);
@@ -142,6 +157,9 @@ CompletionQueue *Responder::completions() const {
 bool Responder::obtain_receive(std::uint32_t srqn) {
     SharedReceiveQueue *shared = shared_queue(srqn);
     receive_srqn_ = srqn;
+    if (connection_.device.lacks_receives) {
+        return false;
+    }
     has_receive_ =
         has_receive_ || (shared != nullptr ? shared->take(receive_) : queue_.take(receive_));
     return has_receive_;
@@ -733,7 +751,9 @@ std::optional<NextPacket> Responder::peek() const {
     const bool elsewhere =
         response.probe == Probe::question || response.probe == Probe::answer_on_alternate;
     const Path& path = elsewhere ? attributes.alternate : attributes.primary;
-    return NextPacket{datagram_bytes(row, payload_bytes(response)), &path.address};
+    return NextPacket{.bytes = datagram_bytes(row, payload_bytes(response)),
+                      .to = &path.address,
+                      .is_paced = response.kind == PacketKind::read_response};
 }
 
 bool Responder::write_next(Batch& batch) {

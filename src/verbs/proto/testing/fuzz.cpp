@@ -2,6 +2,7 @@
 
 #include "verbs/proto/testing/fuzz.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -15,13 +16,16 @@ namespace {
 
 // Bits of the headers that decode() does not keep, since nobody uses them.
 void clear_reserved(std::vector<std::byte>& bytes, const OpcodeRow& row) {
-    bytes[4] = std::byte{0};
+    bytes[4] &= std::byte{0x40};
     bytes[8] &= std::byte{0x80};
     if ((row.extensions & has_xrceth) != 0) {
         bytes[bth_bytes] = std::byte{0};
     }
     if ((row.extensions & has_deth) != 0) {
         bytes[bth_bytes + 4] = std::byte{0};
+    }
+    if ((row.extensions & has_reserved) != 0) {
+        std::fill_n(bytes.begin() + bth_bytes, extension_bytes(row), std::byte{0});
     }
 }
 

@@ -47,7 +47,8 @@ Target::Target()
                .ack_delay_ns = 20'000,
                .reassembly_bytes = 4096,
                .reorder_ns = 30'000,
-               .probe_ns = 50'000}),
+               .probe_ns = 50'000,
+               .congestion = Congestion::dcqcn}),
       memory_(region_bytes + 2 * guard_bytes, guard),
       buffer_(16 << 10) {
     std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
@@ -128,6 +129,8 @@ void Target::packet(Script& script) {
     const std::uint8_t flags = script.byte();
     if ((flags & 1) != 0) {
         made.base.opcode = script.byte();
+    } else if ((made.base.opcode & 31) == 31) {  // which no transport has
+        made.base.opcode = 0x81;                 // a notification of congestion
     }
     made.row = opcode_row(made.base.opcode);
     made.base.solicited = (flags & 2) != 0;
@@ -158,7 +161,8 @@ void Target::packet(Script& script) {
         bytes.resize(std::max<std::size_t>(4, script.number(2) % bytes.size()));
     }
     const auto port = static_cast<std::uint8_t>(1 + (spoil >> 2) % 2);
-    Arrival from{.port = port, .source_udp_port = 0xc001};
+    const std::uint8_t traffic_class = spoil % 8 == 5 ? marked : can_be_marked;
+    Arrival from{.port = port, .traffic_class = traffic_class, .source_udp_port = 0xc001};
     constexpr std::size_t stranger = 7;
     const std::uint8_t whose = spoil % 32 == 1 ? flags >> 5 : 0;
     const auto other = static_cast<std::uint8_t>(whose == 1 ? 3 - port : port);

@@ -55,15 +55,33 @@ void Wire::deliver(std::size_t peer, std::span<const std::byte> datagram, const 
     devices_[peer].on_packet(datagram, arrival, now_);
 }
 
+// Waits for the packets before it, and is marked where that takes too long. Returns how long until
+// it has left.
+Nanoseconds Wire::pass(Flight& flight, const Faults& faults) {
+    Nanoseconds& free_at = free_at_[{flight.arrival.port, flight.receiver}];
+    const Nanoseconds wait = std::max(free_at - now_, Nanoseconds{0});
+    longest_wait_ns = std::max(longest_wait_ns, wait);
+    if (wait > faults.marks_above_ns && (flight.arrival.traffic_class & congestion_bits) != 0) {
+        flight.arrival.traffic_class |= marked;
+    }
+    const double passage_ns =
+        faults.rate_bits_per_s > 0
+            ? 8e9 * static_cast<double>(flight.bytes.size()) / faults.rate_bits_per_s
+            : 0;
+    free_at = now_ + wait + static_cast<Nanoseconds>(passage_ns);
+    return free_at - now_;
+}
+
 void Wire::fly(const Flight& flight, const Faults& faults) {
     Flight flown = flight;
     if (chance(faults.corrupt)) {
         const std::size_t bit = random() % (flown.bytes.size() * 8);
         flown.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
     }
-    Nanoseconds delay = faults.delay_ns;
+    Nanoseconds delay = faults.delay_ns + pass(flown, faults);
     if (chance(faults.reorder)) {
-        delay += static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(10 * delay));
+        delay +=
+            static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(10 * faults.delay_ns));
     }
     flights_.emplace(now_ + delay, std::move(flown));
 }

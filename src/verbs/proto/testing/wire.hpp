@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "verbs/proto/device/device.hpp"
@@ -27,6 +28,9 @@ struct Faults {
     Nanoseconds delay_ns = 5'000;
     bool cut = false;
     std::optional<std::size_t> deaf = {};  // the peer that nothing reaches
+    double rate_bits_per_s = 0;            // 0: as fast as it is sent
+    // Packets that would wait for longer than this are marked, if they may be.
+    Nanoseconds marks_above_ns = never;
 };
 
 enum class Family : std::uint8_t { ipv4, ipv6 };
@@ -56,6 +60,7 @@ class Wire {
     // Sees, and may change, each datagram before the faults do; false drops it.
     std::function<bool(std::size_t sender, std::vector<std::byte>&)> tap;
     std::uint64_t datagrams = 0;
+    Nanoseconds longest_wait_ns = 0;  // of a packet for the path
     std::uint64_t transmissions = 0;
     std::mt19937_64 random;
 
@@ -65,6 +70,7 @@ class Wire {
         Arrival arrival;
         std::vector<std::byte> bytes;
     };
+    Nanoseconds pass(Flight& flight, const Faults& faults);
     OriginOf origin_of(std::size_t sender);
     bool chance(double probability);
     void pump();
@@ -75,6 +81,8 @@ class Wire {
     std::array<std::uint16_t, 2> next_ip_ids_{0xfff0, 0x1234};
     std::array<Device, 2> devices_;
     std::vector<Faults> paths_;
+    // When each path is free again, by its port and who receives.
+    std::map<std::pair<std::uint8_t, std::size_t>, Nanoseconds> free_at_;
     std::multimap<Nanoseconds, Flight> flights_;
     std::vector<std::byte> buffer_;
     Nanoseconds now_ = 1'000'000;

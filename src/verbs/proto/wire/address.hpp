@@ -23,6 +23,11 @@ constexpr bool is_ipv4(const Address& address) {
     return address[10] == 0xff && address[11] == 0xff;
 }
 
+// Explicit congestion notification, in the lower two bits of a traffic class (RFC 3168).
+inline constexpr std::uint8_t congestion_bits = 3;
+inline constexpr std::uint8_t can_be_marked = 2;  // ECT(0)
+inline constexpr std::uint8_t marked = 3;         // CE
+
 // A group: 224.0.0.0/4, or an IPv6 address that begins with ff.
 constexpr bool is_multicast(const Address& address) {
     return is_ipv4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;

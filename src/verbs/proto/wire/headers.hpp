@@ -19,6 +19,7 @@ struct BaseHeader {  // BTH
     bool solicited = false;
     bool migration_request = false;
     bool ack_request = false;
+    bool backward_congestion = false;  // BECN
     std::uint8_t pad_bytes = 0;
     std::uint16_t pkey = 0xffff;
     std::uint32_t destination_qpn = 0;

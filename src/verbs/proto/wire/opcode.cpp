@@ -65,6 +65,9 @@ constexpr Table build() {
     table[number(Transport::ud, 4)] = {PacketKind::send, Part::only, has_deth, true};
     table[number(Transport::ud, 5)] = {PacketKind::send, Part::only,
                                        has_deth | Extension::has_immediate, true};
+    // RoCEv2 (annex A17.9.3): a receiver tells the sender that its packets were marked.
+    table[number(Transport::notification, 1)] = {PacketKind::congestion_notification, Part::only,
+                                                 has_reserved, false};
     return table;
 }
 
@@ -105,7 +108,7 @@ std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, Extra ex
 }
 
 std::size_t extension_bytes(const OpcodeRow& row) {
-    constexpr std::array<std::size_t, 8> bytes{8, 16, 28, 4, 8, 4, 4, 4};
+    constexpr std::array<std::size_t, 9> bytes{8, 16, 28, 4, 8, 4, 4, 4, 16};
     std::size_t sum = 0;
     for (std::size_t bit = 0; bit < bytes.size(); ++bit) {
         sum += (row.extensions >> bit & 1) != 0 ? bytes[bit] : 0;

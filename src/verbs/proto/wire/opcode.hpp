@@ -12,7 +12,7 @@
 namespace lanewise::verbs {
 
 // The transport is the upper three bits of an opcode.
-enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3, xrc = 5 };
+enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3, notification = 4, xrc = 5 };
 
 enum class PacketKind : std::uint8_t {
     unknown,
@@ -24,6 +24,7 @@ enum class PacketKind : std::uint8_t {
     atomic_acknowledge,
     compare_swap,
     fetch_add,
+    congestion_notification,
 };
 
 enum class Part : std::uint8_t { only, first, middle, last };
@@ -33,7 +34,7 @@ enum class Part : std::uint8_t { only, first, middle, last };
 enum class Extra : std::uint8_t { nothing, immediate, invalidation };
 
 // Which extended headers follow the base header, in this order, but that has_xrceth comes first.
-enum Extension : std::uint8_t {
+enum Extension : std::uint16_t {
     has_deth = 1,
     has_reth = 2,
     has_atomic_eth = 4,
@@ -42,12 +43,13 @@ enum Extension : std::uint8_t {
     has_immediate = 32,
     has_ieth = 64,
     has_xrceth = 128,
+    has_reserved = 256,  // 16 bytes of zeros
 };
 
 struct OpcodeRow {
     PacketKind kind = PacketKind::unknown;
     Part part = Part::only;
-    std::uint8_t extensions = 0;
+    std::uint16_t extensions = 0;
     bool has_payload = false;
 
     constexpr bool is_response() const {

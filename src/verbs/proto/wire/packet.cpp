@@ -10,6 +10,7 @@ namespace lanewise::verbs {
 namespace {
 
 constexpr std::size_t payload_bytes_max = 4096;
+constexpr std::size_t reserved_bytes = 16;
 
 BaseHeader read_base(const std::byte *at) {
     const auto flags = std::to_integer<unsigned>(at[1]);
@@ -17,6 +18,7 @@ BaseHeader read_base(const std::byte *at) {
             .solicited = (flags & 0x80) != 0,
             .migration_request = (flags & 0x40) != 0,
             .ack_request = (std::to_integer<unsigned>(at[8]) & 0x80) != 0,
+            .backward_congestion = (std::to_integer<unsigned>(at[4]) & 0x40) != 0,
             .pad_bytes = static_cast<std::uint8_t>(flags >> 4 & 3),
             .pkey = load_network<std::uint16_t>(at + 2),
             .destination_qpn = load_network<std::uint32_t>(at + 5, 3),
@@ -29,7 +31,7 @@ std::size_t write_base(const BaseHeader& base, std::byte *at) {
         static_cast<std::byte>((base.solicited ? 0x80u : 0u) |
                                (base.migration_request ? 0x40u : 0u) | (base.pad_bytes & 3u) << 4);
     store_network(at + 2, base.pkey);
-    at[4] = std::byte{0};
+    at[4] = static_cast<std::byte>(base.backward_congestion ? 0x40 : 0);
     store_network(at + 5, base.destination_qpn, 3);
     at[8] = static_cast<std::byte>(base.ack_request ? 0x80 : 0);
     store_network(at + 9, base.psn.value(), 3);
@@ -72,6 +74,9 @@ const std::byte *read_extensions(Packet& packet, const std::byte *at) {
     if (packet.row.invalidates()) {
         packet.invalidated_key = load_network<std::uint32_t>(at);
         at += 4;
+    }
+    if ((present & has_reserved) != 0) {
+        at += reserved_bytes;
     }
     return at;
 }
@@ -163,6 +168,10 @@ std::size_t encode_headers(const Packet& packet, std::span<std::byte> into) {
     if (packet.row.invalidates()) {
         store_network(at, packet.invalidated_key);
         at += 4;
+    }
+    if ((present & has_reserved) != 0) {
+        std::memset(at, 0, reserved_bytes);
+        at += reserved_bytes;
     }
     return static_cast<std::size_t>(at - into.data());
 }

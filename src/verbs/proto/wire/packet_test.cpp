@@ -19,6 +19,7 @@ Packet any_packet(std::uint8_t opcode, std::mt19937_64& random) {
                    .solicited = random() % 2 == 0,
                    .migration_request = random() % 2 == 0,
                    .ack_request = random() % 2 == 0,
+                   .backward_congestion = random() % 2 == 0,
                    .pkey = static_cast<std::uint16_t>(random()),
                    .destination_qpn = static_cast<std::uint32_t>(random() & 0xffffff),
                    .psn = Psn(static_cast<std::uint32_t>(random()))};
@@ -58,6 +59,7 @@ void expect_same_base(const BaseHeader& a, const BaseHeader& b) {
     EXPECT_EQ(a.solicited, b.solicited);
     EXPECT_EQ(a.migration_request, b.migration_request);
     EXPECT_EQ(a.ack_request, b.ack_request);
+    EXPECT_EQ(a.backward_congestion, b.backward_congestion);
     EXPECT_EQ(a.pkey, b.pkey);
     EXPECT_EQ(a.destination_qpn, b.destination_qpn);
     EXPECT_EQ(a.psn, b.psn);
