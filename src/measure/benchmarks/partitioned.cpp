@@ -8,7 +8,7 @@
 namespace lanewise::measure {
 namespace {
 
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_PARTITIONED
 constexpr const char *lacks = nullptr;
 constexpr int parts_max = 8;
 
