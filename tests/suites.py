@@ -274,7 +274,7 @@ def _mpi_cuts() -> Suite:
 
 
 def _fuzz() -> Suite:
-    """Attack the parser and the engine of the device for twenty minutes each."""
+    """Attack each layer of the device for twenty minutes, two at a time."""
     once = pytest("fuzz", "tests/hca/fuzz_test.py")
     return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run])
 
