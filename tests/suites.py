@@ -88,6 +88,9 @@ ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 # Builds the documentation site and looks at all of its pages; make test reads them without.
 SITE = "tests/report/site_test.py"
 
+# Builds images of containers.
+IMAGES = "tests/packages/images_test.py"
+
 _NOT_ALONE = [f"--ignore={test}" for test in (*ALONE, SITE)]
 # The longest tests first, so that none of them runs on alone at the end.
 _COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
@@ -161,7 +164,8 @@ def thorough() -> list[Suite]:
         _mpi_cuts(),
         _kernel(),
         _fuzz(),
-        pytest("packages", "tests/packages"),
+        pytest("packages", "tests/packages", f"--ignore={IMAGES}"),
+        pytest("images", IMAGES),
         pytest("site", SITE),
         Suite(
             "clang-tidy",
