@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Finds the MPI named by LANEWISE_MPI and sets LANEWISE_MPI_FAMILY,
-# LANEWISE_MPI_VERSION and the target lanewise::mpi.
+# LANEWISE_MPI_VERSION and the target lanewise::mpi, whose LANEWISE_HAS_... say
+# which parts of MPI 4 this MPI has.
 
 if(LANEWISE_MPI STREQUAL "smpi")
   if(CMAKE_CXX_COMPILER MATCHES smpicxx)
@@ -70,6 +71,15 @@ FAMILY other
   if(NOT LANEWISE_MPI_VERSION)
     set(LANEWISE_MPI_VERSION "${LANEWISE_MPI_FAMILY}, MPI ${MPI_C_VERSION}")
   endif()
+  # The version of the standard does not tell: Open MPI 5 calls itself an MPI 3.1 and has all of
+  # these but the large counts.
+  set(parts PERSISTENT LARGE_COUNTS PARTITIONED SESSIONS)
+  set(functions MPI_Bcast_init MPI_Bcast_c MPI_Psend_init MPI_Session_init)
+  foreach(part function IN ZIP_LISTS parts functions)
+    if(family_text MATCHES "[ \n]${function} *\\(")
+      target_compile_definitions(lanewise_mpi INTERFACE $<BUILD_INTERFACE:LANEWISE_HAS_${part}>)
+    endif()
+  endforeach()
   if(LANEWISE_MPI MATCHES "^(openmpi|mpich)$" AND NOT LANEWISE_MPI_FAMILY STREQUAL LANEWISE_MPI)
     message(FATAL_ERROR "LANEWISE_MPI is ${LANEWISE_MPI} but ${MPI_C_COMPILER} belongs to "
       "${LANEWISE_MPI_FAMILY}; set MPI_C_COMPILER to the wrapper of ${LANEWISE_MPI}")

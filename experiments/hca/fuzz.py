@@ -80,15 +80,20 @@ def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
     return int(executed[1]) if executed else 0, int(done.returncode != 0), done.stderr[-2000:]
 
 
+def fuzz_all(folder: Path, seconds: int) -> dict[str, tuple[int, int, str]]:
+    """Run all fuzzers, AT_ONCE at a time, and return what `fuzz` says of each."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(lambda name: fuzz(name, folder, seconds), FUZZERS)
+        return dict(zip(FUZZERS, found, strict=True))
+
+
 def run(workspace: Workspace) -> Outcome:
     """Build the fuzzers, run each for SECONDS, and count inputs and crashes."""
     with failing_as_run():
         workspace.say("building the fuzzers")
         build()
         workspace.say(f"{', '.join(FUZZERS)} for {SECONDS} s each")
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            found = pool.map(lambda name: fuzz(name, workspace.folder, SECONDS), FUZZERS)
-            results = dict(zip(FUZZERS, found, strict=True))
+        results = fuzz_all(workspace.folder, SECONDS)
     counts = {name: inputs for name, (inputs, _, _) in results.items()}
     crashes = sum(crashed for _, crashed, _ in results.values())
     notes = [f"{name}: {said}" for name, (_, crashed, said) in results.items() if crashed]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +11,21 @@ from experiments.hca import fuzz as hca_fuzz
 from lanewise.errors import RunError
 
 
-@pytest.mark.parametrize("name", hca_fuzz.FUZZERS)
-def test_no_input_does_harm(name: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int, str]]:
+    """Build and run all fuzzers."""
     if "LANEWISE_FUZZ_SECONDS" not in os.environ:
         pytest.skip("set LANEWISE_FUZZ_SECONDS; make test-all does, make test replays the corpus")
     try:
         hca_fuzz.build()
     except RunError as error:
         pytest.skip(str(error))
-    inputs, crashes, said = hca_fuzz.fuzz(name, tmp_path, hca_fuzz.SECONDS)
+    return hca_fuzz.fuzz_all(tmp_path_factory.mktemp("fuzz"), hca_fuzz.SECONDS)
+
+
+@pytest.mark.parametrize("name", hca_fuzz.FUZZERS)
+def test_no_input_does_harm(name: str, found: dict[str, tuple[int, int, str]]) -> None:
+    inputs, crashes, said = found[name]
+
     assert crashes == 0, said
     assert inputs > 1000

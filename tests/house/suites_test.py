@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pytest
 from tree import ROOT, files
 
 import suites
+from experiments.hca import fuzz
 
 ALL = suites.everyday() + suites.thorough()
 MARK = re.compile(r"\bmark\.(thorough|one_mpi)\b")
@@ -120,3 +122,24 @@ def test_what_is_slow_is_run_by_make_test_all(folder: str) -> None:
 
     assert len(of_tree) == 1
     assert of_tree[0] not in suites.everyday()
+
+
+def called(name: str) -> suites.Suite:
+    (one,) = [suite for suite in ALL if suite.name == name]
+    return one
+
+
+def test_the_commands_that_clang_tidy_reads_are_written_before_it_runs() -> None:
+    suite = called("clang-tidy")
+
+    folder = suite.run[suite.run.index("-p") + 1]
+    configured = [step for step in suite.prepare if step[0] == "cmake" and folder in step]
+    assert any("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON" in step for step in configured)
+
+
+def test_all_fuzzers_end_within_the_time_of_their_suite() -> None:
+    suite = called("fuzz")
+
+    (seconds,) = [word.partition("=")[2] for word in suite.run if word.startswith("LANEWISE_FUZZ")]
+    turns = math.ceil(len(fuzz.FUZZERS) / fuzz.AT_ONCE)
+    assert turns * int(seconds) < 0.8 * suite.limit_s  # they are also built

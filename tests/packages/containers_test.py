@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The recipes of containers copy what there is, and call what knows them.
 
-They are read, not built, since that takes a service of Docker or Apptainer.  For make test-all.
+Here they are read; images_test.py builds the Dockerfile.  For make test-all.
 """
 
 from __future__ import annotations
@@ -90,9 +90,20 @@ def test_the_command_that_a_recipe_shows_has_options_that_there_are(name: str) -
     assert [one for one in options if f"`{one} " not in page and f" {one} " not in page] == []
 
 
-def test_docker_leaves_out_what_git_ignores_in_the_root() -> None:
+def not_of_the_tree() -> set[str]:
+    """Return the folders that lie in the root and are no sources."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    return {name.strip("/") for name in ignored if name.startswith("/")} | {".git"}
+
+
+def test_docker_leaves_out_what_git_ignores_in_the_root() -> None:
     left_out = (ROOT / f"{DOCKERFILE}.dockerignore").read_text(encoding="utf-8").splitlines()
 
-    folders = {name.strip("/") for name in ignored if name.startswith("/")}
-    assert folders | {".git"} <= set(left_out)
+    assert not_of_the_tree() <= set(left_out)
+
+
+def test_apptainer_which_copies_all_removes_what_git_ignores_in_the_root() -> None:
+    (script,) = RECIPES["Apptainer"].scripts
+    (removed,) = re.findall(r"^ *rm -rf (.*)$", script, re.M)
+
+    assert not_of_the_tree() <= set(removed.split())

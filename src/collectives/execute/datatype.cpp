@@ -29,7 +29,7 @@ struct Envelope {
 
 Envelope envelope_of(MPI_Datatype type) {
     Envelope found;
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
     PMPI_Type_get_envelope_c(type, &found.integers, &found.addresses, &found.large_counts,
                              &found.datatypes, &found.combiner);
 #else
@@ -50,7 +50,7 @@ bool is_made_of_plain(MPI_Datatype type, const Envelope& envelope) {
     std::vector<int> i(static_cast<std::size_t>(envelope.integers));
     std::vector<MPI_Aint> a(static_cast<std::size_t>(envelope.addresses));
     std::vector<MPI_Datatype> d(static_cast<std::size_t>(envelope.datatypes), MPI_DATATYPE_NULL);
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
     std::vector<MPI_Count> c(static_cast<std::size_t>(envelope.large_counts));
     PMPI_Type_get_contents_c(type, envelope.integers, envelope.addresses, envelope.large_counts,
                              envelope.datatypes, i.data(), a.data(), c.data(), d.data());
@@ -127,7 +127,7 @@ int from_an_address(int count, MPI_Datatype type, const Act& act) {
     return code;
 }
 
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
 int pack_piece(const void *from, int count, MPI_Datatype type, std::int64_t bytes, std::byte *to,
                MPI_Comm comm) {
     MPI_Count position = 0;

@@ -3,7 +3,7 @@
 // The functions that programs in C, C++ and Python call, and under MPICH those in Fortran too.
 
 #include <mpi.h>
-#if defined(OPEN_MPI) && MPI_VERSION < 4
+#if defined(OPEN_MPI) && !defined(LANEWISE_HAS_PERSISTENT)
 #include <mpi-ext.h>
 #endif
 
@@ -136,7 +136,7 @@ using Displacement = int;
 LANEWISE_FUNCTIONS(LANEWISE_SMALL)
 }  // namespace small_counts
 
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
 namespace large_counts {
 using namespace lanewise::tuned;
 using Count = MPI_Count;

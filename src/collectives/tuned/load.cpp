@@ -52,7 +52,7 @@ void find_next() {
     find(next_mpi.I##lower, "MPI_I" #lower);
     LANEWISE_FUNCTIONS(LANEWISE_FIND)
 #undef LANEWISE_FIND
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
 #define LANEWISE_FIND(name, lower, ...)         \
     find(next_mpi.name##_c, "MPI_" #name "_c"); \
     find(next_mpi.I##lower##_c, "MPI_I" #lower "_c");

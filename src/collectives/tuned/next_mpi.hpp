@@ -10,12 +10,6 @@
 
 #include "collectives/tuned/functions.hpp"
 
-// Open MPI 5 calls itself an MPI 3.1, and has the persistent collectives and sessions of MPI 4.
-#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
-#define LANEWISE_HAS_PERSISTENT
-#define LANEWISE_HAS_SESSIONS
-#endif
-
 namespace lanewise::tuned {
 
 struct NextMpi {
@@ -24,7 +18,7 @@ struct NextMpi {
     decltype(&PMPI_I##lower) I##lower = &PMPI_I##lower;
     LANEWISE_FUNCTIONS(LANEWISE_POINTER)
 #undef LANEWISE_POINTER
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
 #define LANEWISE_POINTER(name, lower, ...)                  \
     decltype(&PMPI_##name##_c) name##_c = &PMPI_##name##_c; \
     decltype(&PMPI_I##lower##_c) I##lower##_c = &PMPI_I##lower##_c;

@@ -2,7 +2,7 @@
 //
 // Persistent operations: set up once, started again and again. Point-to-point
 // as the ring of `sendrecv`, as `pingpong` and as the windows of `streaming` and
-// `bidirectional`; the collectives where the MPI is of version 4.
+// `bidirectional`; the collectives where the MPI has them.
 
 #include <map>
 #include <string>
@@ -116,7 +116,7 @@ int make_both_ways(Exchange& e) {
         {init_receives(e, peer, requests.data()), init_sends(e, peer, requests.data() + e.window)});
 }
 
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_PERSISTENT
 constexpr const char *lacks = nullptr;
 using Init = int (*)(Exchange&, MPI_Request *);
 

@@ -73,7 +73,7 @@ class Prepared : public ::testing::Environment {
 #define LANEWISE_COUNT(name, lower, ...) count<&NextMpi::name>(), count<&NextMpi::I##lower>();
         LANEWISE_FUNCTIONS(LANEWISE_COUNT)
 #undef LANEWISE_COUNT
-#if MPI_VERSION >= 4
+#ifdef LANEWISE_HAS_LARGE_COUNTS
 #define LANEWISE_COUNT(name, lower, ...) \
     count<&NextMpi::name##_c>(), count<&NextMpi::I##lower##_c>();
         LANEWISE_COUNTED_FUNCTIONS(LANEWISE_COUNT)
