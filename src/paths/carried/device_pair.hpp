@@ -135,7 +135,6 @@ class DevicePair {
     void restore_operations();
     void progress();
     void read_control(unsigned device);
-    void read_plain_notices();
     void step_all();
     void drop_departed();
     void remove_numbers(const QueuePair& queue_pair);

@@ -253,15 +253,6 @@ class MeasuredStrips {
 
 }  // namespace
 
-const std::vector<std::string>& measure_names() {
-    static const auto names = [] {
-        std::vector<std::string> found;
-        for (const auto& entry : entries) found.emplace_back(entry.name);
-        return found;
-    }();
-    return names;
-}
-
 Result<Measure> measure_named(const std::string& name) {
     std::string known;
     for (const auto& entry : entries) {

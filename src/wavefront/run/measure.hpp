@@ -30,7 +30,6 @@ struct Until {
     std::optional<double> atol{};
 };
 
-const std::vector<std::string>& measure_names();
 Result<Measure> measure_named(const std::string& name);
 const char *measure_name(Measure measure);
 /* "residual<1e-8", "residual<1e-8*first", or "residual<=max(1e-8*first,1e-12)". */
