@@ -163,9 +163,8 @@ std::vector<double> wild(int rank, std::size_t count) {
 lw_status add(const std::vector<double>& values, std::vector<double>& sums, bool lacks_memory) {
     sums.resize(values.size());
     if (lacks_memory && rank_here() == rank_count() - 1) allocation_max_bytes = 1 << 14;
-    const auto status = lw_exact_allreduce(values.data(), sums.data(),
-                                           static_cast<int>(values.size()), MPI_DOUBLE,
-                                           MPI_COMM_WORLD);
+    const auto status = lw_exact_allreduce(
+        values.data(), sums.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_COMM_WORLD);
     allocation_max_bytes = std::numeric_limits<std::size_t>::max();
     return status;
 }
@@ -269,8 +268,8 @@ TEST_P(ExactReductionTest, MultipliesInPlaceToOneRank) {
                                              root, MPI_COMM_WORLD);
 
     EXPECT_EQ(status, LW_OK);
-    EXPECT_TRUE(same_bits(values, is_root ? expected_product<float>(count)
-                                          : factors<float>(rank_here(), count)));
+    EXPECT_TRUE(same_bits(
+        values, is_root ? expected_product<float>(count) : factors<float>(rank_here(), count)));
 }
 
 TEST_P(ExactReductionTest, AProductDoesNotCareHowFactorsAreDealtAmongRanks) {

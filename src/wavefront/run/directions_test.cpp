@@ -169,10 +169,10 @@ Map walls(std::uint64_t side, std::uint64_t source_row, std::uint64_t source_col
     for (std::uint64_t i = 0; i < side; ++i) {
         for (std::uint64_t j = 0; j < side; ++j) {
             const bool wall = i == side / 3 && j < side - 4;
-            const bool chamber = std::max(i, j) >= side / 2 && std::max(i, j) < side / 2 + 8 &&
-                                 std::min(i, j) >= side / 2 &&
-                                 (i % 8 == side / 2 % 8 || j % 8 == side / 2 % 8 ||
-                                  std::max(i, j) == side / 2 + 7);
+            const bool chamber =
+                std::max(i, j) >= side / 2 && std::max(i, j) < side / 2 + 8 &&
+                std::min(i, j) >= side / 2 &&
+                (i % 8 == side / 2 % 8 || j % 8 == side / 2 % 8 || std::max(i, j) == side / 2 + 7);
             map.matrices.at(1, i, j) = wall || chamber ? infinite : 1.0 + 0.01 * double(j % 7);
         }
     }
@@ -191,13 +191,12 @@ Result<Store> store_of(const Folder& folder, const Map& map, const Layout *layou
                                 .tile_columns = tile_columns},
                                {"u", "c"}, {});
     for (std::uint32_t m = 0; m < 2; ++m) {
-        const auto written =
-            write_matrix(*store, m,
-                         [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-                             std::memcpy(rows, &map.matrices.values[m][first * side],
-                                         count * side * sizeof(double));
-                             return Done{};
-                         });
+        const auto written = write_matrix(
+            *store, m, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
+                std::memcpy(rows, &map.matrices.values[m][first * side],
+                            count * side * sizeof(double));
+                return Done{};
+            });
         if (!written) return written.failure();
     }
     return store;
@@ -205,8 +204,8 @@ Result<Store> store_of(const Folder& folder, const Map& map, const Layout *layou
 
 TEST(DirectionsTest, FastSweepingComesToRestAroundWallsOfInfinity) {
     const Directions directions = *parse_directions("fast-sweeping");
-    for (const auto& place : {Place{&layouts::row_major, 0}, Place{&layouts::skewed, 0},
-                              Place{&layouts::skewed, 20}}) {
+    for (const auto& place :
+         {Place{&layouts::row_major, 0}, Place{&layouts::skewed, 0}, Place{&layouts::skewed, 20}}) {
         auto map = walls(64, 60, 61);
         const Folder folder(Medium::memory);
         auto store = store_of(folder, map, place.layout, place.tile_columns);

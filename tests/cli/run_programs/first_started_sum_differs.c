@@ -11,8 +11,7 @@
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #endif
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank = 0, ranks = 1, one = 1, most[3] = {0}, done = 0, index = 0;
     double mine = 0.0, sum = 0.0;
     MPI_Request requests[3], adding, prepared;
