@@ -11,7 +11,6 @@
 #include <atomic>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/store/store.hpp"
