@@ -81,9 +81,9 @@ TYPES = "tests/house/types_test.py"
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
 PLACES = "tests/house/places_test.py"
 
-# What needs the cores to itself: times beside those of another tool, and connections that count
-# on an answer before all retries are used up.
-ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
+# What needs the cores to itself: times beside those of another tool or of the MPI, and connections
+# that count on an answer before all retries are used up.
+ALONE = ("tests/cli/netpipe_test.py", "tests/cli/run_watch_test.py", "tests/paths/faults_test.py")
 
 # Builds the documentation site and looks at all of its pages; make test reads them without.
 SITE = "tests/report/site_test.py"

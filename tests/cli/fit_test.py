@@ -129,7 +129,7 @@ def test_refuses_in_one_line_what_it_cannot_fit(
     (tmp_path / "text").write_text("hello\n")
     for words, sentence in (
         ([], "no samples"),
-        (["missing.jsonl"], "missing.jsonl cannot be read"),
+        (["missing.jsonl"], "missing.jsonl does not exist"),
         (["text"], "not a JSON object"),
         ([pairs, "-n", 3], "add --measure"),
         ([pairs, "--hosts", "a"], "add --measure"),
