@@ -83,7 +83,12 @@ PLACES = "tests/house/places_test.py"
 
 # What needs the cores to itself: times beside those of another tool or of the MPI, and connections
 # that count on an answer before all retries are used up.
-ALONE = ("tests/cli/netpipe_test.py", "tests/cli/run_watch_test.py", "tests/paths/faults_test.py")
+ALONE = (
+    "tests/cli/netpipe_test.py",
+    "tests/cli/run_watch_test.py",
+    "tests/hca/congestion_test.py",
+    "tests/paths/faults_test.py",
+)
 
 # Builds the documentation site and looks at all of its pages; make test reads them without.
 SITE = "tests/report/site_test.py"

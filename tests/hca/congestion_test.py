@@ -197,4 +197,4 @@ def test_two_senders_share_a_link_that_marks_and_its_queue_stays_short(narrow: r
 
     assert with_marks.waits_ms < without.waits_ms / 2, said
     assert with_marks.fairness > 0.9, said
-    assert sum(with_marks.mbits) > 0.8 * sum(without.mbits), said
+    assert sum(with_marks.mbits) > RATE_MBITS / 4, said

@@ -213,7 +213,7 @@ def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--paths", "nowhere.json"], "nowhere.json cannot be read"),
+        (["--paths", "nowhere.json"], "nowhere.json does not exist"),
         (["--policy", "wander"], "--policy wander: use back, stay, balance"),
         (["--failback-delay", "-1"], "--failback-delay -1"),
         (["--failback-delay", "1 week"], "--failback-delay 1 week is no duration"),

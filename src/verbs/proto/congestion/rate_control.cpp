@@ -14,6 +14,9 @@ constexpr double additive_bits_per_s = 5e6;
 constexpr double hyper_bits_per_s = 50e6;
 // More than the device sends: nothing holds it back any longer.
 constexpr double rate_most_bits_per_s = 100e9;
+// How far above the rate that is used a cut may begin: what was counted in a short time may be less
+// than was allowed only because timers were late.
+constexpr double over_used = 1.25;
 // Over how long the rate that is used is counted, at least.
 constexpr Nanoseconds counted_least_ns = 1'000'000;
 
@@ -33,7 +36,7 @@ bool RateControl::on_notification(Nanoseconds now, Nanoseconds round_trip_ns) {
     advance(now);
     if (is_limited_ && now - cut_at_ < period_ns_) return false;
     const double used = std::max(used_rate(now), rate_least_bits_per_s);
-    rate_ = is_limited_ ? std::min(rate_, used) : used;
+    rate_ = is_limited_ ? std::min(rate_, over_used * used) : used;
     alpha_ = is_limited_ ? alpha_ : 1;
     is_limited_ = true;
     target_ = rate_;

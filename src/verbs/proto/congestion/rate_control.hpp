@@ -14,7 +14,7 @@
 // The increments are the defaults of ConnectX.
 //
 // A card begins at the rate of its link. A device in software has no such rate, so the first cut
-// begins at the rate that was used, and no cut begins above that.
+// begins at the rate that was used, and no cut begins far above that.
 
 #pragma once
 

@@ -136,7 +136,7 @@ TEST(RateControl, CutsFromTheRateInUseWhereThatIsLess) {
     ASSERT_GT(control.rate_bits_per_s(), 1e9);
 
     control.on_notification(now, millisecond_ns);
-    EXPECT_LT(control.rate_bits_per_s(), 100e6);
+    EXPECT_LT(control.rate_bits_per_s(), 1.3 * 80e6);
 }
 
 TEST(RateControl, LetsALateTimerSendALittleAtOnce) {
