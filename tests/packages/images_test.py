@@ -24,6 +24,8 @@ MIRROR = "http://deb.debian.org/debian"
 TIMEOUT_S = 3000
 # Where a container finds the authorities that pip trusts on this machine.
 CERTIFICATES = "/etc/certificates-of-the-host.crt"
+# Where it finds what this machine has compiled.
+CACHE = "/ccache-of-the-host"
 # What lies in a root that was built, beside the sources.
 IGNORED = ROOT / f"{DOCKERFILE}.dockerignore"
 # A container as Buildah makes it where it may not use cgroups.
@@ -50,8 +52,11 @@ def of_the_host(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """
     cache = Path(os.environ.get("CCACHE_DIR", Path.home() / ".cache/ccache"))
     cache.mkdir(parents=True, exist_ok=True)
-    mounted = {cache: "/root/.cache/ccache"}
-    told = tmp_path_factory.mktemp("pip") / "pip.conf"
+    folder = tmp_path_factory.mktemp("settings")
+    kept = folder / "ccache.conf"
+    kept.write_text(f"cache_dir = {CACHE}\n", encoding="utf-8")
+    mounted = {cache: CACHE, kept: "/etc/ccache.conf"}
+    told = folder / "pip.conf"
     told.write_text("[global]\n", encoding="utf-8")
     if certificates := os.environ.get("PIP_CERT"):
         told.write_text(f"[global]\ncert = {CERTIFICATES}\n", encoding="utf-8")

@@ -299,16 +299,25 @@ struct Skewed {
             run_masked(cell, row_blocks[i], whole_end, end, observers[i]);
     }
 
+    // The steps, of those asked for, in which some lane holds an interior cell.
+    struct Steps {
+        Index first;
+        Index end;
+    };
+    static Steps with_interior(const Step& step) {
+        const auto columns = static_cast<Index>(step.row_blocks[0].columns);
+        const auto rows = static_cast<Index>(step.row_blocks[0].rows);
+        if (columns <= 2 * radius || rows <= 2 * radius) return {0, 0};
+        const Index last = columns - radius + (lanes - 1) * lag;
+        return {at_least(at_most_unsigned(step.first, last), radius),
+                at_most_unsigned(step.end, last)};
+    }
+
     // StepFunction.
     template <typename Observer>
     static void update(const void *parameters, const Step& step) {
         const Cell& cell = *static_cast<const Cell *>(parameters);
-        const auto columns = static_cast<Index>(step.row_blocks[0].columns);
-        const auto rows = static_cast<Index>(step.row_blocks[0].rows);
-        if (columns <= 2 * radius || rows <= 2 * radius) return;
-        const Index last = columns - radius + (lanes - 1) * lag;
-        const Index first = at_least(at_most_unsigned(step.first, last), radius);
-        const Index end = at_most_unsigned(step.end, last);
+        const auto [first, end] = with_interior(step);
         if (first >= end) return;
         for (std::uint32_t i = 0; i < step.count;) {
             const RowBlock *const row_blocks = step.row_blocks + i;

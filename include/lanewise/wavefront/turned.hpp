@@ -225,13 +225,7 @@ struct Turned {
     template <typename Observer>
     static void update(const void *parameters, const Step& step) {
         const Cell& cell = *static_cast<const Cell *>(parameters);
-        const auto columns = static_cast<Index>(step.row_blocks[0].columns);
-        const auto rows = static_cast<Index>(step.row_blocks[0].rows);
-        if (columns <= 2 * radius || rows <= 2 * radius) return;
-        const Index last = columns - radius + (lanes - 1) * lag;
-        const Index first =
-            Straight::at_least(Straight::at_most_unsigned(step.first, last), radius);
-        const Index end = Straight::at_most_unsigned(step.end, last);
+        const auto [first, end] = Straight::with_interior(step);
         if (first >= end) return;
         for (std::uint32_t i = 0; i < step.count; ++i) {
             Observer observer;

@@ -109,29 +109,6 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     return code;
 }
 
-/* A datatype that lives as long as its holder; those that cannot be freed are not held. What holds
-   it is one element of it, because a duplicate would run the program's callbacks for attributes. */
-class HeldType {
-  public:
-    HeldType() = default;
-    ~HeldType() {
-        if (own_ != MPI_DATATYPE_NULL) PMPI_Type_free(&own_);
-    }
-    HeldType(const HeldType&) = delete;
-    HeldType& operator=(const HeldType&) = delete;
-
-    int hold(MPI_Datatype& type) {
-        if (is_predefined_type(type)) return MPI_SUCCESS;
-        int code = PMPI_Type_contiguous(1, type, &own_);
-        if (code == MPI_SUCCESS) code = PMPI_Type_commit(&own_);
-        if (code == MPI_SUCCESS) type = own_;
-        return code;
-    }
-
-  private:
-    MPI_Datatype own_ = MPI_DATATYPE_NULL;
-};
-
 }  // namespace
 
 int execute(const Call& call, CachedCall& decided, bool& served) {
@@ -205,7 +182,7 @@ class Pending {
         const auto& operands = arrangement.operands;
         if (frees_are_intercepted && !is_predefined_op(operands.op)) {
             operation.hold(operands.op);
-            operand.hold(operands.type);
+            if (!is_predefined_type(operands.type)) operand.hold(operands.type);
         } else {
             code = element.hold(arrangement.operands.type);
         }

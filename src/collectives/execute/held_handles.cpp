@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "collectives/execute/cached_call.hpp"
+
 namespace lanewise::collectives {
 
 constinit bool frees_are_intercepted = false;
@@ -79,6 +81,18 @@ Registry<Kind>& registry() {
 }
 
 }  // namespace
+
+HeldType::~HeldType() {
+    if (own_ != MPI_DATATYPE_NULL) PMPI_Type_free(&own_);
+}
+
+int HeldType::hold(MPI_Datatype& type) {
+    if (is_predefined_type(type)) return MPI_SUCCESS;
+    int code = PMPI_Type_contiguous(1, type, &own_);
+    if (code == MPI_SUCCESS) code = PMPI_Type_commit(&own_);
+    if (code == MPI_SUCCESS) type = own_;
+    return code;
+}
 
 template <typename Kind>
 HeldHandle<Kind>::~HeldHandle() {

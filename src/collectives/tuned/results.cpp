@@ -17,6 +17,7 @@
 #include "base/fnv.hpp"
 #include "base/json_lines.hpp"
 #include "collectives/execute/datatype.hpp"
+#include "collectives/execute/held_handles.hpp"
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
@@ -199,14 +200,7 @@ struct ExpectedResult {
     const void *result = nullptr;
     std::optional<std::int64_t> count;
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    bool owns_type = false;
-
-    ExpectedResult() = default;
-    ExpectedResult(const ExpectedResult&) = delete;
-    ExpectedResult& operator=(const ExpectedResult&) = delete;
-    ~ExpectedResult() {
-        if (owns_type) PMPI_Type_free(&type);
-    }
+    collectives::HeldType held_type; /* the program may free its own while a call is pending */
 };
 
 void note_result(const Call& call, const void *site) {
@@ -226,10 +220,7 @@ std::shared_ptr<const ExpectedResult> expect_result(const Call& call, profile::F
     made->said = description_of(call, made->count, form);
     made->result = call.receive;
     made->type = call.receive_type;
-    // The program may free its types while a call is pending.
-    if (!collectives::layout_of(call.receive_type).predefined) {
-        made->owns_type = PMPI_Type_dup(call.receive_type, &made->type) == MPI_SUCCESS;
-    }
+    made->held_type.hold(made->type);
     return made;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "testing/fuzz_script.hpp"
 #include "verbs/cm/machine/agent.hpp"
 #include "verbs/cm/message/datagram.hpp"
 #include "verbs/cm/message/ip_service.hpp"
@@ -24,18 +25,6 @@ constexpr std::uint64_t service = 0x01061234;
 constexpr std::uint64_t cookie = 7;
 constexpr std::size_t backlog = 4;
 constexpr std::uint32_t first_id = 1U << 22;
-
-struct Script {
-    std::span<const std::uint8_t> left;
-
-    std::uint32_t number(std::size_t bytes) {
-        std::uint32_t value = 0;
-        for (; bytes > 0 && !left.empty(); --bytes, left = left.subspan(1)) {
-            value = value << 8 | left.front();
-        }
-        return value;
-    }
-};
 
 class Attack {
   public:
@@ -168,7 +157,7 @@ class Attack {
         if (deadline != never && deadline > now_ + longest) wrong_ = "a deadline is far away";
     }
 
-    Script script_;
+    testing::FuzzScript script_;
     Agent agent_{Timing{}, first_id, 1U << 22, 1};
     Nanoseconds now_ = 1'000'000'000;
     std::vector<std::uint32_t> known_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "testing/fuzz_script.hpp"
 #include "verbs/port/socket.hpp"
 #include "verbs/port/steering.hpp"
 #include "verbs/port/wire.hpp"
@@ -19,24 +20,6 @@ namespace {
 
 const Address loopback = address_of(in_addr{htonl(INADDR_LOOPBACK)});
 constexpr unsigned loopback_interface = 1;
-
-struct Script {
-    std::span<const std::uint8_t> left;
-
-    std::uint32_t number(std::size_t bytes) {
-        std::uint32_t value = 0;
-        for (; bytes > 0 && !left.empty(); --bytes, left = left.subspan(1)) {
-            value = value << 8 | left.front();
-        }
-        return value;
-    }
-    std::vector<std::byte> bytes(std::size_t count) {
-        const auto taken = left.first(std::min(count, left.size()));
-        left = left.subspan(taken.size());
-        const auto raw = std::as_bytes(taken);
-        return {raw.begin(), raw.end()};
-    }
-};
 
 // A process with a device, and one that attacks it: both are of this user.
 struct Bench {
@@ -53,8 +36,7 @@ struct Bench {
             auto ends = SharedRing::make();
             if (!wire || !slot || !ends) __builtin_trap();
             Bench bench{std::move(*wire), std::move(*slot), {}, std::move(ends->writer)};
-            bench.udp = Descriptor(
-                ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+            bench.udp = Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
             bench.target.answer_with([] { return std::string("{}"); });
             const RingOffer offer{.destination = loopback};
             forward_to_name(bench.attacker, mailbox_name(bench.target.slot()),
@@ -67,7 +49,7 @@ struct Bench {
 };
 
 // Packets for this process, for others, and probes, as a batch of the kernel's.
-void send_batch(Bench& bench, Script& script) {
+void send_batch(Bench& bench, testing::FuzzScript& script) {
     const auto segment = static_cast<std::uint16_t>(script.number(2) % 200);
     const std::uint32_t kind = script.number(1) % 4;
     std::vector<std::byte> packets = script.bytes(script.number(1) % 180);
@@ -93,7 +75,7 @@ void send_batch(Bench& bench, Script& script) {
 }
 
 // Letters with and without descriptors, which are hardly ever those of a ring.
-void send_letter(Bench& bench, Script& script) {
+void send_letter(Bench& bench, testing::FuzzScript& script) {
     const std::uint32_t kind = script.number(1) % 4;
     std::vector<std::byte> letter = script.bytes(script.number(1));
     if (kind == 1) {
@@ -113,7 +95,7 @@ void send_letter(Bench& bench, Script& script) {
                     {memory.number(), bench.udp.number()});
 }
 
-void write_record(Bench& bench, Script& script) {
+void write_record(Bench& bench, testing::FuzzScript& script) {
     RingRecord record{.bytes = script.number(2),
                       .segment_bytes = script.number(2),
                       .source = loopback,
@@ -144,7 +126,7 @@ void drain(Slot& slot) {
 
 std::string fuzz_port(std::span<const std::uint8_t> input) {
     Bench& bench = Bench::the();
-    Script script{input};
+    testing::FuzzScript script{input};
     Taker taker;
     const auto take = [&](const Datagram& one) { taker(one); };
     while (!script.left.empty()) {
@@ -160,8 +142,7 @@ std::string fuzz_port(std::span<const std::uint8_t> input) {
                 break;
             default: {
                 const auto text = script.bytes(script.number(1));
-                const std::string listing(reinterpret_cast<const char *>(text.data()),
-                                          text.size());
+                const std::string listing(reinterpret_cast<const char *>(text.data()), text.size());
                 for (const Member& one : members_in("@lanewise-hca/member/" + listing, "g")) {
                     if (one.slot > last_slot) taker.wrong = "a member without a slot";
                 }
