@@ -6,10 +6,10 @@
 #include <array>
 #include <vector>
 
-#include "testing/fuzz_script.hpp"
 #include "verbs/cm/machine/agent.hpp"
 #include "verbs/cm/message/datagram.hpp"
 #include "verbs/cm/message/ip_service.hpp"
+#include "verbs/proto/fuzz/script.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::cm {
@@ -157,7 +157,7 @@ class Attack {
         if (deadline != never && deadline > now_ + longest) wrong_ = "a deadline is far away";
     }
 
-    testing::FuzzScript script_;
+    FuzzScript script_;
     Agent agent_{Timing{}, first_id, 1U << 22, 1};
     Nanoseconds now_ = 1'000'000'000;
     std::vector<std::uint32_t> known_;

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <vector>
 
-#include "testing/fuzz_script.hpp"
 #include "verbs/port/socket.hpp"
 #include "verbs/port/steering.hpp"
 #include "verbs/port/wire.hpp"
+#include "verbs/proto/fuzz/script.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -49,7 +49,7 @@ struct Bench {
 };
 
 // Packets for this process, for others, and probes, as a batch of the kernel's.
-void send_batch(Bench& bench, testing::FuzzScript& script) {
+void send_batch(Bench& bench, FuzzScript& script) {
     const auto segment = static_cast<std::uint16_t>(script.number(2) % 200);
     const std::uint32_t kind = script.number(1) % 4;
     std::vector<std::byte> packets = script.bytes(script.number(1) % 180);
@@ -75,7 +75,7 @@ void send_batch(Bench& bench, testing::FuzzScript& script) {
 }
 
 // Letters with and without descriptors, which are hardly ever those of a ring.
-void send_letter(Bench& bench, testing::FuzzScript& script) {
+void send_letter(Bench& bench, FuzzScript& script) {
     const std::uint32_t kind = script.number(1) % 4;
     std::vector<std::byte> letter = script.bytes(script.number(1));
     if (kind == 1) {
@@ -95,7 +95,7 @@ void send_letter(Bench& bench, testing::FuzzScript& script) {
                     {memory.number(), bench.udp.number()});
 }
 
-void write_record(Bench& bench, testing::FuzzScript& script) {
+void write_record(Bench& bench, FuzzScript& script) {
     RingRecord record{.bytes = script.number(2),
                       .segment_bytes = script.number(2),
                       .source = loopback,
@@ -126,7 +126,7 @@ void drain(Slot& slot) {
 
 std::string fuzz_port(std::span<const std::uint8_t> input) {
     Bench& bench = Bench::the();
-    testing::FuzzScript script{input};
+    FuzzScript script{input};
     Taker taker;
     const auto take = [&](const Datagram& one) { taker(one); };
     while (!script.left.empty()) {

@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-namespace lanewise::testing {
+namespace lanewise::verbs {
 
 struct FuzzScript {
     std::span<const std::uint8_t> left;
 
-    /* Big-endian. */
+    // Big-endian.
     std::uint32_t number(std::size_t bytes) {
         std::uint32_t value = 0;
         for (; bytes > 0 && !left.empty(); --bytes, left = left.subspan(1)) {
@@ -32,4 +32,4 @@ struct FuzzScript {
     }
 };
 
-}  // namespace lanewise::testing
+}  // namespace lanewise::verbs
