@@ -129,7 +129,7 @@ def best_cell(store: wavefront.Store) -> tuple[int, int]:
 
     def take(first: int, rows: npt.NDArray[np.int32]) -> None:
         nonlocal best, place
-        row, column = divmod(int(rows.argmax()), rows.shape[1])
+        row, column = divmod(int(np.argmax(rows)), rows.shape[1])
         if rows[row, column] > best:
             best, place = int(rows[row, column]), (first + row, column)
 

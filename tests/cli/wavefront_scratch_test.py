@@ -121,6 +121,7 @@ def test_arrays_that_leave_too_little_memory_are_swept_in_a_folder(
 ) -> None:
     u, f = arrays()
     needed = 3 * u.nbytes + 4 * u.nbytes
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen: list[int] = []
 
@@ -168,6 +169,10 @@ def test_a_folder_in_memory_gives_way_to_one_on_a_disk(
     in_memory = Path("/dev/shm")
     if scratch.file_system_of(in_memory) != "tmpfs":
         pytest.skip("/dev/shm is no tmpfs")
+    # pytest's own folder may be in memory, too.
+    monkeypatch.setattr(
+        scratch, "file_system_of", lambda folder: "tmpfs" if folder == in_memory else "ext4"
+    )
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(scratch, "_OTHER_FOLDER", tmp_path)
 
