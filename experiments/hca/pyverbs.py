@@ -17,7 +17,7 @@ from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import LISTENER, Hosts
-from experiments.hca.huge_pages import reserved
+from experiments.huge_pages import reserved
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars

@@ -90,16 +90,15 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
     """Measure disk, one wave, memory and many waves, interleaved; count bytes; compare bits."""
     with (
         sweeps.store(workspace, scale.side) as store,
-        disk.fio_file(workspace.folder) as file,
+        disk.prepared(workspace.folder, sweeps.strip_bytes(store)) as fio,
         capped(Cap(memory_bytes=scale.cap_bytes), workspace.folder) as applied,
     ):
         found = Measured([], [], [], [], [], [])
-        strip_bytes = sweeps.strip_bytes(store)
 
         def disk_for(seconds: float) -> None:
-            found.trials.append(disk.rates(file, strip_bytes, scale.fio_ms))
+            found.trials.append(fio.rates(scale.fio_ms))
             way = disk.best_way(found.trials)
-            found.disk.append(disk.rate(file, strip_bytes, way, round(1000 * seconds)))
+            found.disk.append(fio.rate(way, round(1000 * seconds)))
 
         def sweep(iterations: int, waves: int) -> dict[str, Any]:
             options = ("--waves", str(waves), "--memory", str(scale.budget_bytes))
@@ -111,7 +110,7 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
             found.between.append((before, before + 1))
 
         workspace.say("how many waves hide this disk")
-        found.trials.append(disk.rates(file, strip_bytes, scale.fio_ms))
+        found.trials.append(fio.rates(scale.fio_ms))
         first_memory = sweeps.rates_in_memory(scale.side, WAVES_FIRST)["simd_chained_cells_per_s"]
         wanted = waves_for(max(found.trials[0].values()), first_memory)
         waves = min(wanted, scale.waves_max)

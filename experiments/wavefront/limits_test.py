@@ -70,6 +70,14 @@ def test_fio_works_in_the_way_that_is_best_over_all_trials() -> None:
     assert disk.best_way(trials) == "64 under way"
 
 
+def test_fio_has_its_buffers_in_huge_pages_where_there_are_enough() -> None:
+    scarce, enough = disk.ways_on(disk.HUGE_PAGES - 1), disk.ways_on(disk.HUGE_PAGES)
+
+    assert not any(way.huge_pages for way in scarce)
+    assert {way.depth for way in enough if way.huge_pages} == {8, 32, 64}
+    assert len({way.name for way in enough}) == len(enough)
+
+
 def test_a_run_is_compared_with_its_yardsticks_before_and_after_it() -> None:
     found = measured(0.9)
     found.disk = [100e6, 100e6, *[50e6] * (ROUNDS - 1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.hca.huge_pages import COUNT_FILE, reserved
+from experiments.huge_pages import COUNT_FILE, reserved
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root reserves huge pages")
