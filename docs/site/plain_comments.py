@@ -4,6 +4,8 @@
 Doxygen runs this on each header (INPUT_FILTER), so that headers keep comments as people write them.
 A comment above a declaration describes it, and one at the end of a line describes what the line
 declares.  Where one comment stands above several declarations, the others refer to the first.
+A union without a name, which has one field under several names, is shown as its first: Doxygen
+releases differ in what they call it.
 """
 
 import re
@@ -18,6 +20,7 @@ SLASHES = re.compile(r"^(\s*)//(?!/)")
 TRAILING = re.compile(r"^(\s*[^\s/*#].*?|#define .*?)\s*/\*(?!\*)")
 # What marks functions as public is no function of the interface.
 EXPORTS = re.compile(r"^#define LW_API\b")
+UNION = re.compile(r"^\s*union \{$")
 FUNCTION = re.compile(r"^LW_API .*?\*?(lw_\w+)\(")
 
 
@@ -25,7 +28,7 @@ def marked(text: str) -> Iterator[str]:
     """Yield the lines of a header as Doxygen is to see them."""
     first = ""  # the function that the comment above describes
     head = commented = inside = False
-    for line in text.splitlines():
+    for line in with_first_names(text.splitlines()):
         seen = line
         if SPDX.match(line):
             head, seen = True, ""
@@ -50,6 +53,19 @@ def marked(text: str) -> Iterator[str]:
         if not line:
             commented, first = False, ""
         yield seen
+
+
+def with_first_names(lines: list[str]) -> Iterator[str]:
+    """Yield the lines, and of each union without a name those of its first field."""
+    inside = has_field = False
+    for line in lines:
+        if UNION.match(line):
+            inside, has_field = True, False
+        elif inside and line.strip() == "};":
+            inside = False
+        elif not (inside and has_field):
+            yield line
+            has_field = ";" in line.split("/*")[0]
 
 
 if __name__ == "__main__":

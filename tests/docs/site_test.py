@@ -50,6 +50,10 @@ COMMENTS = {
         "/*\n * What f does.\n */\nint f(void);",
         "/**\n * What f does.\n */\nint f(void);",
     ),
+    "at the first name of a field": (
+        "  union {\n    int a; /* new */\n    int b;\n  };\n  int c;",
+        "    int a; /**< new */\n  int c;",
+    ),
     "behind an enumerator": ("    A, /* the first */", "    A, /**< the first */"),
     "behind a macro": ('#define A "a" /* the first */', '#define A "a" /**< the first */'),
     "at the head of a file": (
