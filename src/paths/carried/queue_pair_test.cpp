@@ -27,6 +27,7 @@ constexpr Nanoseconds microsecond = 1'000;
 constexpr Nanoseconds ms = 1'000 * microsecond;
 constexpr std::uint32_t window = 8;
 constexpr std::uint32_t receives = 2 * window;
+constexpr std::uint32_t usual_bytes = 256;
 constexpr std::uint32_t message_bytes_max = 20'000;  // several frames
 constexpr std::uint32_t written_slots = 512;
 constexpr std::uint32_t written_bytes = 3'000;  // several packets
@@ -84,7 +85,9 @@ class Program {
     static ibv_wr_opcode opcode_of(std::uint64_t number) { return turns[number % turns.size()]; }
     static std::uint32_t bytes_of(std::uint64_t number) {
         const bool writes = opcode_of(number) == IBV_WR_RDMA_WRITE_WITH_IMM;
-        const auto largest = writes ? written_bytes : message_bytes_max;
+        const auto largest = number % 8 > 0 ? usual_bytes
+                             : writes       ? written_bytes
+                                            : message_bytes_max;
         return static_cast<std::uint32_t>(8 + number * 2'654'435'761U % (largest / 8) * 8);
     }
     template <typename Of>
@@ -100,7 +103,7 @@ class Program {
     }
     void complain(const std::string& sentence) { complaints_.push_back(sentence); }
     void modify(ibv_qp_attr attributes, int mask);
-    void post(ibv_send_wr work, ibv_sge piece);
+    void post(ibv_send_wr work, ibv_sge data);
     void post_receive(std::uint64_t slot);
     void post_message();
     void post_add();
@@ -110,6 +113,7 @@ class Program {
     void take_message(const ibv_wc& done);
     void look_into_letterbox();
 
+    std::vector<std::string> complaints_;
     std::unique_ptr<DevicePair> pair_;
     ibv_gid gid_{};
     std::unique_ptr<Shared> memory_ = std::make_unique<Shared>();
@@ -126,7 +130,6 @@ class Program {
     std::uint64_t word_ = 0;
     std::uint64_t seen_ = 0;
     bool busy_ = false;  // with a word
-    std::vector<std::string> complaints_;
 };
 
 PairOptions options_for(std::vector<std::string>& complaints) {
@@ -194,8 +197,8 @@ void Program::connect(const Address& peer) {
     modify(attributes, IBV_QP_STATE);
 }
 
-void Program::post(ibv_send_wr work, ibv_sge piece) {
-    work.sg_list = &piece;
+void Program::post(ibv_send_wr work, ibv_sge data) {
+    work.sg_list = &data;
     work.num_sge = 1;
     work.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr *bad = nullptr;
@@ -329,7 +332,7 @@ class World {
   private:
     // A program is run after some microseconds, or milliseconds where its core has other work.
     void plan_work(std::size_t host) {
-        const Nanoseconds usual = (20 + fabric_.draw(60)) * microsecond;
+        const Nanoseconds usual = (40 + fabric_.draw(120)) * microsecond;
         const Nanoseconds pause = fabric_.chance(stalls_) ? fabric_.draw(15) * ms : 0;
         fabric_.after(usual + pause, [this, host] {
             programs_[host].work(goes_on_);
@@ -404,7 +407,7 @@ TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOn
             fabric.link(number).loss = seed % 3 == 0 ? 0.01 : 0;
             fabric.link(number).late = seed % 5 == 0 ? 0 : 0.02;
         }
-        for (int cut = 0; cut < 12; ++cut) {
+        for (int cut = 0; cut < 8; ++cut) {
             world.run(fabric.draw(30'000) * microsecond);
             disturb(world);
         }

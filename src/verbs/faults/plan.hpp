@@ -53,10 +53,10 @@ struct Rule {
 // What occurs, and when, from when the process began to count.
 struct Occurrence {
     Place place = Place::call;
-    std::string_view name;
-    std::string_view device;
+    std::string_view name = {};
+    std::string_view device = {};
     // What else is known of a packet.
-    std::string_view peer;
+    std::string_view peer = {};
     std::uint64_t bytes = 0;
     std::uint64_t time_us = 0;
 };

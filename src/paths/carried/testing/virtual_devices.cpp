@@ -100,7 +100,9 @@ struct VirtualDevice {
     ibv_gid gid{};
     std::size_t number = 0;  // of its link
     std::deque<ibv_async_event> events;
-    std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;
+    std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
+    // Those that were destroyed as well, since something may be planned for them.
+    std::vector<std::unique_ptr<VirtualQueuePair>> made;
 
     bool is_up() const { return fabric->link(number).up; }
 };
@@ -437,13 +439,14 @@ int req_notify_cq(ibv_cq *, int) {
 }
 
 ibv_qp *create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
-    auto *made = new VirtualQueuePair;
-    made->device = &own(domain->context);
+    VirtualDevice& device = own(domain->context);
+    VirtualQueuePair *made = device.made.emplace_back(new VirtualQueuePair).get();
+    made->device = &device;
     made->completions = &own(wanted->send_cq);
     made->shown.context = domain->context;
     made->shown.qp_num = ++last_number;
     made->shown.qp_type = wanted->qp_type;
-    made->device->queue_pairs[made->shown.qp_num] = made;
+    device.queue_pairs[made->shown.qp_num] = made;
     return &made->shown;
 }
 
@@ -471,7 +474,6 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
 int destroy_qp(ibv_qp *shown) {
     VirtualQueuePair& qp = own(shown);
     qp.device->queue_pairs.erase(shown->qp_num);
-    // What is planned for it finds another life; it is freed with the fabric.
     ++qp.life;
     shown->state = IBV_QPS_RESET;
     return 0;
