@@ -14,7 +14,6 @@ namespace {
 constexpr Nanoseconds microsecond = 1'000;
 constexpr Nanoseconds timeout_ns = 1'000 * microsecond;
 constexpr Nanoseconds not_ready_ns = 100 * microsecond;
-constexpr Nanoseconds flush_max_ns = 3'000 * microsecond;
 constexpr std::uint32_t packet_bytes = 1024;
 constexpr std::uint32_t psn_mask = 0xffffff;
 constexpr int retries = 7;
@@ -186,22 +185,27 @@ void transmit(VirtualQueuePair& qp, const Posted& one) {
 
 void watch(VirtualQueuePair& qp);
 
+void complete_flushed(VirtualQueuePair& qp) {
+    for (const Posted& one : qp.posted) qp.complete(completion_of(one, IBV_WC_WR_FLUSH_ERR));
+    for (const Waiting& one : qp.receives) {
+        ibv_wc wc{};
+        wc.wr_id = one.id;
+        wc.status = IBV_WC_WR_FLUSH_ERR;
+        qp.complete(wc);
+    }
+    qp.posted.clear();
+    qp.receives.clear();
+}
+
 void flush(VirtualQueuePair& qp) {
     qp.shown.state = IBV_QPS_ERR;
     ++qp.life;
     qp.early.clear();
     VirtualFabric& fabric = *qp.device->fabric;
-    fabric.after(fabric.draw(flush_max_ns), [&qp, life = qp.life] {
-        if (qp.life != life) return;
-        for (const Posted& one : qp.posted) qp.complete(completion_of(one, IBV_WC_WR_FLUSH_ERR));
-        qp.posted.clear();
-        for (const Waiting& one : qp.receives) {
-            ibv_wc wc{};
-            wc.wr_id = one.id;
-            wc.status = IBV_WC_WR_FLUSH_ERR;
-            qp.complete(wc);
-        }
-        qp.receives.clear();
+    if (fabric.flush_max_ns() == 0) return complete_flushed(qp);
+    const Nanoseconds delay = fabric.draw(static_cast<std::uint32_t>(fabric.flush_max_ns()));
+    fabric.after(delay, [&qp, life = qp.life] {
+        if (qp.life == life) complete_flushed(qp);
     });
 }
 

@@ -58,7 +58,14 @@ class VirtualFabric {
     // The ports of a link get or lose their carrier, and the devices report it.
     void set_up(std::size_t number, bool up);
 
-    std::uint32_t draw(std::uint32_t below) { return random_() % below; }
+    // From now on work is flushed as soon as a queue pair is in the error state: who destroys one
+    // waits for that, and time does not move meanwhile.
+    void flush_at_once() { flush_max_ns_ = 0; }
+    Nanoseconds flush_max_ns() const { return flush_max_ns_; }
+
+    std::uint32_t draw(std::uint32_t below) {
+        return static_cast<std::uint32_t>(random_() % below);
+    }
     bool chance(double probability);
     void after(Nanoseconds delay, std::function<void()> then);
     // Until the moment, or the first call of after() that comes before.
@@ -69,6 +76,7 @@ class VirtualFabric {
 
   private:
     std::mt19937 random_;
+    Nanoseconds flush_max_ns_ = 3'000'000;
     std::array<Link, devices_each> links_;
     std::vector<std::unique_ptr<VirtualDevice>> devices_;
     std::multimap<Nanoseconds, std::function<void()>> events_;

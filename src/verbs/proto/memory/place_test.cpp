@@ -18,32 +18,32 @@
 namespace lanewise::verbs {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t word_bytes = 8;
+constexpr std::size_t area_bytes = 4096;
+constexpr std::size_t whole_bytes = 8;
 
 // One page that the program answers in.
 struct Answered {
     std::byte *memory = static_cast<std::byte *>(
-        mmap(nullptr, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    std::array<int, page_bytes> seen{};  // how often each byte has been written
+        mmap(nullptr, area_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::array<int, area_bytes> seen{};  // how often each byte has been written
     int torn = 0;                        // words of which a part was there before the rest
     std::size_t begin = 0;               // what is copied to
     std::size_t end = 0;
 
-    ~Answered() { munmap(memory, page_bytes); }
-    void close() { mprotect(memory, page_bytes, PROT_NONE); }
-    void open() { mprotect(memory, page_bytes, PROT_READ | PROT_WRITE); }
+    ~Answered() { munmap(memory, area_bytes); }
+    void close() { mprotect(memory, area_bytes, PROT_NONE); }
+    void open() { mprotect(memory, area_bytes, PROT_READ | PROT_WRITE); }
     void answer() {
-        for (std::size_t word = 0; word < page_bytes; word += word_bytes) {
+        for (std::size_t word = 0; word < area_bytes; word += whole_bytes) {
             std::size_t written = 0;
-            for (std::size_t at = word; at < word + word_bytes; ++at) {
+            for (std::size_t at = word; at < word + whole_bytes; ++at) {
                 if (memory[at] == std::byte{0}) continue;
                 ++seen[at];
                 ++written;
                 memory[at] = std::byte{0};
             }
-            const bool is_whole = word >= begin && word + word_bytes <= end;
-            if (is_whole && written > 0 && written < word_bytes) ++torn;
+            const bool is_whole = word >= begin && word + whole_bytes <= end;
+            if (is_whole && written > 0 && written < whole_bytes) ++torn;
         }
     }
 };
@@ -87,7 +87,7 @@ class Handled {
 };
 
 TEST(Place, AProgramThatAnswersAtOnceSeesEachByteOnceAndEachWordWhole) {
-    const std::vector<std::byte> from(page_bytes, std::byte{0xff});
+    const std::vector<std::byte> from(area_bytes, std::byte{0xff});
     const Handled handled;
     for (std::size_t begin = 0; begin < 17; ++begin) {
         for (std::size_t bytes = 1; bytes < 160; ++bytes) {
@@ -96,7 +96,7 @@ TEST(Place, AProgramThatAnswersAtOnceSeesEachByteOnceAndEachWordWhole) {
             page.end = begin + bytes;
             answered = &page;
             place(page.memory + begin, from.data() + bytes % 3, bytes);
-            for (std::size_t at = 0; at < page_bytes; ++at) {
+            for (std::size_t at = 0; at < area_bytes; ++at) {
                 const int times = at >= page.begin && at < page.end ? 1 : 0;
                 ASSERT_EQ(page.seen[at], times) << at << " of " << begin << " and " << bytes;
             }
