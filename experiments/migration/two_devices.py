@@ -44,6 +44,8 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
         for number in range(cuts // each):
             workspace.say(f"cuts {number * each + 1} to {(number + 1) * each} of {cuts}")
             runs.append(_under_cuts(raised, each, drawn))
+            for twice in (*runs[-1].caller[0]["twice"], *runs[-1].listener[0]["twice"]):
+                workspace.say(f"arrived twice: {twice}")
         while _messages(runs) < messages and len(runs) < cuts // each + LIMIT_RUNS:
             workspace.say(f"{_messages(runs)} of {messages} messages")
             runs.append(_under_cuts(raised, 0, drawn))

@@ -141,6 +141,49 @@ def test_a_fault_of_the_device_happens_at_the_packet_that_the_script_names(
     assert Hosts(hosts.bed, options).run(LISTENER, [looped]).stdout == done.stdout
 
 
+def test_a_device_that_has_died_flushes_work_and_refuses_what_asks_it(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\npacket = "send"\naction = "device_fatal"\ntimes = 1\n')
+    options = ["--ports", "lan0", "--faults", str(script)]
+
+    done = Hosts(hosts.bed, options).run(LISTENER, [compiled("after_fatal", tmp_path)])
+
+    assert done.returncode == 0, done.stdout
+    event, before, after, *calls = done.stdout.splitlines()
+    assert event == "local catastrophic error"
+    assert before == "posted before: Work Request Flushed Error, Work Request Flushed Error"
+    assert after == "posted after: Work Request Flushed Error, Work Request Flushed Error"
+    returned = {verb: int(error) for verb, error in (line.rsplit(" ", 1) for line in calls)}
+    well = {verb for verb, error in returned.items() if error == 0}
+    assert well == {"ibv_req_notify_cq", "destroyed", "opened again"}
+    assert {returned[verb] for verb in returned.keys() - well} == {errno.EIO}
+    asked = set(CALLS) - {"ibv_open_device", "ibv_create_comp_channel", "ibv_reg_dm_mr"}
+    posted = {"ibv_post_send", "ibv_post_recv", "ibv_post_srq_recv", "ibv_bind_mw"}
+    groups = {"ibv_attach_mcast", "ibv_detach_mcast"}
+    assert asked - posted - groups <= returned.keys()
+
+
+def test_faults_by_time_come_in_their_time_and_again_by_the_log(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    script, log, again = tmp_path / "faults.toml", tmp_path / "once", tmp_path / "again"
+    script.write_text(
+        '[[fault]]\npacket = "send"\naction = "delay"\ndelay = "1 ms"\n'
+        'after = "1 ms"\nevery = "2 ms"\n'
+    )
+    looped = compiled("looped", tmp_path)
+    options = ["--ports", "lan0", "--fault-log"]
+
+    Hosts(hosts.bed, [*options, str(log), "--faults", str(script)]).run(LISTENER, [looped])
+    Hosts(hosts.bed, [*options, str(again), "--replay", str(log)]).run(LISTENER, [looped])
+
+    noted = log.read_text()
+    assert 0 < noted.count("\n") < 100
+    assert again.read_text() == noted
+
+
 def test_a_peer_without_receives_makes_a_sender_give_up_in_the_end(
     hosts: Hosts, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
 from experiments.hca.many import many
@@ -139,6 +140,41 @@ def test_programs_find_the_interfaces_of_the_device_where_sysfs_would_have_them(
     assert interfaces.stdout.split() == ["lan0", "lan1"]
     said = hosts.run(LISTENER, ["/usr/bin/python3", "-c", SYSFS]).stdout
     assert said.splitlines()[:3] == ["['lanewise0'] ['1', '2']", "True False", "lan1 True"]
+
+
+COUNTERS = """
+import os
+port = "/sys/class/infiniband/lanewise0/ports/1/"
+print(sorted(os.listdir(port)), os.path.exists(port + "hw_counters/nonsense"))
+for folder in ("counters", "hw_counters"):
+    for name in os.listdir(port + folder):
+        assert os.path.isfile(port + folder + "/" + name)
+        print(name, int(open(port + folder + "/" + name).read()))
+"""
+
+
+def test_counters_stand_where_the_kernel_has_them_and_count(hosts: Hosts, tmp_path: Path) -> None:
+    faults, reader = tmp_path / "faults.toml", tmp_path / "reader.py"
+    faults.write_text(
+        '[[fault]]\npacket = "send"\naction = "double"\nevery = 10\n'
+        '[[fault]]\npacket = "send"\naction = "corrupt"\nafter = 5\ntimes = 3\n'
+    )
+    reader.write_text(COUNTERS, encoding="utf-8")
+    counting = Hosts(hosts.bed, ["--ports", "lan0", "--faults", str(faults)])
+    looped = compiled("looped", tmp_path)
+
+    done = counting.run(LISTENER, [looped, f"/usr/bin/python3 {reader}"])
+
+    assert done.returncode == 0, done.stdout
+    sent, folders, *lines = done.stdout.splitlines()
+    assert sent == "success, 100 messages"
+    assert folders == "['counters', 'gid_attrs', 'hw_counters'] False"
+    counted = {name: int(value) for name, value in (line.split() for line in lines)}
+    assert counted["rx_icrc_encapsulated"] == counted["port_rcv_errors"] == 3
+    assert counted["duplicate_request"] >= 10
+    assert counted["port_rcv_packets"] == counted["rcvd_pkts"] >= 100
+    assert counted["port_xmit_data"] >= 100 * 64 / 4
+    assert counted["port_rcv_constraint_errors"] == counted["rnr_nak_retry_err"] == 0
 
 
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:

@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "experiments/migration/exchange/traffic.hpp"
 #include "experiments/migration/exchange/transitions.hpp"
@@ -32,14 +34,24 @@ Cut read_cut(const std::string& text) {
     return made;
 }
 
+// Words without quotes or backslashes, as an array of JSON.
+std::string quoted(const std::vector<std::string>& words) {
+    std::string made;
+    for (const std::string& word : words) {
+        made += fmt::format("{}\"{}\"", made.empty() ? "" : ", ", word);
+    }
+    return fmt::format("[{}]", made);
+}
+
 void print(const Found& found) {
-    fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "corrupted": {}, )"
+    fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "twice": {}, )"
+               R"("corrupted": {}, )"
                R"("atomics": {}, "atomics_wrong": {}, "writes": {}, "longest_gap_ns": {}, )"
                R"("resumed_ns": [{}]}})"
                "\n",
-               found.sent, found.received, found.lost, found.duplicated, found.corrupted,
-               found.atomics, found.atomics_wrong, found.writes, found.longest_gap_ns,
-               fmt::join(found.resumed_ns, ", "));
+               found.sent, found.received, found.lost, found.duplicated, quoted(found.twice),
+               found.corrupted, found.atomics, found.atomics_wrong, found.writes,
+               found.longest_gap_ns, fmt::join(found.resumed_ns, ", "));
 }
 
 void print(const Transition& one) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/fnv.hpp"
@@ -19,6 +20,7 @@ constexpr std::uint64_t atomic_every = 16;
 constexpr std::size_t atomic_bytes = 8;
 constexpr double linger_s = 20;
 constexpr std::int64_t look_every_ns = 1'000'000;
+constexpr std::size_t twice_told_max = 16;
 
 struct Header {
     std::uint64_t number;
@@ -110,6 +112,8 @@ class Exchange {
     void post_word(std::size_t lane, Kind kind);
     void on_word(std::size_t lane, Kind kind);
     void look_into_letterbox(std::size_t lane);
+    void note_twice(std::string_view what, std::size_t lane, std::uint64_t number,
+                    std::uint64_t last);
     void post_receive(std::size_t lane, std::size_t slot);
     void post_send(std::size_t lane);
     void post_add(std::size_t lane);
@@ -231,12 +235,20 @@ void Exchange::look_into_letterbox(std::size_t index) {
     const std::uint64_t number = __atomic_load_n(word(index, 0), __ATOMIC_ACQUIRE);
     if (number == 0) return;
     if (number <= letterbox.seen) {
-        ++found.duplicated;
+        note_twice("write", index, number, letterbox.seen);
     } else {
         found.lost += number - letterbox.seen - 1;
         letterbox.seen = number;
     }
     __atomic_store_n(word(index, 0), std::uint64_t{0}, __ATOMIC_RELEASE);
+}
+
+void Exchange::note_twice(std::string_view what, std::size_t lane, std::uint64_t number,
+                          std::uint64_t last) {
+    ++found.duplicated;
+    if (found.twice.size() == twice_told_max) return;
+    found.twice.push_back(
+        fmt::format("{} {} of queue pair {}, after {}", what, number, lane, last));
 }
 
 void Exchange::take_message(std::size_t index, std::size_t slot, const ibv_wc& done) {
@@ -269,7 +281,7 @@ void Exchange::check(std::size_t index, const std::byte *data, std::size_t bytes
     }
     ++found.received;
     if (header.number < lane.expected) {
-        ++found.duplicated;
+        note_twice("message", index, header.number, lane.expected - 1);
         return;
     }
     found.lost += header.number - lane.expected;

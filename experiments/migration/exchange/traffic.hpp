@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "experiments/migration/exchange/cuts.hpp"
@@ -19,6 +20,7 @@ struct Found {
     std::uint64_t received = 0;
     std::uint64_t lost = 0;
     std::uint64_t duplicated = 0;
+    std::vector<std::string> twice;  // what the first of those were
     std::uint64_t corrupted = 0;
     std::uint64_t atomics = 0;        // confirmed to this side
     std::uint64_t atomics_wrong = 0;  // how far the peer's counters are off

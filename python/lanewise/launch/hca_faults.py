@@ -19,6 +19,11 @@
     probability = "1 %"
 
     [[fault]]
+    call = "ibv_post_send"      # by time: from two seconds on, one in a second
+    after = "2 s"
+    every = "1 s"
+
+    [[fault]]
     connection = "request"      # a message of the connection manager is ignored, or rejected
     action = "reject"
 
@@ -113,6 +118,8 @@ class Fault:
     value: int = 0
     after: int = 0
     every: int = 1
+    after_us: int = 0
+    every_us: int = 0
     probability: float = 1.0
     times: int | None = None
     device: str = ""  # empty: all devices
@@ -123,6 +130,8 @@ class Fault:
         """Return the rule as a line of LANEWISE_HCA_FAULTS."""
         words = [f"place={self.place}", f"what={self.what}", f"value={self.value}"]
         words += [f"after={self.after}", f"every={self.every}"]
+        words += [f"after_us={self.after_us}"] * bool(self.after_us)
+        words += [f"every_us={self.every_us}"] * bool(self.every_us)
         words += [f"probability={self.probability!r}"]
         words += [f"name={self.name}"] * (self.name != "any")
         words += [f"times={self.times}"] * (self.times is not None)
@@ -217,15 +226,27 @@ class _Reader(Tables):
         return round(self.quantity(table, path, ACTION_TIMES[what], TIME) / 1000)
 
     def when(self, table: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = {"after": self.whole(table, path, "after", 0)}
-        found["every"] = self.whole(table, path, "every", 1)
-        if found["every"] < 1:
-            raise self.refuse((*path, "every"), "every = 0: use 1 for each, or more")
+        found = self.count_or_time(table, path, "after", 0)
+        found |= self.count_or_time(table, path, "every", 1)
         if "probability" in table:
             found["probability"] = self.quantity(table, path, "probability", SHARE)
         if "times" in table:
             found["times"] = self.whole(table, path, "times", 0)
         return found
+
+    def count_or_time(
+        self, table: dict[str, Any], path: tuple[str | int, ...], key: str, least: int
+    ) -> dict[str, Any]:
+        """Return a number of occurrences, or a time, by the name of its field."""
+        if isinstance(table.get(key), str):
+            time_us = round(self.quantity(table, path, key, TIME) / 1000)
+            if time_us < 1:
+                raise self.refuse((*path, key), f"{key} = {table[key]!r}: use 1 us or more")
+            return {f"{key}_us": time_us}
+        count = self.whole(table, path, key, least)
+        if count < least:
+            raise self.refuse((*path, key), f"{key} = {count}: use {least} or more")
+        return {key: count}
 
     def one_of(
         self, table: dict[str, Any], path: tuple[str | int, ...], key: str,

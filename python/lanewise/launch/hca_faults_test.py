@@ -42,6 +42,11 @@ for = "200 ms"
 [[fault]]
 connection = "request"
 action = "reject"
+
+[[fault]]
+call = "ibv_post_send"
+after = "2 s"
+every = "500 ms"
 """
 
 
@@ -53,6 +58,9 @@ def test_everything_is_read() -> None:
         Fault("packet", "write", "mark", every=10, peer="10.0.0.2", bytes_min=1000),
         Fault("packet", "send", "port_down", 200_000),
         Fault("connection", "request", "reject"),
+        Fault(
+            "call", "ibv_post_send", "ENOMEM", errno.ENOMEM, after_us=2_000_000, every_us=500_000
+        ),
     )
 
 
@@ -63,6 +71,7 @@ def test_the_device_is_told_a_line_for_each() -> None:
         "place=call what=ENOMEM value=12 after=2 every=1 probability=1.0 name=ibv_reg_mr times=1"
     )
     assert "name=" not in lines[3]
+    assert " after=0 every=1 after_us=2000000 every_us=500000 " in lines[7]
 
 
 def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> None:
@@ -81,6 +90,8 @@ def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> 
         ('[[fault]]\ncompletion = "send"', "a.toml:1: status is missing"),
         ('[[fault]]\npacket = "send"\naction = "delay"', "delay = .* goes with"),
         ('[[fault]]\npacket = "send"\naction = "lose"\nevery = 0', "a.toml:4: every = 0"),
+        ('[[fault]]\npacket = "send"\naction = "lose"\nevery = "0 s"', "a.toml:4: every = '0 s'"),
+        ('[[fault]]\npacket = "send"\naction = "lose"\nafter = "5"', "a.toml:4: after .* no unit"),
         ('[[fault]]\npacket = "send"\naction = "lose"\nprobability = 2', "no unit"),
         ('[[fault]]\nconnection = "reply"\naction = "reject"', "only a request"),
         ('[[fault]]\ncall = "ibv_reg_mr"\npacket = "any"', "name one of"),

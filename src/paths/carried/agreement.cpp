@@ -24,7 +24,14 @@ std::uint32_t Agreement::draw() {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;
-    return random_ & 0xffffff;
+    return random_ & psn_mask;
+}
+
+// Of the epoch that begins, on its device.
+std::uint32_t Agreement::first_psn() {
+    std::uint32_t& next = next_psn_[device_];
+    next = (next + psn_gap) & psn_mask;
+    return next;
 }
 
 bool Agreement::is_usable(std::uint8_t device) const {
@@ -61,7 +68,7 @@ void Agreement::propose(std::uint8_t device, Nanoseconds now) {
     stage_ = Stage::proposed;
     agreed_ = false;
     may_open_ = may_start_ = false;
-    psn_ = draw();
+    psn_ = first_psn();
     is_freezing_ = is_live_;
     proposed_at_ = now;
     home_since_ = never;
@@ -161,7 +168,7 @@ void Agreement::follow(const Statement& heard, Nanoseconds now) {
     epoch_ = heard.epoch;
     device_ = heard.device & 1U;
     stage_ = Stage::ready;
-    psn_ = draw();
+    psn_ = first_psn();
     peer_psn_ = heard.psn;
     peer_received_ = heard.received;
     may_start_ = false;

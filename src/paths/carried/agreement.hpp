@@ -22,10 +22,16 @@
 // of an older epoch is ignored. An end whose queue pair has failed, or whose port went down, says
 // so (trouble) until the leader begins the next epoch.
 //
+// What is under way to a queue pair that is out of service may come so late that its device carries
+// the next but one epoch. The packet numbers of a device therefore go on behind those of its last
+// epoch, with a gap: to the hardware such packets are copies of old ones, which change nothing.
+// Numbers drawn at random would now and then lie where they are taken for packets to come.
+//
 // Pure: statements, troubles and times come in; what is to be done and said comes out.
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,6 +45,10 @@ inline constexpr unsigned device_count = 2;
 // forward yet loses the request for the peer's hardware address, and the kernel repeats that only
 // after a second.
 inline constexpr Nanoseconds settle_ns = 100'000'000;
+// Between the packet numbers of two epochs on one device. More than are ever on their way, and so
+// few that several epochs lie within the half of all numbers that counts as old.
+inline constexpr std::uint32_t psn_gap = 1U << 20;
+inline constexpr std::uint32_t psn_mask = 0xffffff;
 
 enum class Stage : std::uint8_t { hello, trouble, proposed, ready, open, gone };
 
@@ -73,7 +83,9 @@ enum class Task : std::uint8_t {
 
 class Agreement {
   public:
-    Agreement(const AgreementRules& rules, std::uint32_t seed) : rules_(rules), random_(seed | 1) {}
+    Agreement(const AgreementRules& rules, std::uint32_t seed) : rules_(rules), random_(seed | 1) {
+        for (std::uint32_t& psn : next_psn_) psn = draw();
+    }
 
     // The program has connected the queue pair, whose home is device `home`.
     void begin(Role role, std::uint8_t home, std::uint8_t usable, Nanoseconds now);
@@ -84,6 +96,8 @@ class Agreement {
     void on_frozen(std::uint64_t received, Nanoseconds now);
     void on_opened(Nanoseconds now);
     void on_started(Nanoseconds now);
+    // So many packets, with as many numbers, are sent in the epoch.
+    void on_posted(std::uint32_t packets) { next_psn_[device_] += packets; }
     // So many requests wait. Only if there are any can there be a failure.
     void on_work(std::size_t requests, Nanoseconds now);
 
@@ -116,6 +130,7 @@ class Agreement {
     void lead(const Statement& heard, Nanoseconds now);
     void look_home(std::uint8_t heard_on, Nanoseconds now);
     std::uint32_t draw();
+    std::uint32_t first_psn();
 
     AgreementRules rules_;
     std::uint32_t random_;
@@ -134,6 +149,7 @@ class Agreement {
     bool may_start_ = false;
     std::uint32_t psn_ = 0;
     std::uint32_t peer_psn_ = 0;
+    std::array<std::uint32_t, device_count> next_psn_{};  // behind those of the last epoch
     std::uint64_t received_ = 0;
     std::uint64_t peer_received_ = 0;
     Nanoseconds repeat_at_ = never;

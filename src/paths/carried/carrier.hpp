@@ -76,6 +76,7 @@ struct Carrier {
     ibv_mr *control_memory = nullptr;  // in ours
     ibv_ah *peer = nullptr;            // of its datagram queue pair on this device
     ibv_ah_attr path{};                // to the peer
+    std::uint32_t mtu_bytes = 0;       // of the epoch
     Contact contact;                   // of the peer
     bool live = false;                 // takes and sends messages
     bool freezing = false;             // is in the error state, and returns its work

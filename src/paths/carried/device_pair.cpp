@@ -14,8 +14,6 @@
 #include <ctime>
 #include <utility>
 
-#include "base/clock.hpp"
-
 namespace lanewise::paths::carried {
 namespace {
 
@@ -98,20 +96,24 @@ Result<std::unique_ptr<DevicePair>> DevicePair::open(ibv_context *first, ibv_con
         const Outcome filled = made->fill(device, device == 0 ? first : second);
         if (!filled) return filled.failure();
     }
-    made->random_ = static_cast<std::uint32_t>(monotonic_ns()) | 1U;
+    made->random_ = static_cast<std::uint32_t>(made->now()) | 1U;
     made->flags_ = fcntl(first->async_fd, F_GETFL);
     for (Side& side : made->sides_) make_nonblocking(side.events);
     made->read_ports();
     for (Side& side : made->sides_) side.up_since = 0;
     made->replace_operations();
+    if (made->options_.helper == Helper::thread) made->start_thread();
+    return made;
+}
+
+void DevicePair::start_thread() {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    made->thread_ = std::thread([pair = made.get()] { pair->run(); });
-    pthread_setname_np(made->thread_.native_handle(), "lanewise-pair");
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "lanewise-pair");
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return made;
 }
 
 Outcome DevicePair::fill(unsigned device, ibv_context *context) {
@@ -145,6 +147,7 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
 // What the device offers beyond this has no counterpart on the second one.
 void DevicePair::replace_operations() {
     ibv_context *context = sides_[0].context;
+    replaced_ = true;
     {
         const std::lock_guard guard(pairs_lock);
         pairs()[context] = this;
@@ -193,8 +196,8 @@ void DevicePair::restore_operations() {
 DevicePair::~DevicePair() {
     stop_ = true;
     wake();
-    if (thread_.joinable()) {
-        thread_.join();
+    if (thread_.joinable()) thread_.join();
+    if (replaced_) {
         restore_operations();
         fcntl(sides_[0].events, F_SETFL, flags_);
     }
@@ -269,16 +272,16 @@ void DevicePair::read_ports() {
     }
     for (unsigned device = 0; device < device_count; ++device) {
         const bool came_up = (usable >> device & 1U) > (usable_ >> device & 1U);
-        if (came_up) sides_[device].up_since = monotonic_ns();
+        if (came_up) sides_[device].up_since = now();
     }
     usable_ = usable;
 }
 
 std::uint8_t DevicePair::settled() const {
-    const Nanoseconds now = monotonic_ns();
+    const Nanoseconds present = now();
     unsigned settled = 0;
     for (unsigned device = 0; device < device_count; ++device) {
-        if (now - sides_[device].up_since >= settle_ns) settled |= usable_ & 1U << device;
+        if (present - sides_[device].up_since >= settle_ns) settled |= usable_ & 1U << device;
     }
     if (settled != 0) return static_cast<std::uint8_t>(settled);
     return usable_ != 0 ? usable_ : (1U << device_count) - 1;
@@ -327,9 +330,9 @@ void DevicePair::step_all() {
 }
 
 void DevicePair::drop_departed() {
-    const Nanoseconds now = monotonic_ns();
+    const Nanoseconds present = now();
     const auto is_over = [&](const auto& one) {
-        return now - one->departed_at() > departed_for_ns;
+        return present - one->departed_at() > departed_for_ns;
     };
     for (const auto& one : departed_) {
         if (is_over(one)) remove_numbers(*one);
@@ -338,7 +341,7 @@ void DevicePair::drop_departed() {
 }
 
 bool DevicePair::program_polls() const {
-    return armed_queues_ == 0 && monotonic_ns() - polled_at_ < polling_ns;
+    return armed_queues_ == 0 && now() - polled_at_ < polling_ns;
 }
 
 void DevicePair::arm(ibv_cq *queue, unsigned device) {
@@ -361,44 +364,46 @@ Nanoseconds DevicePair::next_deadline() const {
     return deadline;
 }
 
+DevicePair::Rest DevicePair::serve() {
+    for (unsigned device = 0; device < device_count; ++device) {
+        while (take_event(device)) {
+        }
+    }
+    const std::lock_guard guard(lock_);
+    const bool polls = program_polls();
+    for (unsigned device = 0; device < device_count; ++device) {
+        Side& side = sides_[device];
+        drain(side.control_channel);
+        drain(side.data_channel);
+        arm(side.control_queue, device);
+        if (!polls) arm(side.data_queue, device);
+        read_control(device);
+        if (!polls && side.live > 0) read_data(device);
+    }
+    step_all();
+    drop_departed();
+    const Nanoseconds deadline = next_deadline();
+    return {polls ? std::min(deadline, now() + polling_ns) : deadline, !polls};
+}
+
 void DevicePair::run() {
     while (!stop_) {
+        const Rest rest = serve();
         std::array<pollfd, 7> wanted{};
         nfds_t count = 0;
-        Nanoseconds deadline = never;
-        {
-            const std::lock_guard guard(lock_);
-            const bool polls = program_polls();
-            wanted[count++] = {wake_, POLLIN, 0};
-            for (unsigned device = 0; device < device_count; ++device) {
-                Side& side = sides_[device];
-                drain(side.control_channel);
-                drain(side.data_channel);
-                arm(side.control_queue, device);
-                if (!polls) arm(side.data_queue, device);
-                read_control(device);
-                if (!polls && side.live > 0) read_data(device);
-                wanted[count++] = {side.events, POLLIN, 0};
-                wanted[count++] = {side.control_channel->fd, POLLIN, 0};
-                if (!polls) wanted[count++] = {side.data_channel->fd, POLLIN, 0};
-            }
-            step_all();
-            drop_departed();
-            deadline = next_deadline();
-            if (polls) deadline = std::min(deadline, monotonic_ns() + polling_ns);
+        wanted[count++] = {wake_, POLLIN, 0};
+        for (const Side& side : sides_) {
+            wanted[count++] = {side.events, POLLIN, 0};
+            wanted[count++] = {side.control_channel->fd, POLLIN, 0};
+            if (rest.watches_data) wanted[count++] = {side.data_channel->fd, POLLIN, 0};
         }
-        const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_ns(), 0);
+        const Nanoseconds left = std::max<Nanoseconds>(rest.until - now(), 0);
         constexpr Nanoseconds second = 1'000'000'000;
         const timespec timeout{static_cast<time_t>(left / second),
                                static_cast<long>(left % second)};
-        ppoll(wanted.data(), count, deadline == never ? nullptr : &timeout, nullptr);
-        if (stop_) return;
+        ppoll(wanted.data(), count, rest.until == never ? nullptr : &timeout, nullptr);
         eventfd_t unused = 0;
         eventfd_read(wake_, &unused);
-        for (unsigned device = 0; device < device_count; ++device) {
-            while (take_event(device)) {
-            }
-        }
     }
 }
 
@@ -551,7 +556,7 @@ int DevicePair::poll_cq(ibv_cq *queue, int count, ibv_wc *into) {
     if (abandoned_) return -EPERM;
     auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
     const std::lock_guard guard(lock_);
-    polled_at_ = monotonic_ns();
+    polled_at_ = now();
     if (shown.done.empty()) progress();
     int taken = 0;
     for (; taken < count && !shown.done.empty(); ++taken) {

@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "paths/carried/agreement.hpp"
 #include "paths/carried/completions.hpp"
@@ -38,8 +39,13 @@ namespace lanewise::paths::carried {
 
 enum class Occasion : std::uint8_t { protection, migration, returning, port_down, port_up };
 
+// Who makes progress while the program does not: a thread, or whoever calls serve().
+enum class Helper : std::uint8_t { thread, caller };
+
 struct PairOptions {
     AgreementRules rules;
+    Nanoseconds (*now)() = monotonic_ns;
+    Helper helper = Helper::thread;
     bool balances = false;  // homes are spread over the devices by the numbers of queue pairs
     // An event of the first device that is not about carriers: true if it was taken over.
     std::function<bool(const ibv_async_event&)> forward;
@@ -80,6 +86,12 @@ class DevicePair {
     int post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad);
     int post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr **bad);
     PairCounters counters();
+    // A round of progress without the program, as the thread makes them.
+    struct Rest {
+        Nanoseconds until = never;  // when the next is due, if nothing happens before
+        bool watches_data = true;   // the program does not poll
+    };
+    Rest serve();
     // Says good-bye for queue pairs that the program has left behind, at its end.
     void depart();
 
@@ -93,6 +105,7 @@ class DevicePair {
     ibv_pd *domain_on(unsigned device, ibv_pd *domain) const;
     const Regions& regions() const { return regions_; }
     const PairOptions& options() const { return options_; }
+    Nanoseconds now() const { return options_.now(); }
     std::uint8_t usable() const { return usable_; }
     // The devices whose ports have been up for a while, as a mask like `usable`; all that are up if
     // there is none, and all if none is up.
@@ -131,6 +144,7 @@ class DevicePair {
     DevicePair(const Verbs& verbs, PairOptions options)
         : verbs_(verbs), options_(std::move(options)) {}
     Outcome fill(unsigned device, ibv_context *context);
+    void start_thread();
     void replace_operations();
     void restore_operations();
     void progress();
@@ -152,6 +166,7 @@ class DevicePair {
     PairOptions options_;
     std::mutex lock_;
     std::array<Side, device_count> sides_{};
+    bool replaced_ = false;
     verbs_context extended_before_{};
     std::unordered_map<const ibv_pd *, ibv_pd *> second_domains_;
     Regions regions_;

@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "paths/carried/device_pair.hpp"
 
 namespace lanewise::paths::carried {
@@ -28,6 +27,17 @@ Gid gid_of(const ibv_gid& from) {
     Gid made{};
     std::copy(std::begin(from.raw), std::end(from.raw), made.begin());
     return made;
+}
+
+constexpr std::uint32_t mtu_bytes(ibv_mtu mtu) {
+    return 128U << static_cast<unsigned>(mtu);
+}
+
+// Of a request, or of the response to a read. Each has a number.
+std::uint32_t packets_of(const std::vector<ibv_sge>& pieces, std::uint32_t mtu) {
+    std::uint64_t bytes = 0;
+    for (const ibv_sge& piece : pieces) bytes += piece.length;
+    return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes - 1) / mtu + 1);
 }
 
 bool in_states(ibv_qp_state state, std::initializer_list<ibv_qp_state> states) {
@@ -201,7 +211,7 @@ void QueuePair::connect(const ibv_qp_attr& attributes) {
         mine != theirs ? mine < theirs : gid_of(gid) < gid_of(attributes.ah_attr.grh.dgid);
     const bool odd = ((mine ^ theirs) & 1U) != 0;
     const std::uint8_t first = pair_.options().balances && odd ? 1 : 0;
-    agreement_.begin(leads ? Role::leader : Role::follower, first, pair_.usable(), monotonic_ns());
+    agreement_.begin(leads ? Role::leader : Role::follower, first, pair_.usable(), pair_.now());
     pair_.wake();
 }
 
@@ -304,8 +314,7 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
         peer_gone_ = true;
         if (log_.restart(found->statement.received)) finish_requests();
     } else {
-        agreement_.on_statement(found->statement, static_cast<std::uint8_t>(device),
-                                monotonic_ns());
+        agreement_.on_statement(found->statement, static_cast<std::uint8_t>(device), pair_.now());
     }
     step();
 }
@@ -336,14 +345,14 @@ void QueuePair::answer_key(const Letter& question, unsigned device) {
 }
 
 void QueuePair::on_ports(std::uint8_t usable) {
-    agreement_.on_ports(usable, monotonic_ns());
+    agreement_.on_ports(usable, pair_.now());
     step();
 }
 
 // Does all that is to be done now.
 void QueuePair::step() {
     if (departed_at_ != never || failed_) return;
-    const Nanoseconds now = monotonic_ns();
+    const Nanoseconds now = pair_.now();
     if (peer_gone_) {
         wait_in_vain(now);
         return;
@@ -419,7 +428,7 @@ void QueuePair::look_frozen() {
         carrier.live = carrier.freezing = false;
         pair_.count_live(device, -1);
     }
-    if (frozen) agreement_.on_frozen(received_, monotonic_ns());
+    if (frozen) agreement_.on_frozen(received_, pair_.now());
 }
 
 // The carrier of a device, from the beginning: old packets have other packet numbers.
@@ -441,6 +450,7 @@ bool QueuePair::open(unsigned device) {
     made.qp_state = IBV_QPS_RTR;
     made.path_mtu = static_cast<ibv_mtu>(
         std::min({unsigned{attributes_.path_mtu}, pair_.mtu(0), pair_.mtu(1)}));
+    carrier.mtu_bytes = mtu_bytes(made.path_mtu);
     made.dest_qp_num = carrier.contact.carrier_number;
     made.rq_psn = agreement_.peer_psn();
     made.max_dest_rd_atomic = pair_.reads_max(device);
@@ -483,7 +493,7 @@ void QueuePair::start() {
         fail(IBV_WC_FATAL_ERR);
         return;
     }
-    agreement_.on_started(monotonic_ns());
+    agreement_.on_started(pair_.now());
     const bool returned = starts_ > 0 && device == agreement_.home();
     if (returned) ++returns_;
     const Occasion occasion = starts_ == 0 ? Occasion::protection
@@ -511,7 +521,7 @@ void QueuePair::post_receives() {
     ibv_recv_wr *bad = nullptr;
     const ibv_context_ops& operations = pair_.operations(agreement_.device());
     if (operations.post_recv(carrier.data, works.data(), &bad) != 0) {
-        agreement_.on_trouble(monotonic_ns());
+        agreement_.on_trouble(pair_.now());
         return;
     }
     carrier.receives += static_cast<std::uint32_t>(count);
@@ -536,7 +546,7 @@ bool QueuePair::translate(const Message& message, std::uint32_t& remote_key) {
         remote_key = *found;
         return true;
     }
-    if (!peer_keys_.must_ask(remote_key, monotonic_ns())) return false;
+    if (!peer_keys_.must_ask(remote_key, pair_.now())) return false;
     Letter question = letter(LetterKind::key_question);
     question.key = remote_key;
     send_everywhere(question);
@@ -562,11 +572,12 @@ bool QueuePair::post(const Message& message) {
     if (const int error = pair_.operations(device).post_send(carrier.data, &work, &bad)) {
         pair_.options().warn(fmt::format(
             "{} refused a request: {}", pair_.context(device)->device->name, std::strerror(error)));
-        agreement_.on_trouble(monotonic_ns());
+        agreement_.on_trouble(pair_.now());
         return false;
     }
     ++carrier.sends;
     ++carrier.posted;
+    agreement_.on_posted(packets_of(pieces, carrier.mtu_bytes));
     return true;
 }
 
@@ -596,7 +607,7 @@ void QueuePair::on_data(const ibv_wc& completion, unsigned device) {
 }
 
 void QueuePair::on_trouble() {
-    agreement_.on_trouble(monotonic_ns());
+    agreement_.on_trouble(pair_.now());
     step();
 }
 
@@ -719,7 +730,7 @@ int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
     const bool in_service = agreement_.stage() == Stage::open;
     pump();
     if (!in_service) {
-        agreement_.on_work(log_.size(), monotonic_ns());
+        agreement_.on_work(log_.size(), pair_.now());
         pair_.wake();
     }
     return error;
@@ -787,13 +798,13 @@ void QueuePair::fail(ibv_wc_status status) {
 
 void QueuePair::depart() {
     freeze();
-    const Nanoseconds until = monotonic_ns() + departure_ns;
+    const Nanoseconds until = pair_.now() + departure_ns;
     const auto is_freezing = [](const Carrier& one) { return one.freezing; };
-    while (std::any_of(carriers_.begin(), carriers_.end(), is_freezing) && monotonic_ns() < until) {
+    while (std::any_of(carriers_.begin(), carriers_.end(), is_freezing) && pair_.now() < until) {
         for (unsigned device = 0; device < device_count; ++device) pair_.read_data(device);
         look_frozen();
     }
-    departed_at_ = monotonic_ns();
+    departed_at_ = pair_.now();
     for (int i = 0; i < farewells && carriers_[0].peer; ++i) {
         send_everywhere(letter(LetterKind::statement));
     }

@@ -73,6 +73,8 @@ class Adapter {
     std::vector<port::Interface> look_at_interfaces() const;
     void take_interfaces(std::vector<port::Interface> found);
     Nanoseconds next_deadline() { return std::min(engine_->next_deadline(), next_fault_end()); }
+    // Whether the device has failed for good (IBV_EVENT_DEVICE_FATAL); to be had without the lock.
+    bool is_dead() const { return is_dead_.load(std::memory_order_relaxed); }
     // When the last packet came; to be had without the lock.
     Nanoseconds arrived_at() const { return arrived_at_.load(std::memory_order_relaxed); }
 
@@ -156,7 +158,7 @@ class Adapter {
     std::multimap<Nanoseconds, Late> late_;  // packets that a fault delays, by when they arrive
     std::array<Nanoseconds, ports_max> held_down_until_{};  // by a fault; 0: they are not
     bool has_port_fault_ = false;
-    bool is_dead_ = false;  // since a fault
+    std::atomic<bool> is_dead_ = false;  // since a fault
     std::uint32_t last_number_ = 0;
 };
 

@@ -109,7 +109,7 @@ using lanewise::verbs::congestion_bits;
 extern "C" {
 
 ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr) {
-    if (const int error = planned_error("ibv_create_ah", pd)) return refuse(error);
+    if (const int error = command_error("ibv_create_ah", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
     const std::lock_guard guard(context.adapter->lock());
@@ -176,14 +176,14 @@ int ibv_resolve_eth_l2_from_gid(ibv_context *, ibv_ah_attr *, uint8_t *, uint16_
 // A group is a multicast address of IP, and its members are all who have joined that; no LID says
 // more (annex A17.4.1).
 int ibv_attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
-    if (const int error = planned_error("ibv_attach_mcast", qp)) return error;
+    if (const int error = command_error("ibv_attach_mcast", qp)) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
     return context.adapter->attach(own(qp).engine, address_of(*gid));
 }
 int ibv_detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
-    if (const int error = planned_error("ibv_detach_mcast", qp)) return error;
+    if (const int error = command_error("ibv_detach_mcast", qp)) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());

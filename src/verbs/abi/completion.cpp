@@ -50,8 +50,9 @@ constexpr std::string_view name_of(CompletedWork work) {
 // A completion that is to have an error, and a queue pair that is broken by it as by a true one.
 void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
     if (completion.status != Status::success) return;
-    const auto fault = injector.decide(faults::Place::completion, name_of(completion.work),
-                                       owner.adapter->config().name);
+    const auto fault = injector.decide({.place = faults::Place::completion,
+                                        .name = name_of(completion.work),
+                                        .device = owner.adapter->config().name});
     if (!fault) return;
     completion.status = static_cast<Status>(fault->value);
     QueuePair *queue_pair = owner.adapter->engine().find(completion.qpn);
@@ -86,7 +87,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
                                         void *cq_context, ibv_comp_channel *channel,
                                         int comp_vector) {
-    if (const int error = planned_error("ibv_create_cq", context)) return refuse(error);
+    if (const int error = command_error("ibv_create_cq", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
     if (channel && !is_live(channel)) return refuse(EINVAL);
@@ -173,7 +174,7 @@ ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context, ibv_comp_
 }
 
 int ibv_resize_cq(ibv_cq *cq, int cqe) {
-    if (const int error = planned_error("ibv_resize_cq", cq)) return error;
+    if (const int error = command_error("ibv_resize_cq", cq)) return error;
     if (const int error = refusal(cq)) return error;
     if (cqe < 1 || cqe > completions_max) return EINVAL;
     Context& context = own(cq->context);

@@ -46,7 +46,7 @@ bool take(Context& owner, std::uint64_t length_bytes) {
 }
 
 ibv_dm *alloc_dm(ibv_context *context, ibv_alloc_dm_attr *attributes) {
-    if (const int error = planned_error("ibv_alloc_dm", context)) return refuse(error);
+    if (const int error = command_error("ibv_alloc_dm", context)) return refuse(error);
     if (!is_live(context) || attributes->comp_mask != 0 || attributes->length == 0 ||
         attributes->log_align_req > alignment_log_max) {
         return refuse(EINVAL);

@@ -53,6 +53,59 @@ static int interface_of(unsigned device, unsigned port, char *name, size_t size)
     return 1;
 }
 
+/* A descriptor to read a line of text; -1 with errno where there can be none. */
+static int open_line(const char *text) {
+    const int made = memfd_create("lanewise", MFD_CLOEXEC);
+    if (made < 0) return -1;
+    if (write(made, text, strlen(text)) < 0 || write(made, "\n", 1) < 0 ||
+        lseek(made, 0, SEEK_SET) < 0) {
+        close(made);
+        return -1;
+    }
+    return made;
+}
+
+/* What liblanewise_verbs.so, which is preloaded as well, knows of counters (sysfs_counters.cpp). */
+typedef const char *counter_name(const char *folder, unsigned index);
+typedef int read_counter(const char *interface, const char *folder, const char *name,
+                         unsigned long long *value);
+
+static const char *name_of_counter(const char *folder, unsigned index) {
+    counter_name *name = __extension__(counter_name *) dlsym(RTLD_DEFAULT, "lanewise_counter_name");
+    return name ? name(folder, index) : NULL;
+}
+
+/* The counter that a path below a device's folder names: its port, and its two names. */
+static int is_counter(const char *rest, unsigned *port, char *folder, char *name) {
+    int end = 0;
+    if (sscanf(rest, "/ports/%u/%11[a-z_]/%31[a-z_]%n", port, folder, name, &end) != 3) return 0;
+    if (rest[end] != '\0') return 0;
+    const char *known = NULL;
+    for (unsigned at = 0; (known = name_of_counter(folder, at)) != NULL; ++at) {
+        if (strcmp(known, name) == 0) return 1;
+    }
+    return 0;
+}
+
+/* A descriptor to read a counter of a port; -1 where `path` names none. */
+static int open_counter(const char *path) {
+    unsigned device = 0;
+    unsigned port = 0;
+    int end = 0;
+    char folder[12];
+    char name[32];
+    char interface[64];
+    char text[32];
+    unsigned long long value = 0;
+    if (!path || sscanf(path, DEVICE_FOLDER, &device, &end) != 1) return -1;
+    if (!is_counter(path + end, &port, folder, name)) return -1;
+    if (!interface_of(device, port, interface, sizeof interface)) return -1;
+    read_counter *read = __extension__(read_counter *) dlsym(RTLD_DEFAULT, "lanewise_read_counter");
+    if (!read || read(interface, folder, name, &value) != 0) return -1;
+    snprintf(text, sizeof text, "%llu", value);
+    return open_line(text);
+}
+
 /* A descriptor to read what the kernel would say of a GID; -1 where `path` asks for no such thing.
  */
 static int open_gid_attribute(const char *path) {
@@ -72,23 +125,17 @@ static int open_gid_attribute(const char *path) {
     } else {
         return -1;
     }
-    strcat(text, "\n");
-    const int made = memfd_create("lanewise", MFD_CLOEXEC);
-    if (made < 0) return -1;
-    if (write(made, text, strlen(text)) < 0 || lseek(made, 0, SEEK_SET) < 0) {
-        close(made);
-        return -1;
-    }
-    return made;
+    return open_line(text);
 }
 
-enum { names_max = 8, name_bytes = 32 }; /* devices at most; longer than IF_NAMESIZE */
+enum { names_max = 32, name_bytes = 32 }; /* more than counters; longer than IF_NAMESIZE */
 
 /* A folder of ours: what readdir has yet to return. */
 struct folder {
     char names[names_max][name_bytes];
     unsigned count;
     unsigned next;
+    unsigned char kind; /* of what it holds */
     struct dirent entry;
     struct folder *later;
 };
@@ -96,6 +143,21 @@ struct folder {
 static unsigned listed(struct folder *into, const char *name) {
     if (!into || into->count == names_max) return 1;
     snprintf(into->names[into->count++], name_bytes, "%s", name);
+    return 1;
+}
+
+/* Whether a folder below that of a device is one of counters, and what it holds. */
+static unsigned is_counters(unsigned device, const char *rest, struct folder *into) {
+    char interface[64];
+    char folder[12];
+    unsigned port = 0;
+    int end = 0;
+    if (sscanf(rest, "/ports/%u/%11[a-z_]%n", &port, folder, &end) != 2) return 0;
+    if (rest[end] != '\0' || !name_of_counter(folder, 0)) return 0;
+    if (!interface_of(device, port, interface, sizeof interface)) return 0;
+    if (into) into->kind = DT_REG;
+    const char *name = NULL;
+    for (unsigned at = 0; (name = name_of_counter(folder, at)) != NULL; ++at) listed(into, name);
     return 1;
 }
 
@@ -117,10 +179,11 @@ static unsigned is_below_device(unsigned device, const char *rest, struct folder
         snprintf(number, sizeof number, "%u", port);
         if (strncmp(rest, "/device/net/", 12) == 0 && strcmp(rest + 12, name) == 0) return 1;
         if (strncmp(rest, "/ports/", 7) == 0 && strcmp(rest + 7, number) == 0) {
-            return listed(into, "gid_attrs");
+            return listed(into, "counters") && listed(into, "gid_attrs") &&
+                   listed(into, "hw_counters");
         }
     }
-    return 0;
+    return is_counters(device, rest, into);
 }
 
 static unsigned list_devices(struct folder *into) {
@@ -156,7 +219,15 @@ static mode_t invented(const char *path) {
         interfaces_of(device)) {
         return S_IFCHR | 0666;
     }
-    return is_folder(path, NULL) ? S_IFDIR | 0755 : 0;
+    if (is_folder(path, NULL)) return S_IFDIR | 0755;
+    unsigned port = 0;
+    char folder[12];
+    char name[32];
+    const int is_below = sscanf(path, DEVICE_FOLDER, &device, &end) == 1;
+    return is_below && is_counter(path + end, &port, folder, name) &&
+                   interface_of(device, port, name, sizeof name)
+               ? S_IFREG | 0444
+               : 0;
 }
 
 static int fill(mode_t mode, struct stat *status) {
@@ -204,7 +275,8 @@ int open(const char *path, int flags, ...) {
     va_start(more, flags);
     const mode_t mode = va_arg(more, mode_t);
     va_end(more);
-    const int made = open_gid_attribute(path);
+    const int attribute = open_gid_attribute(path);
+    const int made = attribute >= 0 ? attribute : open_counter(path);
     return made >= 0 ? made : openat(AT_FDCWD, path, flags, mode);
 }
 
@@ -234,6 +306,7 @@ DIR *opendir(const char *path) {
     if (!is_folder(path, NULL)) return THE_NEXT(opendir)(path);
     struct folder *made = calloc(1, sizeof *made);
     if (!made) return NULL;
+    made->kind = DT_DIR;
     is_folder(path, made);
     pthread_mutex_lock(&open_folders_lock);
     made->later = open_folders;
@@ -246,7 +319,7 @@ struct dirent *readdir(DIR *stream) {
     struct folder *folder = ours(stream);
     if (!folder) return THE_NEXT(readdir)(stream);
     if (folder->next == folder->count) return NULL;
-    folder->entry = (struct dirent){.d_ino = folder->next + 1, .d_type = DT_DIR};
+    folder->entry = (struct dirent){.d_ino = folder->next + 1, .d_type = folder->kind};
     folder->entry.d_reclen = sizeof folder->entry;
     strcpy(folder->entry.d_name, folder->names[folder->next++]);
     return &folder->entry;

@@ -16,7 +16,7 @@ constexpr unsigned known_parent_fields =
     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
 ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *init) {
-    if (const int error = planned_error("ibv_alloc_td", context)) return refuse(error);
+    if (const int error = command_error("ibv_alloc_td", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     if (init->comp_mask != 0) return refuse(EINVAL);
     auto made = HandlePool<ThreadDomainObject>::make();
@@ -32,7 +32,7 @@ int dealloc_td(ibv_td *td) {
 }
 
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *init) {
-    if (const int error = planned_error("ibv_alloc_parent_domain", context)) return refuse(error);
+    if (const int error = command_error("ibv_alloc_parent_domain", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     if (init->comp_mask & ~known_parent_fields || !is_live(init->pd)) return refuse(EINVAL);
     const bool has_allocators = init->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
@@ -65,7 +65,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_pd *ibv_alloc_pd(ibv_context *context) {
-    if (const int error = planned_error("ibv_alloc_pd", context)) return refuse(error);
+    if (const int error = command_error("ibv_alloc_pd", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
     auto domain = HandlePool<DomainObject>::make();

@@ -35,7 +35,7 @@ int open_named(Context& context, int flags, ExtendedDomainObject& made) {
 }
 
 ibv_xrcd *open_xrcd(ibv_context *context, ibv_xrcd_init_attr *init) {
-    if (const int error = planned_error("ibv_open_xrcd", context)) return refuse(error);
+    if (const int error = command_error("ibv_open_xrcd", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     if (init->comp_mask != known_xrcd_fields || init->oflags & ~(O_CREAT | O_EXCL)) {
         return refuse(EINVAL);
@@ -89,7 +89,7 @@ SharedReceiveObject *make_numbered(const ibv_srq_init_attr_ex& init) {
 }
 
 ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *init) {
-    if (const int error = planned_error("ibv_create_srq", context)) return refuse(error);
+    if (const int error = command_error("ibv_create_srq", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     if (init->comp_mask & ~extended_fields) return refuse(EOPNOTSUPP);
     if (init->comp_mask != extended_fields || init->srq_type != IBV_SRQT_XRC) {

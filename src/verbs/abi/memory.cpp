@@ -120,7 +120,7 @@ ibv_mr *add_region(ibv_pd *pd, HandlePool<RegionObject>::Owner made, void *shown
 
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
                         unsigned access) {
-    if (const int error = planned_error("ibv_reg_mr", pd)) return refuse(error);
+    if (const int error = command_error("ibv_reg_mr", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (const int error = check_access(access)) return refuse(error);
     if (!is_registrable(address, length_bytes, access)) return refuse(EFAULT);
@@ -135,7 +135,7 @@ ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std
 
 ibv_mr *reg_dm_mr(ibv_pd *pd, ibv_dm *dm, std::uint64_t offset, std::size_t length_bytes,
                   unsigned access) {
-    if (const int error = planned_error("ibv_reg_dm_mr", pd)) return refuse(error);
+    if (const int error = command_error("ibv_reg_dm_mr", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (const int error = check_access(access)) return refuse(error);
     if (!is_live(dm) || !(access & zero_based) || access & on_demand) return refuse(EINVAL);
@@ -170,7 +170,7 @@ int prefetch(Context& context, ibv_pd *pd, ibv_advise_mr_advice advice, const ib
 // Done when it returns, whether that was asked for or not.
 int advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge *ranges,
               std::uint32_t count) {
-    if (const int error = planned_error("ibv_advise_mr", pd)) return error;
+    if (const int error = command_error("ibv_advise_mr", pd)) return error;
     if (const int error = refusal(pd)) return error;
     if (flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) return EINVAL;
     if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) return ENOTSUP;
@@ -214,7 +214,7 @@ ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
 
 int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
     // Of the codes that it returns, the one that leaves the region as it was.
-    if (const int error = planned_error("ibv_rereg_mr", mr))
+    if (const int error = command_error("ibv_rereg_mr", mr))
         return errno = error, IBV_REREG_MR_ERR_INPUT;
     if (refusal(mr) || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
     RegionObject& object = own(mr);

@@ -17,7 +17,7 @@ constexpr unsigned known_window_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REM
                                          IBV_ACCESS_ZERO_BASED;
 
 ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type) {
-    if (const int error = planned_error("ibv_alloc_mw", pd)) return refuse(error);
+    if (const int error = command_error("ibv_alloc_mw", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return refuse(EINVAL);
     auto made = HandlePool<WindowObject>::make();

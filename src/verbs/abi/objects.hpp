@@ -268,6 +268,19 @@ int planned_error(std::string_view call, Shown *on) {
     }
 }
 
+// The same for a call that asks the device, which one that has died refuses with EIO. What destroys
+// an object, posts to a queue pair or reads completions does not ask it.
+template <typename Shown>
+int command_error(std::string_view call, Shown *on) {
+    const int planned = planned_error(call, on);
+    if (planned != 0 || !is_live(on)) return planned;
+    if constexpr (std::is_same_v<Shown, ibv_context>) {
+        return own(on).adapter->is_dead() ? EIO : 0;
+    } else {
+        return own(on->context).adapter->is_dead() ? EIO : 0;
+    }
+}
+
 // The operations of a context, filled in by the files that have them.
 void set_data_operations(ibv_context_ops& operations);
 void set_extended_operations(verbs_context& context);

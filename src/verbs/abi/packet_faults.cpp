@@ -80,8 +80,11 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
         return engine_->on_packet(packet, arrival, now);
     }
     const std::string peer = port::text(arrival.source);
-    const auto fault = faults::Injector::get()->decide(
-        faults::Place::packet, kind_of_packet(packet), config_.name, {peer, data_bytes(packet)});
+    const auto fault = faults::Injector::get()->decide({.place = faults::Place::packet,
+                                                        .name = kind_of_packet(packet),
+                                                        .device = config_.name,
+                                                        .peer = peer,
+                                                        .bytes = data_bytes(packet)});
     if (sent && (!fault || arrives_with(fault->what))) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);
     const Nanoseconds duration = Nanoseconds{fault->value} * microsecond_ns;

@@ -25,7 +25,7 @@ constexpr std::uint64_t clock_khz = 1'000'000;  // of times of completion, in na
 
 // A child of the process that opened the device may ask as well.
 int query_device(ibv_context *context, ibv_device_attr *attributes) {
-    if (const int error = planned_error("ibv_query_device", context)) return error;
+    if (const int error = command_error("ibv_query_device", context)) return error;
     if (!is_live(context)) return EINVAL;
     Context& owner = own(context);
     const DeviceConfig& config = owner.adapter->engine().config();
@@ -136,7 +136,7 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
 
 int query_port(ibv_context *context, std::uint8_t port_num, ibv_port_attr *attributes,
                std::size_t bytes) {
-    if (const int error = planned_error("ibv_query_port", context)) return error;
+    if (const int error = command_error("ibv_query_port", context)) return error;
     if (const int error = refusal(context)) return error;
     Context& owner = own(context);
     const std::lock_guard guard(owner.adapter->lock());
@@ -202,7 +202,7 @@ int ibv_query_port(ibv_context *context, uint8_t port_num, _compat_ibv_port_attr
 }
 
 int ibv_query_gid(ibv_context *context, uint8_t port_num, int index, ibv_gid *gid) {
-    if (const int error = planned_error("ibv_query_gid", context)) return errno = error, -1;
+    if (const int error = command_error("ibv_query_gid", context)) return errno = error, -1;
     if (const int error = refusal(context)) return errno = error, -1;
     const auto entry = gid_entry(own(context), port_num, static_cast<std::uint32_t>(index));
     if (!entry) return errno = EINVAL, -1;
@@ -239,7 +239,7 @@ ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry *entries, size_
 }
 
 int ibv_query_pkey(ibv_context *context, uint8_t port_num, int index, __be16 *pkey) {
-    if (const int error = planned_error("ibv_query_pkey", context)) return errno = error, -1;
+    if (const int error = command_error("ibv_query_pkey", context)) return errno = error, -1;
     if (const int error = refusal(context)) return errno = error, -1;
     Context& owner = own(context);
     if (port_num < 1 || port_num > owner.adapter->ports().size() || index != 0) {

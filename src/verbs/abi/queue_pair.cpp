@@ -93,7 +93,7 @@ bool has_queues(const ibv_qp_init_attr& init) {
 
 ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     const int planned =
-        of.pd ? planned_error("ibv_create_qp", of.pd) : planned_error("ibv_create_qp", of.xrcd);
+        of.pd ? command_error("ibv_create_qp", of.pd) : command_error("ibv_create_qp", of.xrcd);
     if (planned) return refuse(planned);
     if (const int error = of.xrcd ? refusal(of.xrcd) : refusal(of.pd)) return refuse(error);
     if (!has_queues(init) || (role_of(init.qp_type) == Role::target) != (of.xrcd != nullptr)) {
@@ -261,7 +261,7 @@ ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
 }
 
 int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
-    if (const int error = planned_error("ibv_modify_qp", qp)) return error;
+    if (const int error = command_error("ibv_modify_qp", qp)) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const auto mask = static_cast<unsigned>(attr_mask);
@@ -284,7 +284,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
 }
 
 int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr) {
-    if (const int error = planned_error("ibv_query_qp", qp)) return error;
+    if (const int error = command_error("ibv_query_qp", qp)) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
@@ -297,7 +297,8 @@ int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr
     return 0;
 }
 
-// Packets are written in order, but the bytes of one as memcpy(3) likes.
+// Packets are written in order, and the bytes of one as well (place.hpp), but other processors than
+// those of x86 may show them in another.
 int ibv_query_qp_data_in_order(ibv_qp *, ibv_wr_opcode, uint32_t) {
     return 0;
 }

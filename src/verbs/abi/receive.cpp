@@ -40,7 +40,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
-    if (const int error = planned_error("ibv_create_srq", pd)) return refuse(error);
+    if (const int error = command_error("ibv_create_srq", pd)) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     const std::lock_guard guard(own(pd->context).adapter->lock());
     SharedReceiveObject *made =
@@ -49,7 +49,7 @@ ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
 }
 
 int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
-    if (const int error = planned_error("ibv_modify_srq", srq)) return error;
+    if (const int error = command_error("ibv_modify_srq", srq)) return error;
     if (const int error = refusal(srq)) return error;
     if (srq_attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) return EINVAL;
     Context& context = own(srq->context);
@@ -63,7 +63,7 @@ int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
 }
 
 int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {
-    if (const int error = planned_error("ibv_query_srq", srq)) return error;
+    if (const int error = command_error("ibv_query_srq", srq)) return error;
     if (const int error = refusal(srq)) return error;
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());

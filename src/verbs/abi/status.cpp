@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/json.hpp"
+#include "verbs/abi/sysfs_counters.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -67,6 +68,16 @@ Json counters_of(const QueuePairCounters& from) {
             {"dropped", from.dropped}};
 }
 
+// By folder and name, as the kernel's files are.
+Json sysfs_of(const Device& engine, std::uint8_t port) {
+    const QueuePairCounters queue_pairs = engine.queue_pair_counters(port);
+    Json shown = Json::object();
+    for (const SysfsCounter& one : sysfs_counters()) {
+        shown[std::string(one.folder)][one.name] = one.value(engine.counters(port), queue_pairs);
+    }
+    return shown;
+}
+
 Json ports_of(Adapter& adapter) {
     Json shown = Json::array();
     for (std::size_t index = 0; index < adapter.ports().size(); ++index) {
@@ -80,7 +91,8 @@ Json ports_of(Adapter& adapter) {
                          {"interface", port.interface.name},
                          {"state", port.active ? "active" : "down"},
                          {"gids", std::move(gids)},
-                         {"counters", counters_of(adapter.engine().counters(number))}});
+                         {"counters", counters_of(adapter.engine().counters(number))},
+                         {"sysfs", sysfs_of(adapter.engine(), number)}});
     }
     return shown;
 }

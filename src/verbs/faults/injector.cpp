@@ -76,15 +76,16 @@ void Injector::write_census() {
     census_file_ = {};
 }
 
-std::optional<Rule> Injector::decide(Place place, std::string_view name, std::string_view device,
-                                     const Traits& traits) {
+std::optional<Rule> Injector::decide(Occurrence one) {
+    constexpr std::int64_t microsecond_ns = 1'000;
     const std::lock_guard guard(lock_);
-    if (census_file_) census_.saw(place, name);
-    const std::optional<Decision> decision = plan_.decide(place, name, device, traits);
+    if (census_file_) census_.saw(one.place, one.name);
+    one.time_us = static_cast<std::uint64_t>((monotonic_ns() - begun_ns_) / microsecond_ns);
+    const std::optional<Decision> decision = plan_.decide(one);
     if (!decision) return std::nullopt;
     if (log_) {
         // One write for each line, so that lines of several processes do not mix.
-        const std::string line = line_of(*decision, place, name);
+        const std::string line = line_of(*decision, one.place, one.name);
         if (write(log_.number(), line.data(), line.size()) < 0) {
             complain(fmt::format("the log of faults took no more lines: {}; it ends here",
                                  std::strerror(errno)));

@@ -10,10 +10,12 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "verbs/faults/census.hpp"
 #include "verbs/faults/plan.hpp"
 #include "verbs/port/descriptor.hpp"
@@ -26,9 +28,9 @@ class Injector {
     // after a line on standard error.
     static Injector *get();
 
-    // The fault for this occurrence, which is written to the log; none if it is to go well.
-    std::optional<Rule> decide(Place place, std::string_view name, std::string_view device,
-                               const Traits& traits = {});
+    // The fault for this occurrence, which is written to the log; none if it is to go well. The
+    // time is filled in, from the first call on that could have met a fault.
+    std::optional<Rule> decide(Occurrence occurrence);
     bool concerns(Place place) const { return plan_.concerns(place); }
 
     // Counts objects that were not destroyed.
@@ -47,13 +49,14 @@ class Injector {
     Census census_;
     port::Descriptor census_file_;
     pid_t process_ = getpid();
+    std::int64_t begun_ns_ = monotonic_ns();
 };
 
 // The errno with which a call on a device is to fail; 0 if it is to go well.
 inline int planned_error(std::string_view call, std::string_view device) {
     Injector *injector = Injector::get();
     if (!injector) return 0;
-    const std::optional<Rule> fault = injector->decide(Place::call, call, device);
+    const std::optional<Rule> fault = injector->decide({.name = call, .device = device});
     return fault ? static_cast<int>(fault->value) : 0;
 }
 

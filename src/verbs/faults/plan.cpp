@@ -98,12 +98,13 @@ std::optional<Rule> rule_of(const Words& words) {
         rule.device = device->second;
     }
     if (const auto peer = words.find("peer"); peer != words.end()) rule.peer = peer->second;
-    const bool good = take(words, "value", rule.value) && take(words, "after", rule.after) &&
-                      take(words, "every", rule.every) && rule.every > 0 &&
-                      take(words, "probability", rule.probability) &&
-                      take(words, "times", rule.times) &&
-                      take(words, "bytes_min", rule.bytes_min) &&
-                      take(words, "number", rule.number) && take_occurrences(words, rule.at);
+    const bool good =
+        take(words, "value", rule.value) && take(words, "after", rule.after) &&
+        take(words, "every", rule.every) && rule.every > 0 &&
+        take(words, "after_us", rule.after_us) && take(words, "every_us", rule.every_us) &&
+        take(words, "probability", rule.probability) && take(words, "times", rule.times) &&
+        take(words, "bytes_min", rule.bytes_min) && take(words, "number", rule.number) &&
+        take_occurrences(words, rule.at);
     return good ? std::optional(rule) : std::nullopt;
 }
 
@@ -143,29 +144,38 @@ bool Plan::concerns(Place place) const {
                        [&](const Rule& rule) { return rule.place == place; });
 }
 
-bool Plan::fires(std::size_t index, std::string_view name, Seen& seen) const {
-    const Rule& rule = script_.rules[index];
-    const std::uint64_t occurrence = ++seen.matched;
-    if (!rule.at.empty()) return std::binary_search(rule.at.begin(), rule.at.end(), occurrence);
-    if (occurrence <= rule.after || seen.fired >= rule.times) return false;
-    if ((occurrence - rule.after) % rule.every != 0) return false;
-    if (rule.probability >= 1) return true;
-    // Otherwise the same occurrences of all kinds would meet the fault.
-    const std::uint64_t start = rule.name.empty() ? script_.seed ^ hashed(name) : script_.seed;
-    return share(start, index, occurrence) < rule.probability;
+// Whether the rule has begun, and it is the turn of this occurrence.
+bool Plan::is_due(const Rule& rule, const Occurrence& one, Seen& seen) {
+    if (seen.matched <= rule.after || one.time_us < rule.after_us) {
+        seen.passed = seen.matched;
+        return false;
+    }
+    if ((seen.matched - seen.passed) % rule.every != 0 || one.time_us < seen.next_us) return false;
+    seen.next_us = one.time_us + rule.every_us;
+    return true;
 }
 
-std::optional<Decision> Plan::decide(Place place, std::string_view name, std::string_view device,
-                                     const Traits& traits) {
+bool Plan::fires(std::size_t index, const Occurrence& one, Seen& seen) const {
+    const Rule& rule = script_.rules[index];
+    ++seen.matched;
+    if (!rule.at.empty()) return std::binary_search(rule.at.begin(), rule.at.end(), seen.matched);
+    if (!is_due(rule, one, seen) || seen.fired >= rule.times) return false;
+    if (rule.probability >= 1) return true;
+    // Otherwise the same occurrences of all kinds would meet the fault.
+    const std::uint64_t start = rule.name.empty() ? script_.seed ^ hashed(one.name) : script_.seed;
+    return share(start, index, seen.matched) < rule.probability;
+}
+
+std::optional<Decision> Plan::decide(const Occurrence& one) {
     std::optional<Decision> decision;
     for (std::size_t index = 0; index < script_.rules.size(); ++index) {
         const Rule& rule = script_.rules[index];
-        if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
-        if (!rule.device.empty() && rule.device != device) continue;
-        if (!rule.peer.empty() && rule.peer != traits.peer) continue;
-        if (traits.bytes < rule.bytes_min) continue;
-        Seen& seen = seen_[index].try_emplace(std::string(name)).first->second;
-        if (!fires(index, name, seen) || decision) continue;
+        if (rule.place != one.place || (!rule.name.empty() && rule.name != one.name)) continue;
+        if (!rule.device.empty() && rule.device != one.device) continue;
+        if (!rule.peer.empty() && rule.peer != one.peer) continue;
+        if (one.bytes < rule.bytes_min) continue;
+        Seen& seen = seen_[index].try_emplace(std::string(one.name)).first->second;
+        if (!fires(index, one, seen) || decision) continue;
         ++seen.fired;
         const std::uint64_t number = rule.number > 0 ? rule.number : index + 1;
         decision = Decision{number, seen.matched, &rule};

@@ -4,7 +4,8 @@
 // lost. A plan is a list of rules and a seed. It decides about the n-th occurrence of a kind that a
 // rule matches by the seed, the rule, the kind and n alone, so the same program, which makes the
 // same calls, meets the same faults, whatever the time, whatever other rules do, and in whatever
-// order occurrences of different kinds come.
+// order occurrences of different kinds come. A rule by time is the exception; what it did is noted
+// by count, so that a replay does not depend on time either.
 
 #pragma once
 
@@ -38,7 +39,10 @@ struct Rule {
     std::uint32_t value = 0;  // the number of `what`, or a time in microseconds
     std::uint64_t after = 0;  // occurrences that pass first
     std::uint64_t every = 1;  // of those that follow, each so many-th
-    double probability = 1;   // of each that is left
+    // By time: what occurs before passes first; then the first, and no other for so long after one.
+    std::uint64_t after_us = 0;
+    std::uint64_t every_us = 0;
+    double probability = 1;  // of each that is left
     std::uint64_t times = ~std::uint64_t{0};
     // For a replay, which decides by these two alone: the number of the rule in the script whose
     // faults were noted (0: its place in this one), and the occurrences that met them, in order.
@@ -46,10 +50,15 @@ struct Rule {
     std::vector<std::uint64_t> at;
 };
 
-// What else is known of a packet.
-struct Traits {
-    std::string_view peer;
+// What occurs, and when, from when the process began to count.
+struct Occurrence {
+    Place place = Place::call;
+    std::string_view name = {};
+    std::string_view device = {};
+    // What else is known of a packet.
+    std::string_view peer = {};
     std::uint64_t bytes = 0;
+    std::uint64_t time_us = 0;
 };
 
 struct Script {
@@ -73,16 +82,18 @@ class Plan {
 
     // The fault for this occurrence; none if it is to go well. The first rule that fires counts,
     // but every rule that matches has seen it.
-    std::optional<Decision> decide(Place place, std::string_view name, std::string_view device,
-                                   const Traits& traits = {});
+    std::optional<Decision> decide(const Occurrence& occurrence);
     bool concerns(Place place) const;
 
   private:
     struct Seen {
         std::uint64_t matched = 0;
+        std::uint64_t passed = 0;  // of those, before the rule begins
+        std::uint64_t next_us = 0;
         std::uint64_t fired = 0;
     };
-    bool fires(std::size_t rule, std::string_view name, Seen& seen) const;
+    static bool is_due(const Rule& rule, const Occurrence& one, Seen& seen);
+    bool fires(std::size_t rule, const Occurrence& one, Seen& seen) const;
 
     Script script_;
     std::vector<std::map<std::string, Seen, std::less<>>> seen_;  // by rule and name

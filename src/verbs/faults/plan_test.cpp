@@ -22,27 +22,31 @@ Script script_of(const char *text) {
     return read ? *read : Script{};
 }
 
+Occurrence one(Place place, std::string_view name, std::string_view device = "lanewise0") {
+    return {.place = place, .name = name, .device = device};
+}
+
 // Which of `count` occurrences meet a fault.
 std::vector<int> hits(Plan& plan, int count, const char *name = "ibv_reg_mr") {
     std::vector<int> found;
     for (int i = 1; i <= count; ++i) {
-        if (plan.decide(Place::call, name, "lanewise0")) found.push_back(i);
+        if (plan.decide(one(Place::call, name))) found.push_back(i);
     }
     return found;
 }
 
 TEST(FaultPlan, CountsOccurrencesOfWhatARuleNames) {
     Plan plan(script_of("seed=1\nplace=call name=ibv_reg_mr what=ENOMEM value=12 after=2 times=2"));
-    EXPECT_FALSE(plan.decide(Place::call, "ibv_create_qp", "lanewise0"));
-    EXPECT_FALSE(plan.decide(Place::packet, "ibv_reg_mr", "lanewise0"));
+    EXPECT_FALSE(plan.decide(one(Place::call, "ibv_create_qp")));
+    EXPECT_FALSE(plan.decide(one(Place::packet, "ibv_reg_mr")));
     EXPECT_THAT(hits(plan, 8), ElementsAre(3, 4));
 }
 
 TEST(FaultPlan, CountsOnlyWhatIsOnTheDeviceThatARuleNames) {
     Plan plan(script_of("place=call name=ibv_reg_mr what=ENOMEM device=lanewise1 after=1"));
-    EXPECT_FALSE(plan.decide(Place::call, "ibv_reg_mr", "lanewise1"));
-    EXPECT_FALSE(plan.decide(Place::call, "ibv_reg_mr", "lanewise0"));
-    EXPECT_TRUE(plan.decide(Place::call, "ibv_reg_mr", "lanewise1"));
+    EXPECT_FALSE(plan.decide(one(Place::call, "ibv_reg_mr", "lanewise1")));
+    EXPECT_FALSE(plan.decide(one(Place::call, "ibv_reg_mr")));
+    EXPECT_TRUE(plan.decide(one(Place::call, "ibv_reg_mr", "lanewise1")));
 }
 
 TEST(FaultPlan, TakesEachSoManyth) {
@@ -53,7 +57,7 @@ TEST(FaultPlan, TakesEachSoManyth) {
 TEST(FaultPlan, SaysWhatAndWhichOccurrence) {
     Plan plan(script_of("place=call what=EFAULT value=14 after=4"));
     hits(plan, 4, "ibv_post_send");
-    const auto decision = plan.decide(Place::call, "ibv_post_send", "lanewise0");
+    const auto decision = plan.decide(one(Place::call, "ibv_post_send"));
     ASSERT_TRUE(decision);
     EXPECT_EQ(decision->occurrence, 5U);
     EXPECT_EQ(decision->fault->what, "EFAULT");
@@ -78,19 +82,19 @@ TEST(FaultPlan, WhatOneRuleDecidesDoesNotDependOnOthers) {
     Plan beside(script_of(both.c_str()));
     std::vector<int> found;
     for (int i = 1; i <= 200; ++i) {
-        for (int k = 0; k < i % 4; ++k) beside.decide(Place::packet, "send", "lanewise0");
-        if (beside.decide(Place::call, "ibv_reg_mr", "lanewise0")) found.push_back(i);
+        for (int k = 0; k < i % 4; ++k) beside.decide(one(Place::packet, "send"));
+        if (beside.decide(one(Place::call, "ibv_reg_mr"))) found.push_back(i);
     }
     EXPECT_EQ(hits(alone, 200), found);
 }
 
 TEST(FaultPlan, ARuleForAnyCountsEachKindByItself) {
     Plan plan(script_of("place=completion what=IBV_WC_GENERAL_ERR after=1 times=1"));
-    EXPECT_FALSE(plan.decide(Place::completion, "send", "lanewise0"));
-    EXPECT_FALSE(plan.decide(Place::completion, "receive", "lanewise0"));
-    EXPECT_EQ(plan.decide(Place::completion, "receive", "lanewise0")->occurrence, 2U);
-    EXPECT_FALSE(plan.decide(Place::completion, "receive", "lanewise0"));
-    EXPECT_EQ(plan.decide(Place::completion, "send", "lanewise0")->occurrence, 2U);
+    EXPECT_FALSE(plan.decide(one(Place::completion, "send")));
+    EXPECT_FALSE(plan.decide(one(Place::completion, "receive")));
+    EXPECT_EQ(plan.decide(one(Place::completion, "receive"))->occurrence, 2U);
+    EXPECT_FALSE(plan.decide(one(Place::completion, "receive")));
+    EXPECT_EQ(plan.decide(one(Place::completion, "send"))->occurrence, 2U);
 }
 
 TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
@@ -102,8 +106,8 @@ TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
     std::vector<int> found;
     std::vector<int> other;
     for (int i = 1; i <= 200; ++i) {
-        if (together.decide(Place::call, "ibv_post_recv", "lanewise0")) other.push_back(i);
-        if (together.decide(Place::call, "ibv_post_send", "lanewise0")) found.push_back(i);
+        if (together.decide(one(Place::call, "ibv_post_recv"))) other.push_back(i);
+        if (together.decide(one(Place::call, "ibv_post_send"))) found.push_back(i);
     }
     EXPECT_EQ(found, sends);
     EXPECT_EQ(other, receives);
@@ -112,9 +116,9 @@ TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
 
 TEST(FaultPlan, TheFirstRuleThatFiresCountsAndTheOthersHaveSeenIt) {
     Plan plan(script_of("place=call what=ENOMEM times=1\nplace=call what=EINVAL after=1 times=1"));
-    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->fault->what, "ENOMEM");
-    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->fault->what, "EINVAL");
-    EXPECT_FALSE(plan.decide(Place::call, "any", "lanewise0"));
+    EXPECT_EQ(plan.decide(one(Place::call, "any"))->fault->what, "ENOMEM");
+    EXPECT_EQ(plan.decide(one(Place::call, "any"))->fault->what, "EINVAL");
+    EXPECT_FALSE(plan.decide(one(Place::call, "any")));
     EXPECT_TRUE(plan.concerns(Place::call));
     EXPECT_FALSE(plan.concerns(Place::connection));
 }
@@ -123,13 +127,13 @@ TEST(FaultPlan, AReplayMeetsTheOccurrencesThatWereNotedAndKeepsTheNumberOfTheRul
     Plan plan(script_of("place=call name=ibv_reg_mr what=ENOMEM value=12 number=3 at=2,5,9"));
     EXPECT_THAT(hits(plan, 20), ElementsAre(2, 5, 9));
     Plan again(script_of("place=call what=ENOMEM number=3 at=1"));
-    EXPECT_EQ(again.decide(Place::call, "ibv_post_send", "lanewise0")->rule, 3U);
+    EXPECT_EQ(again.decide(one(Place::call, "ibv_post_send"))->rule, 3U);
 }
 
 TEST(FaultPlan, ARuleWithoutANumberHasThatOfItsPlace) {
     Plan plan(script_of("place=call what=ENOMEM times=1\nplace=call what=EINVAL times=1"));
-    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->rule, 1U);
-    EXPECT_EQ(plan.decide(Place::call, "any", "lanewise0")->rule, 2U);
+    EXPECT_EQ(plan.decide(one(Place::call, "any"))->rule, 1U);
+    EXPECT_EQ(plan.decide(one(Place::call, "any"))->rule, 2U);
 }
 
 TEST(FaultPlan, ALineThatIsNoRuleIsRefusedWithItsNumber) {
@@ -145,13 +149,56 @@ TEST(FaultPlan, ALineThatIsNoRuleIsRefusedWithItsNumber) {
     EXPECT_THAT(script_of("").rules, IsEmpty());
 }
 
+// Which of the occurrences at these milliseconds meet a fault.
+std::vector<int> hits_at(Plan& plan, const std::vector<int>& times_ms) {
+    std::vector<int> found;
+    for (const int time_ms : times_ms) {
+        Occurrence call = one(Place::call, "ibv_post_send");
+        call.time_us = static_cast<std::uint64_t>(time_ms) * 1000;
+        if (plan.decide(call)) found.push_back(time_ms);
+    }
+    return found;
+}
+
+TEST(FaultPlan, LetsPassWhatOccursBeforeATime) {
+    Plan plan(script_of("place=call what=ENOMEM after_us=20000 times=2"));
+    EXPECT_THAT(hits_at(plan, {0, 5, 19, 20, 21, 90}), ElementsAre(20, 21));
+}
+
+TEST(FaultPlan, TakesOneInATimeAndThenTheFirstBehindIt) {
+    Plan plan(script_of("place=call what=ENOMEM every_us=10000"));
+    EXPECT_THAT(hits_at(plan, {3, 4, 12, 13, 14, 40, 49, 50}), ElementsAre(3, 13, 40, 50));
+}
+
+TEST(FaultPlan, CountsFromATimeAndTakesTurnsBehindACount) {
+    Plan counting(script_of("place=call what=ENOMEM after_us=10000 every=2"));
+    EXPECT_THAT(hits_at(counting, {1, 2, 3, 11, 12, 13, 14}), ElementsAre(12, 14));
+    Plan timing(script_of("place=call what=ENOMEM after=2 every_us=10000"));
+    EXPECT_THAT(hits_at(timing, {1, 2, 3, 4, 13, 14}), ElementsAre(3, 13));
+}
+
+TEST(FaultPlan, WhatARuleDidByTimeAReplayDoesByCountAtAnyTime) {
+    Plan plan(script_of("place=call what=ENOMEM after_us=10000 every_us=10000"));
+    std::string noted;
+    for (const int time_ms : {1, 11, 12, 25, 60}) {
+        Occurrence call = one(Place::call, "ibv_post_send");
+        call.time_us = static_cast<std::uint64_t>(time_ms) * 1000;
+        const auto decision = plan.decide(call);
+        if (decision) noted += (noted.empty() ? "" : ",") + std::to_string(decision->occurrence);
+    }
+    EXPECT_EQ(noted, "2,4,5");
+    Plan again(script_of(("place=call name=ibv_post_send what=ENOMEM at=" + noted).c_str()));
+    EXPECT_THAT(hits(again, 9, "ibv_post_send"), ElementsAre(2, 4, 5));
+}
+
 TEST(PlanTest, ARuleForAPeerAndASizeCountsOnlyPacketsThatAreMeant) {
     const auto script =
         read_script("place=packet what=lose after=1 times=1 peer=10.0.0.2 bytes_min=100\n");
     ASSERT_TRUE(script);
     Plan plan(*script);
     const auto met = [&](std::string_view peer, std::uint64_t bytes) {
-        return plan.decide(Place::packet, "send", "lanewise0", {peer, bytes}).has_value();
+        return plan.decide({.place = Place::packet, .name = "send", .peer = peer, .bytes = bytes})
+            .has_value();
     };
     EXPECT_FALSE(met("10.0.0.2", 100));
     EXPECT_FALSE(met("10.0.0.3", 100));

@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/file.hpp"
 #include "verbs/port/socket.hpp"
@@ -55,8 +58,7 @@ Descriptor claim_name(const std::string& name) {
     return mailbox;
 }
 
-bool forward_to_name(const Slot& from, const std::string& name,
-                     std::span<const std::byte> letter) {
+bool forward_to_name(const Slot& from, const std::string& name, std::span<const std::byte> letter) {
     const Name to = abstract(name);
     return sendto(from.mailbox.number(), letter.data(), letter.size(), MSG_DONTWAIT, to.get(),
                   to.bytes) >= 0;
@@ -120,9 +122,51 @@ bool is_from(const msghdr& letter, uid_t user) {
     return false;
 }
 
+namespace {
+
+// None where nobody has the name, or does not answer, or is not believed.
+std::optional<std::string> answer_of(const Descriptor& own, const std::string& mailbox,
+                                     std::string_view question) {
+    const Name to = abstract(mailbox);
+    const bool sent = sendto(own.number(), question.data(), question.size(), MSG_DONTWAIT, to.get(),
+                             to.bytes) >= 0;
+    if (!sent) return std::nullopt;
+    std::string answer(mailbox_bytes, '\0');
+    Control control{};
+    iovec place{answer.data(), answer.size()};
+    msghdr message = message_of({&place, 1}, control);
+    message.msg_controllen = control.bytes.size();
+    const ssize_t got = recvmsg(own.number(), &message, MSG_CMSG_CLOEXEC);
+    if (got < 0 || (getuid() != 0 && !is_from(message, getuid()))) return std::nullopt;
+    answer.resize(static_cast<std::size_t>(got));
+    return answer;
+}
+
+}  // namespace
+
+std::vector<std::string> ask_all(std::string_view question) {
+    constexpr timeval patience{1, 0};
+    constexpr int yes = 1;
+    std::vector<std::string> answers;
+    for (std::uint32_t slot = first_slot; slot <= last_slot; ++slot) {
+        // One socket for each, so that nobody's late answer is taken for the next one's.
+        const Descriptor own(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};
+        setsockopt(own.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+        setsockopt(own.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes, sizeof mailbox_bytes);
+        setsockopt(own.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const auto *address = reinterpret_cast<const sockaddr *>(&any);
+        if (bind(own.number(), address, sizeof any.sun_family) != 0) continue;
+        if (auto answer = answer_of(own, mailbox_name(slot), question)) {
+            answers.push_back(std::move(*answer));
+        }
+    }
+    return answers;
+}
+
 Descriptor announce(const Member& member, const std::string& group) {
-    return bound(abstract(
-        fmt::format("{}{}/{}/{}", member_prefix + 1, member.slot, member.place, group)));
+    return bound(
+        abstract(fmt::format("{}{}/{}/{}", member_prefix + 1, member.slot, member.place, group)));
 }
 
 std::vector<Member> read_members(const std::string& group) {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -51,8 +52,7 @@ struct Slot {
 Descriptor claim_name(const std::string& name);
 
 // Hands `letter` to whoever has the name; false where nobody does.
-bool forward_to_name(const Slot& from, const std::string& name,
-                     std::span<const std::byte> letter);
+bool forward_to_name(const Slot& from, const std::string& name, std::span<const std::byte> letter);
 // The same; the descriptors go with it.
 bool forward_to_name(const Slot& from, const std::string& name, std::span<const std::byte> letter,
                      const std::array<int, 2>& descriptors);
@@ -66,6 +66,10 @@ std::string mailbox_name(std::uint32_t slot);
 // Whether a letter that was received with these control messages is from `user`. In another user
 // namespace a user that is unknown here counts as none.
 bool is_from(const msghdr& letter, uid_t user);
+
+// Asks every process that has a slot, and returns what those answer that this user believes: its
+// own, and where it is root all. Whoever does not answer within a second is left out.
+std::vector<std::string> ask_all(std::string_view question);
 
 // What came with a letter; who does not want it closes it.
 std::vector<Descriptor> descriptors_of(const msghdr& letter);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sends a hundred messages to itself over a queue pair that is looped, one after the other. Prints
-// the status of the last completion, how many came, then each asynchronous event.
+// the status of the last completion, how many came, then each asynchronous event. At the end it
+// runs the command that it was given, if any, while it still has the device.
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -72,7 +73,7 @@ static enum ibv_wc_status pass_on(void) {
     return status;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     make();
     loop();
     int passed = 0;
@@ -86,5 +87,6 @@ int main(void) {
         printf("%s\n", ibv_event_type_str(event.event_type));
         ibv_ack_async_event(&event);
     }
-    return 0;
+    fflush(stdout);
+    return argc > 1 && system(argv[1]) != 0;
 }

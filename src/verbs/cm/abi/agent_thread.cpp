@@ -230,7 +230,8 @@ void Manager::take(const port::Datagram& datagram, bool may_wait) {
     }
     const Endpoints ends{datagram.source, datagram.destination};
     if (faults::Injector *injector = faults::Injector::get(); injector && may_wait) {
-        const auto fault = injector->decide(faults::Place::connection, name_of(message->kind), {});
+        const auto fault =
+            injector->decide({.place = faults::Place::connection, .name = name_of(message->kind)});
         if (fault && fault->what == "reject") agent_.turn_away(*message, ends);
         if (fault) return;
     }

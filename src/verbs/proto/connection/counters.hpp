@@ -28,7 +28,32 @@ struct QueuePairCounters {
     std::uint64_t foreign_packets = 0;  // from an address that is not on a path of the queue pair
     std::uint64_t outside_window = 0;   // with a sequence number that the peer cannot have reached
     std::uint64_t dropped = 0;          // for any other reason
+
+    QueuePairCounters& operator+=(const QueuePairCounters& other);
 };
+
+inline QueuePairCounters& QueuePairCounters::operator+=(const QueuePairCounters& other) {
+    packets_sent += other.packets_sent;
+    packets_received += other.packets_received;
+    bytes_sent += other.bytes_sent;
+    bytes_received += other.bytes_received;
+    packets_resent += other.packets_resent;
+    timeouts += other.timeouts;
+    probes += other.probes;
+    sequence_naks_sent += other.sequence_naks_sent;
+    sequence_naks_received += other.sequence_naks_received;
+    rnr_naks_sent += other.rnr_naks_sent;
+    rnr_naks_received += other.rnr_naks_received;
+    error_naks_sent += other.error_naks_sent;
+    error_naks_received += other.error_naks_received;
+    out_of_order += other.out_of_order;
+    duplicates += other.duplicates;
+    migrations += other.migrations;
+    foreign_packets += other.foreign_packets;
+    outside_window += other.outside_window;
+    dropped += other.dropped;
+    return *this;
+}
 
 struct PortCounters {
     std::uint64_t packets_sent = 0;

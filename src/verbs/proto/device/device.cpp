@@ -45,7 +45,8 @@ Device::Device(const DeviceConfig& config, OriginOf origin_of)
                .events = {},
                .scheduler = {},
                .copies = {},
-               .numbered_queues = {}} {}
+               .numbered_queues = {}},
+      departed_(config.port_count) {}
 
 CompletionQueue *Device::create_completion_queue(std::uint32_t capacity, void *cookie) {
     auto& queues = completion_queues_;
@@ -136,6 +137,7 @@ int Device::destroy(QueuePair *queue_pair) {
     }
     std::erase_if(members_, [&](const auto& member) { return member.second == init.number; });
     context_.memory.invalidate_of(init.number);
+    departed_.at(queue_pair->query().port - 1U) += queue_pair->counters();
     queue_pairs_.erase(init.number);
     return 0;
 }
@@ -322,6 +324,14 @@ std::optional<Event> Device::poll_event() {
     const Event event = context_.events.front();
     context_.events.pop_front();
     return event;
+}
+
+QueuePairCounters Device::queue_pair_counters(std::uint8_t port) const {
+    QueuePairCounters sum = departed_.at(port - 1U);
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        if (queue_pair->query().port == port) sum += queue_pair->counters();
+    }
+    return sum;
 }
 
 const PortCounters& Device::counters(std::uint8_t port) const {

@@ -103,6 +103,8 @@ class Device {
 
     std::optional<Event> poll_event();
     const PortCounters& counters(std::uint8_t port) const;
+    // Of all queue pairs on a port together, also of those that have been destroyed.
+    QueuePairCounters queue_pair_counters(std::uint8_t port) const;
     // The border could not send what poll_transmit() gave it for a port.
     void on_send_failed(std::uint8_t port) { ++context_.port(port).counters.sends_failed; }
 
@@ -117,6 +119,8 @@ class Device {
     std::vector<std::unique_ptr<SharedReceiveQueue>> shared_receive_queues_;
     std::unordered_map<std::uint32_t, std::unique_ptr<QueuePair>> queue_pairs_;
     std::set<std::pair<Address, std::uint32_t>> members_;  // of groups, by their numbers
+    // Of queue pairs that have been destroyed, by the port that each was on last.
+    std::vector<QueuePairCounters> departed_;
 };
 
 }  // namespace lanewise::verbs

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "verbs/proto/memory/place.hpp"
+
 namespace lanewise::verbs {
 namespace {
 
@@ -42,6 +44,21 @@ void on_fault(int signal, siginfo_t *information, void *context) {
     }
 }
 
+template <typename Copy>
+bool guarded(const Copy& copy) {
+    sigjmp_buf before;
+    if (sigsetjmp(before, 0) != 0) {
+        way_out = nullptr;
+        return false;
+    }
+    way_out = &before;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    copy();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    way_out = nullptr;
+    return true;
+}
+
 }  // namespace
 
 void guard_memory() {
@@ -57,21 +74,12 @@ void guard_memory() {
     });
 }
 
-bool copy_guarded(void *to, const void *from, std::size_t bytes) {
-    if (bytes == 0) {
-        return true;
-    }
-    sigjmp_buf place;
-    if (sigsetjmp(place, 0) != 0) {
-        way_out = nullptr;
-        return false;
-    }
-    way_out = &place;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    std::memcpy(to, from, bytes);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    way_out = nullptr;
-    return true;
+bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {
+    return bytes == 0 || guarded([=] { std::memcpy(to, from, bytes); });
+}
+
+bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {
+    return bytes == 0 || guarded([=] { place(to, from, bytes); });
 }
 
 }  // namespace lanewise::verbs

@@ -16,7 +16,10 @@ namespace lanewise::verbs {
 // its own later takes them away.
 void guard_memory();
 
-// False where the memory cannot be read or written; some of the bytes may have been copied.
-bool copy_guarded(void *to, const void *from, std::size_t bytes);
+// Copies from memory of the program. False where it cannot be read; some of the bytes may have been
+// copied.
+bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
+// Copies to memory of the program, each byte once (place.hpp). False where it cannot be written.
+bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
 
 }  // namespace lanewise::verbs

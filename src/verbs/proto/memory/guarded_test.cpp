@@ -18,30 +18,43 @@ void *mapped(int protection) {
     return mmap(nullptr, page_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+using Bytes = std::array<std::byte, 64>;
+
+std::byte *unmapped() {
+    void *const gone = mapped(PROT_READ | PROT_WRITE);
+    munmap(gone, page_bytes);
+    return static_cast<std::byte *>(gone);
+}
+
 TEST(Guarded, CopiesWhatIsThere) {
-    std::array<char, 8> to{};
-    EXPECT_TRUE(copy_guarded(to.data(), "memory", 7));
-    EXPECT_STREQ(to.data(), "memory");
+    Bytes from{};
+    from.fill(std::byte{7});
+    Bytes read{};
+    Bytes placed{};
+    EXPECT_TRUE(read_guarded(read.data(), from.data(), from.size()));
+    EXPECT_TRUE(place_guarded(placed.data(), from.data(), from.size()));
+    EXPECT_EQ(read, from);
+    EXPECT_EQ(placed, from);
 }
 
 TEST(Guarded, ACopyFromOrToMemoryThatIsGoneFailsEachTime) {
     guard_memory();
-    std::array<char, 64> own{};
-    void *const gone = mapped(PROT_READ | PROT_WRITE);
-    munmap(gone, page_bytes);
+    Bytes own{};
+    const Bytes there{};
+    std::byte *const gone = unmapped();
     for (int round = 0; round < 3; ++round) {
-        EXPECT_FALSE(copy_guarded(own.data(), gone, own.size()));
-        EXPECT_FALSE(copy_guarded(gone, own.data(), own.size()));
+        EXPECT_FALSE(read_guarded(own.data(), gone, own.size()));
+        EXPECT_FALSE(place_guarded(gone, own.data(), own.size()));
     }
-    EXPECT_TRUE(copy_guarded(own.data(), "memory", 7));
+    EXPECT_TRUE(read_guarded(own.data(), there.data(), there.size()));
 }
 
 TEST(Guarded, MemoryThatMayOnlyBeReadIsNotWritten) {
     guard_memory();
-    std::array<char, 64> own{};
-    void *const read_only = mapped(PROT_READ);
-    EXPECT_FALSE(copy_guarded(read_only, own.data(), own.size()));
-    EXPECT_TRUE(copy_guarded(own.data(), read_only, own.size()));
+    Bytes own{};
+    auto *const read_only = static_cast<std::byte *>(mapped(PROT_READ));
+    EXPECT_FALSE(place_guarded(read_only, own.data(), own.size()));
+    EXPECT_TRUE(read_guarded(own.data(), read_only, own.size()));
     munmap(read_only, page_bytes);
 }
 

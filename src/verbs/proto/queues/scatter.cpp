@@ -43,7 +43,7 @@ Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const 
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
               std::uint64_t offset, std::span<std::byte> to) {
     const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
-        return copy_guarded(to.data() + done, at, bytes);
+        return read_guarded(to.data() + done, at, bytes);
     };
     return walk(memory, domain, slices, offset, to.size(), 0, copy);
 }
@@ -51,7 +51,7 @@ Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<cons
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
                std::uint64_t offset, std::span<const std::byte> from) {
     const auto copy = [&](std::byte *at, std::size_t done, std::size_t bytes) {
-        return copy_guarded(at, from.data() + done, bytes);
+        return place_guarded(at, from.data() + done, bytes);
     };
     return walk(memory, domain, slices, offset, from.size(), local_write, copy);
 }

@@ -281,7 +281,7 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
         return Verdict::not_ready;
     }
     if (!packet.payload.empty() &&
-        !copy_guarded(to, packet.payload.data(), packet.payload.size())) {
+        !place_guarded(to, packet.payload.data(), packet.payload.size())) {
         return Verdict::access;
     }
     assembly_ = {packet.row.ends() ? PacketKind::unknown : PacketKind::write, end, rdma,
@@ -621,8 +621,8 @@ Responder::Verdict Responder::take_atomic(const Packet& packet) {
         return Verdict::invalid;
     }
     auto *word = reinterpret_cast<std::uint64_t *>(at);
-    std::uint64_t touched = 0;
-    if (!copy_guarded(&touched, word, sizeof touched)) {
+    std::array<std::byte, sizeof *word> touched;
+    if (!read_guarded(touched.data(), at, touched.size())) {
         return Verdict::access;
     }
     if (!remember({.first = expected_})) {
@@ -793,7 +793,7 @@ bool Responder::write_data(const Response& response, std::size_t bytes, Batch& b
         response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
     const std::byte *from =
         memory_of_peer(response.srqn, response.rdma.rkey, address, bytes, remote_read);
-    if (from == nullptr || !copy_guarded(batch.room().data(), from, bytes)) {
+    if (from == nullptr || !read_guarded(batch.room().data(), from, bytes)) {
         return false;
     }
     batch.wrote(bytes);

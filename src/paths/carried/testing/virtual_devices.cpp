@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paths/carried/testing/virtual_devices.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace lanewise::paths::carried::testing {
+namespace {
+
+constexpr Nanoseconds microsecond = 1'000;
+constexpr Nanoseconds timeout_ns = 1'000 * microsecond;
+constexpr Nanoseconds not_ready_ns = 100 * microsecond;
+constexpr std::uint32_t packet_bytes = 1024;
+constexpr std::uint32_t psn_mask = 0xffffff;
+constexpr int retries = 7;
+constexpr int reassembled_max = 128;
+constexpr std::size_t route_bytes = 40;
+
+Nanoseconds clock_ns = 1'000'000'000;
+std::uint32_t last_number = 0x100;
+
+// How far a packet number lies ahead of another; negative where it lies behind.
+std::int32_t ahead_of(std::uint32_t psn, std::uint32_t base) {
+    return static_cast<std::int32_t>((psn - base) << 8) >> 8;
+}
+
+}  // namespace
+
+enum class PacketKind : std::uint8_t { send, write, read, response, ack, not_ready, datagram };
+
+struct Packet {
+    PacketKind kind = PacketKind::send;
+    ibv_gid to{};
+    std::uint32_t to_number = 0;
+    std::uint32_t from_number = 0;
+    std::uint32_t psn = 0;
+    std::uint32_t offset = 0;  // in its message
+    bool is_last = true;
+    bool has_immediate = false;
+    std::uint32_t immediate = 0;
+    std::uint64_t address = 0;
+    std::uint32_t length = 0;  // of a read
+    std::vector<std::byte> bytes;
+};
+
+struct VirtualCompletions {
+    ibv_cq shown{};
+    std::deque<ibv_wc> done;
+};
+
+// A request that has not been completed.
+struct Posted {
+    ibv_send_wr work{};
+    std::vector<ibv_sge> pieces;
+    std::uint32_t length = 0;
+    std::uint32_t first = 0;  // of its packet numbers
+    std::uint32_t packets = 1;
+    std::vector<std::byte> read;  // what has come of a response
+
+    std::uint32_t last() const { return (first + packets - 1) & psn_mask; }
+};
+
+struct Waiting {
+    std::uint64_t id = 0;
+    ibv_sge piece{};
+};
+
+struct VirtualQueuePair {
+    ibv_qp shown{};
+    VirtualDevice *device = nullptr;
+    VirtualCompletions *completions = nullptr;
+    ibv_gid peer{};
+    std::uint32_t peer_number = 0;
+    std::uint64_t life = 0;  // grows with each reset: what was planned before is void
+
+    std::deque<Posted> posted;
+    std::uint32_t next_psn = 0;
+    int failures = 0;
+    Nanoseconds retry_at = never;
+
+    std::deque<Waiting> receives;
+    std::uint32_t expected = 0;
+    std::map<std::uint32_t, Packet> early;
+
+    void complete(ibv_wc wc) {
+        wc.qp_num = shown.qp_num;
+        completions->done.push_back(wc);
+    }
+};
+
+struct VirtualDevice {
+    verbs_context extended{};
+    ibv_device shown{};
+    VirtualFabric *fabric = nullptr;
+    ibv_gid gid{};
+    std::size_t number = 0;  // of its link
+    std::deque<ibv_async_event> events;
+    std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
+    // Those that were destroyed as well, since something may be planned for them.
+    std::vector<std::unique_ptr<VirtualQueuePair>> made;
+
+    bool is_up() const { return fabric->link(number).up; }
+};
+
+namespace {
+
+VirtualDevice& own(ibv_context *context) {
+    return *reinterpret_cast<VirtualDevice *>(verbs_get_ctx(context));
+}
+VirtualQueuePair& own(ibv_qp *qp) {
+    return *reinterpret_cast<VirtualQueuePair *>(qp);
+}
+VirtualCompletions& own(ibv_cq *cq) {
+    return *reinterpret_cast<VirtualCompletions *>(cq);
+}
+std::byte *at(std::uint64_t address) {
+    return reinterpret_cast<std::byte *>(static_cast<std::uintptr_t>(address));
+}
+
+struct AddressHandle {
+    ibv_ah shown{};
+    ibv_gid gid{};
+};
+
+// Copies part of what a request names to a packet.
+std::vector<std::byte> gathered(const Posted& from, std::uint32_t offset, std::uint32_t count) {
+    std::vector<std::byte> all;
+    for (const ibv_sge& piece : from.pieces) {
+        all.insert(all.end(), at(piece.addr), at(piece.addr) + piece.length);
+    }
+    return {all.begin() + offset, all.begin() + offset + count};
+}
+
+void scatter(const std::vector<ibv_sge>& pieces, const std::vector<std::byte>& bytes) {
+    std::size_t done = 0;
+    for (const ibv_sge& piece : pieces) {
+        const std::size_t count = std::min<std::size_t>(piece.length, bytes.size() - done);
+        std::memcpy(at(piece.addr), bytes.data() + done, count);
+        done += count;
+    }
+}
+
+ibv_wc completion_of(const Posted& one, ibv_wc_status status) {
+    ibv_wc wc{};
+    wc.wr_id = one.work.wr_id;
+    wc.status = status;
+    wc.opcode = one.work.opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ : IBV_WC_SEND;
+    return wc;
+}
+
+// The requester.
+
+void transmit(VirtualQueuePair& qp, const Posted& one, std::uint32_t index) {
+    Packet packet;
+    packet.to = qp.peer;
+    packet.to_number = qp.peer_number;
+    packet.psn = (one.first + index) & psn_mask;
+    packet.address = one.work.wr.rdma.remote_addr;
+    packet.offset = index * packet_bytes;
+    packet.is_last = index + 1 == one.packets;
+    if (one.work.opcode == IBV_WR_RDMA_READ) {
+        packet.kind = PacketKind::read;
+        packet.psn = one.first;
+        packet.length = one.length;
+    } else {
+        packet.kind = one.work.opcode == IBV_WR_SEND ? PacketKind::send : PacketKind::write;
+        packet.has_immediate = packet.is_last && packet.kind == PacketKind::write;
+        packet.immediate = one.work.imm_data;
+        const std::uint32_t left = one.length - packet.offset;
+        packet.bytes = gathered(one, packet.offset, std::min(left, packet_bytes));
+    }
+    qp.device->fabric->send(*qp.device, std::move(packet));
+}
+
+void transmit(VirtualQueuePair& qp, const Posted& one) {
+    const bool reads = one.work.opcode == IBV_WR_RDMA_READ;
+    for (std::uint32_t index = 0; index < (reads ? 1 : one.packets); ++index) {
+        transmit(qp, one, index);
+    }
+}
+
+void watch(VirtualQueuePair& qp);
+
+void complete_flushed(VirtualQueuePair& qp) {
+    for (const Posted& one : qp.posted) qp.complete(completion_of(one, IBV_WC_WR_FLUSH_ERR));
+    for (const Waiting& one : qp.receives) {
+        ibv_wc wc{};
+        wc.wr_id = one.id;
+        wc.status = IBV_WC_WR_FLUSH_ERR;
+        qp.complete(wc);
+    }
+    qp.posted.clear();
+    qp.receives.clear();
+}
+
+void flush(VirtualQueuePair& qp) {
+    qp.shown.state = IBV_QPS_ERR;
+    ++qp.life;
+    qp.early.clear();
+    VirtualFabric& fabric = *qp.device->fabric;
+    if (fabric.flush_max_ns() == 0) return complete_flushed(qp);
+    const Nanoseconds delay = fabric.draw(static_cast<std::uint32_t>(fabric.flush_max_ns()));
+    fabric.after(delay, [&qp, life = qp.life] {
+        if (qp.life == life) complete_flushed(qp);
+    });
+}
+
+void on_timeout(VirtualQueuePair& qp) {
+    if (qp.posted.empty()) return;
+    if (++qp.failures > retries) {
+        qp.complete(completion_of(qp.posted.front(), IBV_WC_RETRY_EXC_ERR));
+        qp.posted.pop_front();
+        flush(qp);
+        return;
+    }
+    for (const Posted& one : qp.posted) transmit(qp, one);
+    qp.retry_at = clock_ns + timeout_ns;
+    watch(qp);
+}
+
+void watch(VirtualQueuePair& qp) {
+    qp.device->fabric->after(qp.retry_at - clock_ns, [&qp, life = qp.life, due = qp.retry_at] {
+        if (qp.life == life && qp.retry_at == due) on_timeout(qp);
+    });
+}
+
+void wait_again(VirtualQueuePair& qp, Nanoseconds delay) {
+    qp.retry_at = clock_ns + delay;
+    watch(qp);
+}
+
+// All up to this number has been executed by the peer.
+void on_ack(VirtualQueuePair& qp, std::uint32_t psn) {
+    if (qp.posted.empty() || ahead_of(psn, qp.posted.front().first) < 0 ||
+        ahead_of(psn, qp.next_psn) >= 0) {
+        return;
+    }
+    while (!qp.posted.empty() && ahead_of(psn, qp.posted.front().last()) >= 0) {
+        const Posted& one = qp.posted.front();
+        if (one.work.opcode == IBV_WR_RDMA_READ && one.read.size() < one.length) return;
+        if (one.work.opcode == IBV_WR_RDMA_READ) scatter(one.pieces, one.read);
+        qp.complete(completion_of(one, IBV_WC_SUCCESS));
+        qp.posted.pop_front();
+        qp.failures = 0;
+        wait_again(qp, timeout_ns);
+    }
+}
+
+void on_response(VirtualQueuePair& qp, const Packet& packet) {
+    for (Posted& one : qp.posted) {
+        if (one.work.opcode == IBV_WR_RDMA_READ && one.first == packet.psn) {
+            one.read = packet.bytes;
+            on_ack(qp, one.last());
+            return;
+        }
+    }
+}
+
+// The responder.
+
+void answer(VirtualQueuePair& qp, PacketKind kind, std::uint32_t psn,
+            std::vector<std::byte> bytes = {}) {
+    Packet packet;
+    packet.kind = kind;
+    packet.to = qp.peer;
+    packet.to_number = qp.peer_number;
+    packet.psn = psn;
+    packet.bytes = std::move(bytes);
+    qp.device->fabric->send(*qp.device, std::move(packet));
+}
+
+void answer_read(VirtualQueuePair& qp, const Packet& packet) {
+    answer(qp, PacketKind::response, packet.psn,
+           {at(packet.address), at(packet.address) + packet.length});
+}
+
+// False where the receiver is not ready.
+bool execute(VirtualQueuePair& qp, const Packet& packet) {
+    const bool receives = packet.kind == PacketKind::send || packet.has_immediate;
+    if (receives && qp.receives.empty()) return false;
+    if (packet.kind == PacketKind::read) {
+        const std::uint32_t count = std::max(1U, (packet.length + packet_bytes - 1) / packet_bytes);
+        qp.expected = (qp.expected + count) & psn_mask;
+        answer_read(qp, packet);
+        return true;
+    }
+    std::byte *to =
+        packet.kind == PacketKind::send ? at(qp.receives.front().piece.addr) : at(packet.address);
+    std::memcpy(to + packet.offset, packet.bytes.data(), packet.bytes.size());
+    qp.expected = (qp.expected + 1) & psn_mask;
+    if (receives && packet.is_last) {
+        ibv_wc wc{};
+        wc.wr_id = qp.receives.front().id;
+        wc.opcode = packet.kind == PacketKind::send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+        wc.byte_len = packet.offset + static_cast<std::uint32_t>(packet.bytes.size());
+        wc.imm_data = packet.immediate;
+        wc.wc_flags = packet.has_immediate ? IBV_WC_WITH_IMM : 0;
+        qp.receives.pop_front();
+        qp.complete(wc);
+    }
+    answer(qp, PacketKind::ack, packet.psn);
+    return true;
+}
+
+void on_request(VirtualQueuePair& qp, const Packet& packet) {
+    const std::int32_t ahead = ahead_of(packet.psn, qp.expected);
+    if (ahead < 0) {
+        if (packet.kind == PacketKind::read) answer_read(qp, packet);
+        answer(qp, PacketKind::ack, (qp.expected - 1) & psn_mask);
+        return;
+    }
+    if (ahead > 0) {
+        if (ahead < reassembled_max) qp.early.emplace(packet.psn, packet);
+        return;
+    }
+    if (!execute(qp, packet)) {
+        answer(qp, PacketKind::not_ready, packet.psn);
+        return;
+    }
+    for (auto next = qp.early.find(qp.expected); next != qp.early.end();
+         next = qp.early.find(qp.expected)) {
+        const Packet buffered = std::move(next->second);
+        qp.early.erase(next);
+        if (!execute(qp, buffered)) return;
+    }
+}
+
+void on_datagram(VirtualQueuePair& qp, const Packet& packet) {
+    if (qp.receives.empty()) return;
+    const Waiting to = qp.receives.front();
+    qp.receives.pop_front();
+    std::memcpy(at(to.piece.addr) + route_bytes, packet.bytes.data(), packet.bytes.size());
+    ibv_wc wc{};
+    wc.wr_id = to.id;
+    wc.opcode = IBV_WC_RECV;
+    wc.byte_len = static_cast<std::uint32_t>(route_bytes + packet.bytes.size());
+    qp.complete(wc);
+}
+
+void deliver(VirtualDevice& device, const Packet& packet) {
+    const auto found = device.queue_pairs.find(packet.to_number);
+    if (found == device.queue_pairs.end()) return;
+    VirtualQueuePair& qp = *found->second;
+    const bool ready = qp.shown.state == IBV_QPS_RTR || qp.shown.state == IBV_QPS_RTS;
+    if (!ready) return;
+    switch (packet.kind) {
+        case PacketKind::datagram:
+            return on_datagram(qp, packet);
+        case PacketKind::ack:
+            return on_ack(qp, packet.psn);
+        case PacketKind::response:
+            return on_response(qp, packet);
+        case PacketKind::not_ready:
+            on_ack(qp, (packet.psn - 1) & psn_mask);
+            if (!qp.posted.empty()) --qp.failures;
+            return wait_again(qp, not_ready_ns);
+        default:
+            return on_request(qp, packet);
+    }
+}
+
+// The verbs.
+
+int query_device(ibv_context *, ibv_device_attr *attributes) {
+    *attributes = {};
+    attributes->phys_port_cnt = 1;
+    attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
+    return 0;
+}
+
+int query_gid(ibv_context *context, std::uint8_t, int index, ibv_gid *gid) {
+    if (index != 0) return -1;
+    *gid = own(context).gid;
+    return 0;
+}
+
+int query_port(ibv_context *context, std::uint8_t, ibv_port_attr *attributes, std::size_t) {
+    *attributes = {};
+    attributes->state = own(context).is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    attributes->active_mtu = IBV_MTU_1024;
+    return 0;
+}
+
+ibv_pd *alloc_pd(ibv_context *context) {
+    return new ibv_pd{context, ++last_number};
+}
+int dealloc_pd(ibv_pd *domain) {
+    delete domain;
+    return 0;
+}
+
+ibv_mr *reg_mr(ibv_pd *domain, void *memory, std::size_t bytes, std::uint64_t, unsigned) {
+    auto *made = new ibv_mr{};
+    made->context = domain->context;
+    made->pd = domain;
+    made->addr = memory;
+    made->length = bytes;
+    made->lkey = made->rkey = ++last_number;
+    return made;
+}
+int dereg_mr(ibv_mr *region) {
+    delete region;
+    return 0;
+}
+
+ibv_comp_channel *create_channel(ibv_context *context) {
+    return new ibv_comp_channel{context, -1, 0};
+}
+int destroy_channel(ibv_comp_channel *channel) {
+    delete channel;
+    return 0;
+}
+int get_cq_event(ibv_comp_channel *, ibv_cq **, void **) {
+    return -1;
+}
+void ack_cq_events(ibv_cq *, unsigned) {}
+
+ibv_cq *create_cq(ibv_context *context, int, void *, ibv_comp_channel *, int) {
+    auto *made = new VirtualCompletions;
+    made->shown.context = context;
+    return &made->shown;
+}
+int destroy_cq(ibv_cq *queue) {
+    delete &own(queue);
+    return 0;
+}
+
+int poll_cq(ibv_cq *queue, int count, ibv_wc *into) {
+    std::deque<ibv_wc>& done = own(queue).done;
+    int taken = 0;
+    for (; taken < count && !done.empty(); ++taken) {
+        into[taken] = done.front();
+        done.pop_front();
+    }
+    return taken;
+}
+int req_notify_cq(ibv_cq *, int) {
+    return 0;
+}
+
+ibv_qp *create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
+    VirtualDevice& device = own(domain->context);
+    VirtualQueuePair *made = device.made.emplace_back(new VirtualQueuePair).get();
+    made->device = &device;
+    made->completions = &own(wanted->send_cq);
+    made->shown.context = domain->context;
+    made->shown.qp_num = ++last_number;
+    made->shown.qp_type = wanted->qp_type;
+    device.queue_pairs[made->shown.qp_num] = made;
+    return &made->shown;
+}
+
+int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
+    VirtualQueuePair& qp = own(shown);
+    if (attributes->qp_state == IBV_QPS_ERR) {
+        if (shown->state != IBV_QPS_ERR) flush(qp);
+        return 0;
+    }
+    shown->state = attributes->qp_state;
+    if (attributes->qp_state == IBV_QPS_RESET) {
+        ++qp.life;
+        qp.posted.clear();
+        qp.receives.clear();
+        qp.early.clear();
+        qp.failures = 0;
+    }
+    if (mask & IBV_QP_AV) qp.peer = attributes->ah_attr.grh.dgid;
+    if (mask & IBV_QP_DEST_QPN) qp.peer_number = attributes->dest_qp_num;
+    if (mask & IBV_QP_RQ_PSN) qp.expected = attributes->rq_psn;
+    if (mask & IBV_QP_SQ_PSN) qp.next_psn = attributes->sq_psn;
+    return 0;
+}
+
+int destroy_qp(ibv_qp *shown) {
+    VirtualQueuePair& qp = own(shown);
+    qp.device->queue_pairs.erase(shown->qp_num);
+    ++qp.life;
+    shown->state = IBV_QPS_RESET;
+    return 0;
+}
+
+void post_datagram(VirtualQueuePair& qp, const ibv_send_wr& work) {
+    Packet packet;
+    packet.kind = PacketKind::datagram;
+    packet.to = reinterpret_cast<AddressHandle *>(work.wr.ud.ah)->gid;
+    packet.to_number = work.wr.ud.remote_qpn;
+    packet.bytes = {at(work.sg_list->addr), at(work.sg_list->addr) + work.sg_list->length};
+    qp.device->fabric->send(*qp.device, std::move(packet));
+    ibv_wc wc{};
+    wc.wr_id = work.wr_id;
+    wc.opcode = IBV_WC_SEND;
+    qp.complete(wc);
+}
+
+int post_send(ibv_qp *shown, ibv_send_wr *work, ibv_send_wr **) {
+    VirtualQueuePair& qp = own(shown);
+    for (; work; work = work->next) {
+        if (shown->qp_type == IBV_QPT_UD) {
+            post_datagram(qp, *work);
+            continue;
+        }
+        Posted one;
+        one.work = *work;
+        one.pieces.assign(work->sg_list, work->sg_list + work->num_sge);
+        for (const ibv_sge& piece : one.pieces) one.length += piece.length;
+        one.packets = std::max(1U, (one.length + packet_bytes - 1) / packet_bytes);
+        one.first = qp.next_psn;
+        qp.next_psn = (qp.next_psn + one.packets) & psn_mask;
+        const bool first = qp.posted.empty();
+        qp.posted.push_back(one);
+        if (shown->state == IBV_QPS_ERR) {
+            flush(qp);
+        } else {
+            transmit(qp, one);
+            if (first) wait_again(qp, timeout_ns);
+        }
+    }
+    return 0;
+}
+
+int post_receive(ibv_qp *shown, ibv_recv_wr *work, ibv_recv_wr **) {
+    VirtualQueuePair& qp = own(shown);
+    for (; work; work = work->next) qp.receives.push_back({work->wr_id, *work->sg_list});
+    if (shown->state == IBV_QPS_ERR) flush(qp);
+    return 0;
+}
+
+ibv_ah *create_ah(ibv_pd *domain, ibv_ah_attr *attributes) {
+    auto *made = new AddressHandle;
+    made->shown.context = domain->context;
+    made->gid = attributes->grh.dgid;
+    return &made->shown;
+}
+int destroy_ah(ibv_ah *handle) {
+    delete reinterpret_cast<AddressHandle *>(handle);
+    return 0;
+}
+
+int get_async_event(ibv_context *context, ibv_async_event *event) {
+    std::deque<ibv_async_event>& events = own(context).events;
+    if (events.empty()) return -1;
+    *event = events.front();
+    events.pop_front();
+    return 0;
+}
+void ack_async_event(ibv_async_event *) {}
+
+int close_device(ibv_context *) {
+    return 0;
+}
+
+}  // namespace
+
+VirtualFabric::VirtualFabric(std::uint32_t seed) : random_(seed) {
+    for (std::size_t at = 0; at < host_count * devices_each; ++at) {
+        auto made = std::make_unique<VirtualDevice>();
+        made->fabric = this;
+        made->number = at % devices_each;
+        made->gid = gid(at / devices_each, made->number);
+        std::snprintf(made->shown.name, sizeof made->shown.name, "virtual%zu", made->number);
+        verbs_context& extended = made->extended;
+        extended.sz = sizeof extended;
+        extended.query_port = query_port;
+        ibv_context& context = extended.context;
+        context.device = &made->shown;
+        context.async_fd = -1;
+        context.num_comp_vectors = 1;
+        context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+        context.ops.poll_cq = poll_cq;
+        context.ops.req_notify_cq = req_notify_cq;
+        context.ops.post_send = post_send;
+        context.ops.post_recv = post_receive;
+        devices_.push_back(std::move(made));
+    }
+}
+
+VirtualFabric::~VirtualFabric() = default;
+
+Verbs VirtualFabric::verbs() {
+    Verbs made;
+    made.close_device = close_device;
+    made.query_device = query_device;
+    made.query_gid = query_gid;
+    made.alloc_pd = alloc_pd;
+    made.dealloc_pd = dealloc_pd;
+    made.reg_mr_iova2 = reg_mr;
+    made.dereg_mr = dereg_mr;
+    made.create_comp_channel = create_channel;
+    made.destroy_comp_channel = destroy_channel;
+    made.get_cq_event = get_cq_event;
+    made.ack_cq_events = ack_cq_events;
+    made.create_cq = create_cq;
+    made.destroy_cq = destroy_cq;
+    made.create_qp = create_qp;
+    made.modify_qp = modify_qp;
+    made.destroy_qp = destroy_qp;
+    made.create_ah = create_ah;
+    made.destroy_ah = destroy_ah;
+    made.get_async_event = get_async_event;
+    made.ack_async_event = ack_async_event;
+    return made;
+}
+
+Nanoseconds VirtualFabric::now() {
+    return clock_ns;
+}
+
+ibv_context *VirtualFabric::context(std::size_t host, std::size_t device) {
+    return &devices_[host * devices_each + device]->extended.context;
+}
+
+ibv_gid VirtualFabric::gid(std::size_t host, std::size_t device) const {
+    ibv_gid made{};
+    made.raw[10] = made.raw[11] = 0xff;
+    made.raw[12] = 10;
+    made.raw[14] = static_cast<std::uint8_t>(device);
+    made.raw[15] = static_cast<std::uint8_t>(host + 1);
+    return made;
+}
+
+void VirtualFabric::set_up(std::size_t number, bool up) {
+    if (std::exchange(links_[number].up, up) == up) return;
+    for (const auto& device : devices_) {
+        if (device->number != number) continue;
+        ibv_async_event event{};
+        event.event_type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
+        event.element.port_num = 1;
+        device->events.push_back(event);
+    }
+}
+
+bool VirtualFabric::chance(double probability) {
+    return probability > 0 && std::bernoulli_distribution(probability)(random_);
+}
+
+void VirtualFabric::after(Nanoseconds delay, std::function<void()> then) {
+    events_.emplace(clock_ns + delay, std::move(then));
+}
+
+void VirtualFabric::run_until(Nanoseconds moment) {
+    while (!events_.empty() && events_.begin()->first <= moment) {
+        const auto event = events_.extract(events_.begin());
+        clock_ns = std::max(clock_ns, event.key());
+        event.mapped()();
+    }
+    clock_ns = std::max(clock_ns, moment);
+}
+
+void VirtualFabric::send(const VirtualDevice& from, Packet packet) {
+    const Link& link = links_[from.number];
+    if (!link.up || link.silent || chance(link.loss)) return;
+    Nanoseconds delay = draw(static_cast<std::uint32_t>(link.delay_max_ns));
+    if (chance(link.late)) delay += draw(static_cast<std::uint32_t>(link.late_max_ns));
+    VirtualDevice *to = nullptr;
+    for (const auto& device : devices_) {
+        if (std::memcmp(&device->gid, &packet.to, sizeof packet.to) == 0) to = device.get();
+    }
+    if (!to || to->number != from.number) return;
+    after(delay, [to, packet = std::move(packet)] { deliver(*to, packet); });
+}
+
+}  // namespace lanewise::paths::carried::testing

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Devices that exist in a test only, behind the verbs that carrying queue pairs needs: two hosts,
+// two devices each, and a link between those of the same number. Time moves only when the test says
+// so, and a seed decides about every packet: when it arrives, whether it is lost, or comes long
+// after. A reliable queue pair is one of the InfiniBand standard (9.7): packet numbers, cumulative
+// acknowledgements, going back, receivers that are not ready, work that is flushed, a while later,
+// by the error state. What is under way to a queue pair stays under way when that is reset.
+
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "paths/carried/verbs.hpp"
+#include "paths/path_machine.hpp"
+
+namespace lanewise::paths::carried::testing {
+
+inline constexpr std::size_t host_count = 2;
+inline constexpr std::size_t devices_each = 2;
+
+struct Link {
+    bool up = true;       // both ports have a carrier
+    bool silent = false;  // packets are lost, and nobody is told
+    double loss = 0;
+    double late = 0;  // packets that take up to `late_max_ns`
+    Nanoseconds delay_max_ns = 30'000;
+    Nanoseconds late_max_ns = 20'000'000;
+};
+
+struct VirtualDevice;
+struct VirtualQueuePair;
+struct Packet;
+
+class VirtualFabric {
+  public:
+    explicit VirtualFabric(std::uint32_t seed);
+    ~VirtualFabric();
+    VirtualFabric(const VirtualFabric&) = delete;
+    VirtualFabric& operator=(const VirtualFabric&) = delete;
+
+    static Verbs verbs();
+    static Nanoseconds now();
+
+    ibv_context *context(std::size_t host, std::size_t device);
+    ibv_gid gid(std::size_t host, std::size_t device) const;
+    Link& link(std::size_t number) { return links_[number]; }
+    // The ports of a link get or lose their carrier, and the devices report it.
+    void set_up(std::size_t number, bool up);
+
+    // From now on work is flushed as soon as a queue pair is in the error state: who destroys one
+    // waits for that, and time does not move meanwhile.
+    void flush_at_once() { flush_max_ns_ = 0; }
+    Nanoseconds flush_max_ns() const { return flush_max_ns_; }
+
+    std::uint32_t draw(std::uint32_t below) {
+        return static_cast<std::uint32_t>(random_() % below);
+    }
+    bool chance(double probability);
+    void after(Nanoseconds delay, std::function<void()> then);
+    // Until the moment, or the first call of after() that comes before.
+    void run_until(Nanoseconds moment);
+
+    // For the devices.
+    void send(const VirtualDevice& from, Packet packet);
+
+  private:
+    std::mt19937 random_;
+    Nanoseconds flush_max_ns_ = 3'000'000;
+    std::array<Link, devices_each> links_;
+    std::vector<std::unique_ptr<VirtualDevice>> devices_;
+    std::multimap<Nanoseconds, std::function<void()>> events_;
+};
+
+}  // namespace lanewise::paths::carried::testing
