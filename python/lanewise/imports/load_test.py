@@ -136,9 +136,12 @@ def test_minimum_and_maximum_are_kept() -> None:
     assert first.repetitions == 1000
 
 
+@pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_what_import_writes_is_read_back_as_the_same_points(path: Path, tmp_path: Path) -> None:
-    samples = load(path)
+def test_what_import_writes_is_read_back_as_the_same_points(
+    path: Path, runs: int, tmp_path: Path
+) -> None:
+    samples = load(written(tmp_path / path.name, runs * path.read_bytes()))
 
     again = read.load(
         written(tmp_path / "s.jsonl", "".join(f"{line}\n" for line in lines_for(samples)))
