@@ -7,11 +7,15 @@ from xml.etree import ElementTree
 import pytest
 
 from experiments.model_accuracy.experiment import (
+    EXPERIMENT,
     Found,
+    Left,
+    figures_default,
     figures_here,
     figures_of,
     parameters,
     relative,
+    rms_of,
 )
 from experiments.model_accuracy.known_clusters import KnownCluster, heterogeneous, homogeneous
 
@@ -76,3 +80,25 @@ def test_the_figure_of_this_host_is_that_of_the_best_model() -> None:
         "error_held_out_percent_piecewise": 6.0,
         "error_held_out_percent_hockney": 40.0,
     }
+
+
+def test_the_residual_of_a_model_is_over_points_and_not_over_operations() -> None:
+    many = {"points": 3, "relative_rms": 0.1}
+    one = {"points": 1, "relative_rms": 0.5}
+
+    assert rms_of([many, one]) == pytest.approx(math.sqrt((3 * 0.01 + 0.25) / 4))
+
+
+def test_of_the_default_cluster_the_residual_of_lmo_alone_has_a_target() -> None:
+    figures = figures_default(Left({"lmo": 0.05, "hockney": 0.12}, {"lmo": 0.08}))
+
+    assert figures == pytest.approx(
+        {
+            "residual_percent_default_lmo": 5.0,
+            "residual_percent_default_hockney": 12.0,
+            "error_held_out_percent_default_lmo": 8.0,
+        }
+    )
+    targets = {key: figure.target for key in figures if (figure := EXPERIMENT.figure(key))}
+    assert [key for key, target in targets.items() if target] == ["residual_percent_default_lmo"]
+    assert len(targets) == 3

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The interval of a ratio over pairs, and how far it lies from 1."""
 
+from pathlib import Path
+
 import pytest
 
-from experiments.peers_agree.experiment import Agreement, take_turns
+from experiments.peers_agree.experiment import Agreement, printed_by_netpipe, take_turns
+from lanewise.errors import RunError
 
 
 def agreement(factor: float, spread: float = 0.01) -> Agreement:
@@ -47,3 +50,18 @@ def test_the_two_go_first_in_turn() -> None:
 
     assert seen == ["theirs", "ours", "ours", "theirs"]
     assert found.ratios == [0.5, 0.5]
+
+
+def test_a_time_of_netpipe_has_the_digits_of_its_rate(tmp_path: Path) -> None:
+    path = tmp_path / "netpipe.txt"
+    path.write_text("       8 162.798092   0.00000037\n")
+
+    assert printed_by_netpipe(path).mean_s == pytest.approx(8 * 8 / 2**20 / 162.798092, rel=1e-9)
+
+
+def test_what_netpipe_did_not_write_whole_fails_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "netpipe.txt"
+    path.write_text("       8 162.7")
+
+    with pytest.raises(RunError, match=r"netpipe\.txt"):
+        printed_by_netpipe(path)

@@ -44,6 +44,8 @@ WritingPlace place_to_write(const std::string& path) {
     for (int links = 0; links < links_max && fs::is_symlink(target, unknown); ++links) {
         target = target.parent_path() / fs::read_symlink(target, unknown);
     }
+    // Links that lead back to themselves stay; opening them says why.
+    if (fs::is_symlink(target, unknown)) return {path, path};
     return {target.string() + "." + std::to_string(getpid()) + ".part", target.string()};
 }
 

@@ -72,6 +72,19 @@ TEST_F(WriteFile, FollowsAsManyLinksAsTheSystem) {
     EXPECT_EQ(*read_file(folder_ + "/first"), "text");
 }
 
+TEST_F(WriteFile, RefusesLinksThatLeadBackToThemselves) {
+    std::filesystem::create_symlink("second", folder_ + "/first");
+    std::filesystem::create_symlink("first", folder_ + "/second");
+
+    const auto written = write_file(folder_ + "/first", "text");
+
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.failure().sentence,
+              folder_ + "/first cannot be written: Too many levels of symbolic links");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/first"));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
 TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
     const auto pipe = folder_ + "/pipe";
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

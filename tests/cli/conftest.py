@@ -234,7 +234,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         built_from = hashlib.sha256(f"{family} {wrapper} {words}".encode()).hexdigest()
         program = folder / built_from[:16]
         if not program.exists():
-            line = [compiler, *words.split(), "-o", str(program)]
+            # Modules of Fortran go where the program goes.
+            modules = [f"-J{folder}"] if wrapper == "mpif90" else []
+            line = [compiler, *words.split(), *modules, "-o", str(program)]
             subprocess.run(line, cwd=PROGRAMS, check=True)
         return program
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Changes the sources a little, many times, and tells which changes no test notices.
 
-    .venv/bin/python tests/mutants [--count N] [--seed N] [--jobs N] [--again] [--parts PART...]
+    .venv/bin/python tests/mutants [--count N] [--seed N] [--jobs N] [--again] [--keep]
+                                   [--parts PART...]
 
 A change is drawn from the lines that tests execute: as many in each part of PARTS, of every kind of
 changes.py in turn, at most one a line, in an order that the seed decides.  It is built and given to
@@ -10,24 +11,41 @@ does not compile, that makes the compiler produce the same code at -O2 (Papadaki
 Compiler Equivalence", ICSE 2015), or that equivalent.toml lists, is replaced by the next.
 
 Each result is a line of build/mutants/results.jsonl, so that a run that was interrupted goes on;
---again judges those once more that survived or ran too long, after tests were added.  The exit
-status is 1 where fewer than 85 % were killed.
+--again judges those once more that survived or ran too long, after tests were added, and --keep
+appends the counts of a whole run to kept.jsonl.  The exit status is 1 where fewer than 85 % were
+killed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime, timezone
 from pathlib import Path
 
 from changes import Change, changes_of
-from trees import HOME, INCLUDED_MAX, PARTS, ROOT, Coverage, Test, Tree, execute, measure_coverage
+from kept import Judged, append
+from trees import (
+    HOME,
+    INCLUDED_MAX,
+    PARTS,
+    ROOT,
+    Coverage,
+    Test,
+    Tree,
+    execute,
+    measure_coverage,
+    output_of,
+)
+
+from lanewise.launch.machine import processor
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -51,6 +69,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="decides which changes are drawn")
     parser.add_argument("--jobs", type=int, default=1, help="changes to judge at the same time")
     parser.add_argument("--again", action="store_true", help="judge those again that survived")
+    parser.add_argument("--keep", action="store_true", help="append the counts to kept.jsonl")
     parser.add_argument("--parts", nargs="*", default=[], choices=[*PARTS, []], help="only these")
     parser.add_argument("--files", nargs="*", default=[], help="only files with this in their name")
     parser.add_argument("--pause-while", type=Path, help="wait while this file exists")
@@ -236,6 +255,31 @@ def report(run: Run) -> bool:
     return share >= KILLED_MIN
 
 
+def counts_of(run: Run, seed: int) -> list[Judged]:
+    """Return what a run gave, by part."""
+    commit = output_of(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]).strip()
+    return [
+        Judged(
+            date=datetime.now(timezone.utc).date().isoformat(),
+            commit=commit,
+            processor=processor(),
+            load_average=round(os.getloadavg()[2], 1),
+            seed=seed,
+            part=part,
+            judged=len(judged),
+            killed=sum(verdict != SURVIVED for _, verdict in judged),
+            by_time=sum(verdict == LATE for _, verdict in judged),
+            took_s=run.took_s[part],
+            survived=tuple(
+                f"{change.path}:{change.line}: {change.text}  →  {change.mutated}"
+                for change, verdict in judged
+                if verdict == SURVIVED
+            ),
+        )
+        for part, judged in sorted(run.verdicts.items())
+    ]
+
+
 def main() -> int:
     """Prepare the trees, judge the changes, and report."""
     chosen = options()
@@ -262,6 +306,8 @@ def main() -> int:
         thread.start()
     for thread in threads:
         thread.join()
+    if chosen.keep:
+        append(counts_of(run, chosen.seed))
     return 0 if report(run) else 1
 
 

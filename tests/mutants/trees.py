@@ -98,9 +98,11 @@ class Tree:
                 path.unlink()
         if not (self.build / "build.ninja").exists():
             words = [f"-D{key}={value}" for key, value in _OPTIONS.items()]
-            run(["cmake", "-G", "Ninja", "-S", str(self.source), "-B", str(self.build), *words])
+            output_of(
+                ["cmake", "-G", "Ninja", "-S", str(self.source), "-B", str(self.build), *words]
+            )
         # What was added since then is a target, too.
-        run(["ninja", "-C", str(self.build), "build.ninja"])
+        output_of(["ninja", "-C", str(self.build), "build.ninja"])
 
     def write(self, name: str, content: bytes) -> None:
         """Give a file of the copy this content, where it has another."""
@@ -137,7 +139,7 @@ class Tree:
 
     def tests(self, parts: Sequence[str]) -> list[Test]:
         """Return the tests by those programs, once they are built."""
-        shown = run(["ctest", "--test-dir", str(self.build), "--show-only=json-v1"])
+        shown = output_of(["ctest", "--test-dir", str(self.build), "--show-only=json-v1"])
         programs = self.programs(parts)
         found: dict[str, list[Test]] = defaultdict(list)
         for entry in json.loads(shown)["tests"]:
@@ -149,7 +151,7 @@ class Tree:
         """Return how many objects have each header among their dependencies."""
         count: dict[str, int] = defaultdict(int)
         prefix = f"{self.source}/"
-        for line in run(["ninja", "-C", str(self.build), "-t", "deps"]).splitlines():
+        for line in output_of(["ninja", "-C", str(self.build), "-t", "deps"]).splitlines():
             path = os.path.normpath(self.build / line.strip())
             if line.startswith("    ") and path.startswith(prefix):
                 count[path[len(prefix) :]] += 1
@@ -168,7 +170,7 @@ class Tree:
         return None
 
 
-def run(line: list[str]) -> str:
+def output_of(line: list[str]) -> str:
     """Run a command that must succeed and return what it prints."""
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -112,3 +112,17 @@ def test_options_of_the_gate_need_the_gate(
     assert run(["compare", *files, "--junit", "gate.xml"]) == 2
 
     assert "--junit is about the gate; add --gate 5%" in capsys.readouterr().err
+
+
+def test_import_does_not_write_over_the_text_that_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "imb.txt"
+    text.write_bytes(IMB.read_bytes())
+
+    assert run(["import", str(text), "-o", str(text)]) == 2
+
+    assert capsys.readouterr().err == (
+        f"lanewise import: {text} is the text itself; name another file with -o\n"
+    )
+    assert text.read_bytes() == IMB.read_bytes()

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import counted, positive_count
+from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
 
 File = Annotated[
@@ -40,13 +41,16 @@ def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     Convert the output of another benchmark to samples.
 
     `lanewise compare` and `lanewise report` read such text themselves; this writes the file that
-    they would read.  A point has the numbers that the tool printed, and an interval only if the
-    tool printed every repetition.
+    they would read.  A point has the numbers that the tool printed, and an interval if the tool
+    printed every repetition, or the text is of several runs, each of which is a launch.
     """
     from lanewise.imports.load import lines_for, load
 
     samples = load(file, positive_count("-n", ranks) if ranks else 0)
+    if Path(output).exists() and file.samefile(output):
+        raise RequestError(f"{output} is the text itself; name another file with -o")
     write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))
-    typer.echo(f"{output}  {counted(len(samples.points), 'point')}")
+    launches = f" over {samples.launches} launches" if samples.launches > 1 else ""
+    typer.echo(f"{output}  {counted(len(samples.points), 'point')}{launches}")
     for note in samples.context.imported.get("notes", []):
         typer.echo(f"lanewise import: {note}", err=True)

@@ -23,7 +23,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     require_place(path)
     as_it_is = path.exists() and not path.is_file()
-    target = path if as_it_is else path.resolve()
+    target = path if as_it_is else _led_to_by(path)
     part = target if as_it_is else _beside(target, path)
     try:
         yield part
@@ -45,7 +45,7 @@ def require_place(path: Path) -> None:
         if path.is_dir():
             raise RequestError(f"{path} is a folder; name a file in it")
         exists = path.exists()
-        folder = path.resolve().parent
+        folder = _led_to_by(path).parent
         missing = not exists and not folder.is_dir()
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}; name another") from None
@@ -83,6 +83,16 @@ def current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def _led_to_by(path: Path) -> Path:
+    """Return where the links of a path lead; RequestError where they lead back to themselves."""
+    # Python before 3.13 raises RuntimeError; later ones stop at one of the links.
+    with contextlib.suppress(RuntimeError):
+        target = path.resolve()
+        if not target.is_symlink():
+            return target
+    raise RequestError(f"{path} cannot be written: {os.strerror(errno.ELOOP)}; name another")
 
 
 def _beside(target: Path, named: Path) -> Path:

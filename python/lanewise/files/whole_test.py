@@ -59,6 +59,19 @@ def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
         write_whole(tmp_path / name, "text")
 
 
+def test_links_that_lead_back_to_themselves_are_refused_and_stay(tmp_path: Path) -> None:
+    (tmp_path / "first").symlink_to("second")
+    (tmp_path / "second").symlink_to("first")
+    refusal = "first cannot be written: Too many levels of symbolic links; name another"
+
+    with pytest.raises(RequestError, match=refusal):
+        require_place(tmp_path / "first")
+    with pytest.raises(RequestError, match=refusal):
+        write_whole(tmp_path / "first", "text")
+
+    assert {one.name for one in tmp_path.iterdir() if one.is_symlink()} == {"first", "second"}
+
+
 def test_a_folder_that_may_not_be_written_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
             processes = int(found[1])
         elif HEADING.match(line.text):
             columns = line.words
+            output.begin(f"{parity and parity.benchmark} on {processes}")
         elif parity is not None and is_row(line):
             add_row(output, parity, processes, columns, line)
     return output
@@ -98,6 +99,4 @@ def add_row(output: Output, parity: Parity, processes: int, columns: list[str], 
     if not values.get("mean_s", 0) > 0:
         output.note("rows without a time, or whose time is 0, are left out")
         return
-    output.points.append(
-        Printed(parity.operation, size, processes, repetitions=repetitions, **values)
-    )
+    output.add(Printed(parity.operation, size, processes, repetitions=repetitions, **values))

@@ -14,7 +14,7 @@ import lanewise
 from lanewise.errors import RequestError
 from lanewise.imports import registry
 from lanewise.imports.printed import Line, Output, Printed, PrintedError
-from lanewise.results import read
+from lanewise.results import launches, read
 from lanewise.results.intervals import CONFIDENCE, median_interval
 from lanewise.results.read import Samples
 from lanewise.results.records import FRAMES, Context, End, Point
@@ -32,18 +32,25 @@ def load(path: str | Path, ranks: int = 0) -> Samples:
     Raises RequestError, with the file and the line, for what does not follow its format.
     """
     path = Path(path)
+    if path.is_fifo():
+        raise RequestError(
+            f"{path} is a pipe, and can be read only once; write the text to a file and name that"
+        )
     head = head_of(path)
     if head is None or head.lstrip().startswith("{"):
         return read.load(path)
-    found = registry.format_of(head)
-    if found is None:
+    found = registry.formats_of(head)
+    if len(found) > 1:
+        tools = " and ".join(one.NAME for one in found)
+        raise RequestError(f"{path} holds text of {tools}; keep that of each in a file of its own")
+    if not found:
         if path.suffix == ".jsonl" or not head:
             return read.load(path)
         raise RequestError(
             f"{path} is neither a file of lanewise measure nor the text of {registry.names()}; "
             "keep the tool's headings in it"
         )
-    return samples_of(path, printed_in(path, found, ranks), ranks)
+    return samples_of(path, printed_in(path, found[0], ranks), ranks)
 
 
 def head_of(path: Path) -> str | None:
@@ -66,10 +73,10 @@ def printed_in(path: Path, found: registry.Format, ranks: int) -> Output:
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     if cut:
-        output.note(f"line {cut[0]} is left out, since its end is missing")
+        output.note(f"line {cut[0]} is left out, since its end is missing; {AGAIN}")
     if not output.points:
-        why = f" ({output.notes[0]})" if output.notes else ""
-        raise RequestError(f"{path} has no row of {found.NAME} that can be read{why}; {AGAIN}")
+        why = f": {'; '.join(output.notes)}" if output.notes else f"; {AGAIN}"
+        raise RequestError(f"{path} has no row of {found.NAME} that can be read{why}")
     return output
 
 
@@ -96,6 +103,8 @@ def samples_of(path: Path, output: Output, wanted: int) -> Samples:
     chosen = [one for one in output.points if one.ranks == ranks]
     tool = " ".join(filter(None, (output.tool, output.version)))
     points = [point_of(one) for one in chosen]
+    if len({(launches.key_of(one), one.launch) for one in points}) < len(points):
+        output.note("of rows of the same size in one run, the last is taken")
     context = Context(
         lanewise=lanewise.__version__,
         mpi={"family": "unknown", "library": "unknown", "standard": "unknown"},
@@ -104,10 +113,15 @@ def samples_of(path: Path, output: Output, wanted: int) -> Samples:
         method="unknown",
         start="unknown",
         stopping={"rule": "unknown"},
+        launches=max(one.launch for one in points),
         imported={"tool": tool, "number": output.number, "notes": output.notes},
     )
     return Samples(
-        path=path, context=context, points=points, launch_points=points, end=End(len(points), 0.0)
+        path=path,
+        context=context,
+        points=launches.over_launches(points, context.stopping),
+        launch_points=points,
+        end=End(len(points), 0.0),
     )
 
 
@@ -144,6 +158,7 @@ def point_of(printed: Printed) -> Point:
         samples_s=printed.samples_s,
         min_s=printed.min_s,
         max_s=printed.max_s,
+        launch=printed.launch,
         pure_s=printed.pure_s,
         work_s=printed.work_s,
     )
@@ -152,7 +167,7 @@ def point_of(printed: Printed) -> Point:
 def lines_for(samples: Samples) -> Iterator[str]:
     """Yield the lines of samples.jsonl."""
     yield record_line(samples.context)
-    for point in samples.points:
+    for point in samples.launch_points:
         yield record_line(point)
     if samples.end is not None:
         yield record_line(samples.end)

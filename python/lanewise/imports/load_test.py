@@ -2,6 +2,7 @@
 """Text of other benchmarks: what they printed comes out, and nothing that they did not print."""
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from lanewise.errors import RequestError
 from lanewise.imports.load import lines_for, load
 from lanewise.results import read, specimen
+from lanewise.results.cautions import cautions_of
 from lanewise.results.compare import compare
+from lanewise.results.gate_launches import of_files
+from lanewise.results.intervals import launch_interval
+from lanewise.results.table import tables
 
 SPECIMENS = Path(__file__).parents[3] / "tests" / "cli" / "imports"
 FILES = sorted(SPECIMENS.glob("*-*.*"))
@@ -30,6 +35,7 @@ def written(path: Path, text: str | bytes) -> Path:
         ("osu-7.4-bw.txt", ("OSU 7.4", 2), ("streaming", 1000), 2e-6),
         ("osu-5.9-bcast-full.txt", ("OSU 5.9", 0), ("bcast", 1), 1.25e-6),
         ("imb-2021.txt", ("IMB 2021.7", 4), ("reduce_scatter", 4), 0.6e-6),
+        ("imb-4.1.txt", ("IMB 4.1", 4), ("reduce_scatter", 0), 0.06e-6),
         ("netpipe-3.7.2.out", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.349762),
         ("netpipe-3.7.2.txt", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.35),
         ("nccl-all-gather.txt", ("nccl-tests", 2), ("allgather", 512), 10e-6),
@@ -55,6 +61,74 @@ def test_only_points_with_samples_have_an_interval(path: Path) -> None:
     assert all(math.isnan(one.low_s) == (not one.samples_s) for one in points)
 
 
+@pytest.mark.parametrize(
+    ("version", "block_bytes"),
+    [
+        ("Intel (R) MPI Benchmark Suite V3.2", 16),
+        ("Intel (R) MPI Benchmarks 4.1", 16),
+        ("Intel (R) MPI Benchmarks 2018 Update 1", 16),
+        ("Intel(R) MPI Benchmarks 2019 Update 6", 64),
+        ("Intel(R) MPI Benchmarks 2021.7", 64),
+    ],
+)
+def test_imb_counts_the_vector_of_all_ranks_in_reduce_scatter_until_2018(
+    version: str, block_bytes: int, tmp_path: Path
+) -> None:
+    text = (SPECIMENS / "imb-4.1.txt").read_text()
+
+    points = load(
+        written(tmp_path / "imb.txt", text.replace("Intel (R) MPI Benchmarks 4.1", version))
+    ).points
+
+    assert [one.message_bytes for one in points] == [0, block_bytes // 4, block_bytes]
+
+
+def test_osu_counts_the_vector_of_all_ranks_in_reduce_scatter(tmp_path: Path) -> None:
+    text = OSU.replace("Latency", "Reduce_scatter Latency", 1) + "16 1.0\n18 2.0\n64 3.0\n"
+
+    samples = load(written(tmp_path / "osu.txt", text), 4)
+
+    assert [one.message_bytes for one in samples.points] == [4, 16]
+    assert samples.context.imported["notes"] == [
+        "sizes of reduce_scatter that 4 ranks do not share evenly are left out"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "point"),
+    [
+        ("all_reduce", ("allreduce", 1024)),
+        ("broadcast", ("bcast", 1024)),
+        ("reduce", ("reduce", 1024)),
+        ("sendrecv", ("sendrecv", 1024)),
+        ("reduce_scatter", ("reduce_scatter_block", 512)),
+        ("alltoall", ("alltoall", 512)),
+        ("gather", ("gather", 512)),
+        ("scatter", ("scatter", 512)),
+    ],
+)
+def test_sizes_of_nccl_tests_are_divided_by_the_ranks_where_each_has_a_block(
+    program: str, point: tuple[str, int], tmp_path: Path
+) -> None:
+    text = (SPECIMENS / "nccl-all-gather.txt").read_text()
+
+    first = load(written(tmp_path / "x.txt", text.replace("all_gather", program))).points[0]
+
+    assert (first.operation, first.message_bytes) == point
+
+
+def test_several_runs_are_named_in_the_report_and_one_asks_for_more(tmp_path: Path) -> None:
+    once = load(written(tmp_path / "once.txt", OSU + "8 1.00\n"))
+    twice = load(written(tmp_path / "twice.txt", OSU + "8 1.00\n" + OSU + "8 1.02\n"))
+
+    said = [text for text in cautions_of(once) if "append several runs" in text]
+
+    assert len(said) == 1
+    assert not any("append" in text or "too few" in text for text in cautions_of(twice))
+    assert next(tables(twice.points, twice.context)) == "# OSU 7.4: pingpong, 2 ranks, 2 launches"
+    assert next(tables(once.points, once.context)) == "# OSU 7.4: pingpong, 2 ranks"
+
+
 def test_minimum_and_maximum_are_kept() -> None:
     first = load(SPECIMENS / "osu-5.9-bcast-full.txt").points[0]
 
@@ -62,9 +136,12 @@ def test_minimum_and_maximum_are_kept() -> None:
     assert first.repetitions == 1000
 
 
+@pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_what_import_writes_is_read_back_as_the_same_points(path: Path, tmp_path: Path) -> None:
-    samples = load(path)
+def test_what_import_writes_is_read_back_as_the_same_points(
+    path: Path, runs: int, tmp_path: Path
+) -> None:
+    samples = load(written(tmp_path / path.name, runs * path.read_bytes()))
 
     again = read.load(
         written(tmp_path / "s.jsonl", "".join(f"{line}\n" for line in lines_for(samples)))
@@ -100,11 +177,29 @@ def test_every_number_that_osu_prints_comes_back(tmp_path: Path, rows: dict[int,
         (OSU + "8 1.\x000\n", ":3:", "NUL byte"),
         (OSU + "8 " + "1" * 70000 + "\n", ":3:", "more than 65536 bytes"),
         (OSU, "osu.txt", "has no row"),
+        ("", "osu.txt", "has no whole line"),
+        ("\x7fELF\x02\x01" + "\x00" * 40 + "\n", "osu.txt", "neither a file of lanewise measure"),
+        (OSU.encode("utf-16"), "osu.txt", "neither a file of lanewise measure nor"),
+        (
+            OSU + "8 1.0\n" + (SPECIMENS / "imb-2021.txt").read_text(),
+            "osu.txt",
+            "holds text of OSU and IMB",
+        ),
+        (
+            OSU.replace("Latency", "Reduce_scatter Latency", 1) + "8 1.0\n",
+            "osu.txt",
+            "read: reduce_scatter is left out: its sizes count the whole vector",
+        ),
+        (
+            (SPECIMENS / "nccl-all-gather.txt").read_text().replace("  Rank", "  rank"),
+            "osu.txt",
+            "read: allgather is left out: its sizes are divided by the ranks",
+        ),
         ("8 1.0\n", "osu.txt", "neither a file of lanewise measure nor"),
     ],
 )
 def test_damaged_text_is_one_line_with_its_place(
-    text: str, where: str, why: str, tmp_path: Path
+    text: str | bytes, where: str, why: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RequestError) as caught:
         load(written(tmp_path / "osu.txt", text))
@@ -118,7 +213,73 @@ def test_a_last_line_without_its_end_is_left_out_and_named(tmp_path: Path) -> No
     samples = load(written(tmp_path / "osu.txt", OSU + "8 1.00\n16 1.2"))
 
     assert [one.message_bytes for one in samples.points] == [8]
-    assert "line 4 is left out, since its end is missing" in samples.context.imported["notes"]
+    assert samples.context.imported["notes"] == [
+        "line 4 is left out, since its end is missing; let the tool write the file again"
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_lines_that_end_as_on_windows_are_read_as_the_same_points(
+    path: Path, tmp_path: Path
+) -> None:
+    copied = written(tmp_path / path.name, path.read_bytes().replace(b"\n", b"\r\n"))
+
+    assert list(map(repr, load(copied).points)) == list(map(repr, load(path).points))
+
+
+def test_a_pipe_is_refused_since_it_can_be_read_once_only(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(RequestError, match="is a pipe, and can be read only once; write the text"):
+        load(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_runs_of_a_tool_after_each_other_in_one_text_are_launches(
+    path: Path, tmp_path: Path
+) -> None:
+    samples = load(written(tmp_path / path.name, 3 * path.read_bytes()))
+
+    assert samples.context.ranks == load(path).context.ranks
+    assert {one.launch_count for one in samples.points} == {3}
+    assert [one.message_bytes for one in samples.points] == [
+        one.message_bytes for one in load(path).points
+    ]
+    assert [one.launch for one in samples.launch_points].count(2) == len(samples.points)
+
+
+def test_the_interval_of_several_runs_is_of_their_printed_means(tmp_path: Path) -> None:
+    runs = (OSU + f"8 {time_us:.2f}\n" for time_us in (1.0, 4.0, 2.0))
+
+    (point,) = load(written(tmp_path / "osu.txt", "".join(runs))).points
+
+    assert point.mean_s == pytest.approx(2e-6)
+    assert math.isnan(point.median_s)
+    assert (point.low_s, point.high_s) == pytest.approx(launch_interval((1e-6, 4e-6, 2e-6))[1:])
+
+
+def test_two_tests_of_repro_mpi_in_texts_of_their_own_are_both_of_the_first_launch(
+    tmp_path: Path,
+) -> None:
+    text = (SPECIMENS / "reprompi-bcast.txt").read_text()
+
+    samples = load(written(tmp_path / "x.txt", text + text.replace("MPI_Bcast", "MPI_Reduce")))
+
+    assert [(one.operation, one.launch) for one in samples.launch_points] == [
+        ("bcast", 1),
+        ("reduce", 1),
+    ]
+
+
+def test_of_a_size_that_one_run_has_twice_the_last_row_is_taken_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    samples = load(written(tmp_path / "osu.txt", OSU + "8 1.00\n8 3.00\n"))
+
+    assert [one.mean_s for one in samples.points] == pytest.approx([3e-6])
+    assert samples.context.imported["notes"] == [
+        "of rows of the same size in one run, the last is taken"
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -144,3 +305,27 @@ def test_compare_says_that_one_side_has_no_interval_and_prints_the_ratio(tmp_pat
     assert found.numbers == ("median", "average")
     assert any("no interval" in note for note in found.notes)
     assert "B: the file does not name its ranks; taken to be 4" in found.notes
+
+
+def test_runs_in_one_text_give_a_comparison_its_intervals_and_the_gate_its_launches(
+    tmp_path: Path,
+) -> None:
+    sides = []
+    for name, slower in (("a", 1.0), ("b", 1.5)):
+        runs = (OSU + f"8 {slower * (1 + launch / 100):.3f}\n" for launch in range(6))
+        sides.append(load(written(tmp_path / f"{name}.txt", "".join(runs))))
+
+    found = compare(sides[0], sides[1])
+    launches, _ = of_files(sides[0], sides[1])
+
+    assert found.ratios[0].low < 1.5 < found.ratios[0].high < 1.6
+    assert found.numbers == ("average", "average")
+    assert found.notes == []
+    assert launches.times_s.shape == (12, 1)
+
+
+def test_the_gate_asks_for_more_runs_of_a_tool_that_ran_once(tmp_path: Path) -> None:
+    once = load(written(tmp_path / "osu.txt", OSU + "8 1.00\n"))
+
+    with pytest.raises(RequestError, match=r"append the text of 10 runs of OSU 7\.4"):
+        of_files(once, once)

@@ -49,17 +49,19 @@ def detect(head: str) -> bool:
 def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
     """Read the table of one program on `ranks` devices, where it does not list them."""
     output = Output(NAME)
-    output.note("buffers on GPUs, out of place; samples of Lanewise are of buffers on the host")
     program = ""
     devices = 0
     columns: list[str] = []
     for line in data_lines(lines):
         if found := PROGRAM.search(line.text):
             program = found[1]
-        if DEVICE.match(line.text):
+        if PARAMETERS.match(line.text):
+            devices = 0
+        elif DEVICE.match(line.text):
             devices += 1
         elif line.text.lstrip().startswith("#") and "algbw" in line.text:
             columns = line.words[1:] if line.words[0] == "#" else line.words
+            output.begin(f"{program} on {devices or ranks}")
         elif is_row(line):
             add_row(output, operation_of(program, line), devices or ranks, columns, line)
     return output
@@ -87,10 +89,17 @@ def add_row(
             "let the tool write the file again",
         )
     name, blocks = operation
+    if blocks and not ranks:
+        output.note(
+            f"{name} is left out: its sizes are divided by the ranks, and the text lists no "
+            "devices; say how many with lanewise import -n"
+        )
+        return
     printed_bytes = whole_in(line, 0, "size")
     size = block_of(printed_bytes, ranks, 1) if blocks else printed_bytes
     seconds = number_in(line, columns.index("time"), "time") * US
     if size is None or seconds == 0:
         output.note("sizes that the ranks do not share evenly, and times of 0, are left out")
         return
-    output.points.append(Printed(name, size, ranks, mean_s=seconds))
+    output.note("buffers on GPUs, out of place; samples of Lanewise are of buffers on the host")
+    output.add(Printed(name, size, ranks, mean_s=seconds))

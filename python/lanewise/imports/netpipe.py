@@ -70,6 +70,9 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
 def add(output: Output, line: Line, repetitions: int, rate_column: int, printed_s: float) -> None:
     """Add one size."""
     message_bytes = whole_in(line, 0, "bytes")
+    # Sizes rise in a run.
+    if not output.points or message_bytes <= output.points[-1].message_bytes:
+        output.begin(OPERATION)
     mbps = number_in(line, rate_column, "Mbps")
     if not agrees(message_bytes, mbps, printed_s):
         raise PrintedError(
@@ -78,6 +81,4 @@ def add(output: Output, line: Line, repetitions: int, rate_column: int, printed_
             "let the tool write the file again",
         )
     seconds = message_bytes * 8 / (mbps * MEGABIT)
-    output.points.append(
-        Printed(OPERATION, message_bytes, RANKS, mean_s=seconds, repetitions=repetitions)
-    )
+    output.add(Printed(OPERATION, message_bytes, RANKS, mean_s=seconds, repetitions=repetitions))

@@ -92,6 +92,7 @@ def table_of(output: Output, title: str, ranks: int) -> Table | None:
     parity = parity_noted(output, (NAME,), name, f"'{title}'")
     if parity is None:
         return None
+    output.begin(name)
     return Table(parity, 2 if name in TWO else ranks, [])
 
 
@@ -135,9 +136,7 @@ def add_row(output: Output, table: Table, line: Line) -> None:
     if not values.get("mean_s", 0) > 0:
         output.note("rows whose time or rate is 0 are left out")
         return
-    output.points.append(
-        Printed(operation, message_bytes, table.ranks, repetitions=repetitions, **values)
-    )
+    output.add(Printed(operation, message_bytes, table.ranks, repetitions=repetitions, **values))
 
 
 def key_of(name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lanewise.suite.parity import PARITIES, Formula, Parity
 
@@ -40,7 +41,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Printed:
-    """One row: NaN or None is what the tool did not print; `ranks` is 0 where it did not say."""
+    """One row: NaN or None is what the tool did not print; `ranks` is 0 where it did not say.
+
+    `launch` is the run of the tool that printed it, counted from 1 in its text.
+    """
 
     operation: str
     message_bytes: int
@@ -53,17 +57,33 @@ class Printed:
     work_s: float | None = None
     repetitions: int = 0
     samples_s: tuple[float, ...] = ()
+    launch: int = 1
 
 
 @dataclass
 class Output:
-    """All that a file holds; `number` says what `mean_s` is."""
+    """All that a file holds; `number` says what `mean_s` is.
+
+    A text may hold several runs of a benchmark, each of which started its ranks anew: `launch` is
+    the one that is being read.
+    """
 
     tool: str
     version: str = ""
     number: str = "average"
     points: list[Printed] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    launch: int = 1
+    runs: Counter[str] = field(default_factory=Counter)
+
+    def begin(self, benchmark: str) -> None:
+        """Count a run of a benchmark whose rows come next."""
+        self.runs[benchmark] += 1
+        self.launch = self.runs[benchmark]
+
+    def add(self, row: Printed) -> None:
+        """Add a row of the run that is being read."""
+        self.points.append(replace(row, launch=self.launch))
 
     def note(self, sentence: str) -> None:
         """Add a sentence that the reader should know, once."""

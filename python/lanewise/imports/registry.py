@@ -25,9 +25,9 @@ class Format(Protocol):
 FORMATS: tuple[Format, ...] = (osu, imb, netpipe, nccl, repro_mpi)
 
 
-def format_of(head: str) -> Format | None:
-    """Return the format of a text by its beginning, None where it is none of them."""
-    return next((one for one in FORMATS if one.detect(head)), None)
+def formats_of(head: str) -> list[Format]:
+    """Return the formats of a text by its beginning: one, or several where tools were mixed."""
+    return [one for one in FORMATS if one.detect(head)]
 
 
 def names() -> str:

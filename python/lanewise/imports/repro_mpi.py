@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from statistics import fmean, median
+from typing import NamedTuple
 
 from lanewise.imports.printed import (
     Line,
@@ -28,6 +29,15 @@ HEADING = re.compile(r"^\s*test\s+nrep\s+count\s+runtime_sec\s*$", re.MULTILINE)
 LEFT_OUT = ("MPI_Reduce_scatter",)
 
 
+class Run(NamedTuple):
+    """What repetitions are of: a test at one size in one launch; a heading begins one."""
+
+    test: str
+    message_bytes: int
+    ranks: int
+    launch: int
+
+
 def detect(head: str) -> bool:
     """Tell whether a text is of ReproMPI."""
     return "#@reproMPIcommitSHA1=" in head or HEADING.search(head) is not None
@@ -37,28 +47,35 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
     """Read every repetition of each test and size."""
     output = Output(NAME, number="median")
     settings: dict[str, str] = {}
-    times: dict[tuple[str, int], list[float]] = {}
-    headed = False
+    times: dict[Run, list[float]] = {}
+    begun: set[str] | None = None
     for line in data_lines(lines):
         if found := SETTING.match(line.text):
             settings[found[1]] = found[2]
         elif HEADING.match(line.text):
-            headed = True
+            begun = set()
         elif not line.text.lstrip().startswith("#"):
-            if not headed or len(line.words) != len(COLUMNS):
+            if begun is None or len(line.words) != len(COLUMNS):
                 raise PrintedError(
                     line.number,
                     f"not a row of the columns {' '.join(COLUMNS)}; "
                     "run mpibenchmark without --summary and -v",
                 )
-            key = word_in(line, 0, "test"), whole_in(line, 2, "count")
+            test = word_in(line, 0, "test")
+            if test not in begun:
+                begun.add(test)
+                output.begin(test)
+            key = Run(
+                test,
+                whole_in(line, 2, "count") * setting(settings, "datatype_size_bytes", 1),
+                setting(settings, "nprocs", ranks),
+                output.runs[test],
+            )
             times.setdefault(key, []).append(number_in(line, 3, "runtime_sec"))
-    processes = setting(settings, "nprocs", ranks)
-    element_bytes = setting(settings, "datatype_size_bytes", 1)
-    for (test, count), samples_s in times.items():
-        operation = operation_of(output, test)
+    for key, samples_s in times.items():
+        operation = operation_of(output, key.test)
         if operation:
-            output.points.append(point_of(operation, count * element_bytes, processes, samples_s))
+            output.points.append(point_of(operation, key, samples_s))
     return output
 
 
@@ -77,14 +94,15 @@ def operation_of(output: Output, test: str) -> str:
     return name
 
 
-def point_of(operation: str, message_bytes: int, ranks: int, samples_s: list[float]) -> Printed:
+def point_of(operation: str, run: Run, samples_s: list[float]) -> Printed:
     """Return a point with the samples that it is of."""
     return Printed(
         operation,
-        message_bytes,
-        ranks,
+        run.message_bytes,
+        run.ranks,
         mean_s=fmean(samples_s),
         median_s=median(samples_s) if samples_s else math.nan,
         repetitions=len(samples_s),
         samples_s=tuple(samples_s),
+        launch=run.launch,
     )

@@ -20,9 +20,15 @@ def cautions_of(samples: Samples) -> list[str]:
     """Return one sentence for each thing in `samples` that makes its numbers less certain."""
     found = list(samples.warnings)
     found += context_cautions(samples.context)
-    measured = [one for one in samples.points if one.samples_s or not samples.context.imported]
+    imported = bool(samples.context.imported)
+    measured = [
+        one for one in samples.points if one.samples_s or one.launch_count > 1 or not imported
+    ]
     if len(measured) < len(samples.points):
-        found.append("points without samples have no interval: the tool printed one number")
+        found.append(
+            "points without samples have no interval: the tool printed one number; "
+            "append several runs to its file"
+        )
     if samples.context.mpi.get("family") != "smpi":
         found += launch_cautions([one for one in measured if one.samples_s], samples.context)
     found += point_cautions(measured, float(samples.context.stopping.get("error", math.inf)))
@@ -34,7 +40,8 @@ def launch_cautions(points: Iterable[Point], context: Context) -> list[str]:
     single = [point for point in points if point.launch_count == 1]
     if not single:
         return []
-    remedy = "" if context.imported else "; measure with --launches 5 or more"
+    several = "append several runs to its file" if context.imported else ""
+    remedy = f"; {several or 'measure with --launches 5 or more'}"
     return [
         "the interval is within one launch of the ranks and says nothing about the next at "
         f"{named(single)}{remedy}"
@@ -105,9 +112,9 @@ def half_width(point: Point) -> float:
     """Return half the interval's width over the median, dimensionless; NaN without an interval."""
     if math.isnan(point.low_s) or math.isnan(point.high_s):
         return math.nan
-    if point.median_s <= 0:
+    if point.centre_s <= 0:
         return 0.0
-    return (point.high_s - point.low_s) / 2 / point.median_s
+    return (point.high_s - point.low_s) / 2 / point.centre_s
 
 
 def named(points: list[Point], most: int = 3) -> str:

@@ -106,8 +106,8 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         only_second=len(right) - len(common),
         numbers=(number_of(first, left, common), number_of(second, right, common)),
         notes=[
-            *notes_of("A", first, ranks),
-            *notes_of("B", second, ranks),
+            *notes_of("A", first, ranks, ratios),
+            *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),
             *launch_notes(ratios),
         ],
@@ -144,16 +144,19 @@ def number_of(samples: Samples, points: dict[Key, Point], common: Sequence[Key])
     return str(samples.context.imported.get("number", "median"))
 
 
-def notes_of(side: str, samples: Samples, ranks: tuple[int, int]) -> list[str]:
+def notes_of(
+    side: str, samples: Samples, ranks: tuple[int, int], ratios: Sequence[Ratio]
+) -> list[str]:
     """Return what to know of an imported side: what it printed, and what was taken for granted."""
     context = samples.context
     if not context.imported:
         return []
     found = []
-    if not any(point.samples_s for point in samples.points):
+    alone = not any(one.samples_s or one.launch_count > 1 for one in samples.points)
+    if alone and any(math.isnan(ratio.low) for ratio in ratios):
         found.append(
             f"{side}: {context.tool} printed one number per size ({context.imported['number']}), "
-            "no samples: the ratios have no interval and no test"
+            "no samples: the ratios have no interval and no test; append several runs to its file"
         )
     if not context.ranks and max(ranks):
         found.append(f"{side}: the file does not name its ranks; taken to be {max(ranks)}")

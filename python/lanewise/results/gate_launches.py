@@ -39,9 +39,12 @@ def several(samples: Samples) -> list[dict[PointName, float]]:
     """Return the times of each launch; RequestError for a file of a single one."""
     times = times_of(samples)
     if len(times) < 2:
+        again = "measure again with --launches 10"
+        if samples.context.imported:
+            again = f"append the text of 10 runs of {samples.context.tool}"
         raise RequestError(
             f"{samples.path} has {len(times)} launch of its ranks, which says nothing of the "
-            "next; measure again with --launches 10, or let lanewise gate launch both"
+            f"next; {again}, or let lanewise gate launch both"
         )
     return times
 

@@ -8,6 +8,7 @@ however many repetitions there were, and the interval of a point is over launche
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -26,7 +27,8 @@ class PointOverLaunches(Point):
     `low_s` and `high_s` bound the one that the stopping rule is about.  Counts are sums, and
     `samples_s` are the repetitions of all launches one after the other.  `stopped` is a limit that
     any launch reached, or "interval" where the intervals of all were narrow enough.
-    `launch_medians_s` has one median for each launch (with --rule student one mean).
+    `launch_medians_s` has one median for each launch (one mean with --rule student, and where
+    another tool printed no medians).
     """
 
     launch_medians_s: tuple[float, ...] = ()
@@ -67,7 +69,8 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
     from lanewise.results.intervals import CONFIDENCE, launch_interval
 
     last = launches[-1]
-    means = stopping.get("rule") == "student"
+    # Many tools print no medians.
+    means = stopping.get("rule") == "student" or any(math.isnan(one.median_s) for one in launches)
     times = tuple(point.mean_s if means else point.median_s for point in launches)
     confidence = float(stopping.get("confidence", CONFIDENCE))
     centre_s, low_s, high_s = launch_interval(times, confidence)

@@ -97,7 +97,8 @@ def microseconds(value_s: float) -> str:
 def title(operation: str, context: Context, launches: int) -> str:
     """Return the comment line above a table."""
     if context.imported:
-        return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks"
+        several = f", {launches_text(launches)}" if launches > 1 else ""
+        return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks{several}"
     return (
         f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {context.library}, "
         f"method {context.method}, start {context.start}, {launches_text(launches)}"

@@ -106,6 +106,113 @@ TEST(RateControl, RisesFasterWhereBothTheTimeAndTheBytesAreManySteps) {
     EXPECT_GT(by_both.rate_bits_per_s(), by_time.rate_bits_per_s() + 10 * 45e6);
 }
 
+TEST(RateControl, EndsFastRecoveryAfterFivePeriods) {
+    RateControl control;
+    const Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, millisecond_ns);
+    const double cut = control.rate_bits_per_s();
+
+    control.next_departure(now + 6 * millisecond_ns);
+
+    EXPECT_NEAR(control.rate_bits_per_s(), 2 * cut - cut / 64 + 5e6 / 2, 1.0);
+}
+
+TEST(RateControl, RisesAStepWithEveryTenMegabytes) {
+    RateControl control;
+    const Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, second_ns);
+    const double cut = control.rate_bits_per_s();
+
+    for (const double expected : {1.5 * cut, 1.75 * cut, 1.875 * cut}) {
+        const double before = control.rate_bits_per_s();
+        control.on_sent(9'999'999, now);
+        EXPECT_EQ(control.rate_bits_per_s(), before);
+        control.on_sent(1, now);
+        EXPECT_NEAR(control.rate_bits_per_s(), expected, 1.0);
+    }
+}
+
+TEST(RateControl, TakesLargeStepsOnceBothCountsAreMoreThanFive) {
+    RateControl control;
+    const Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, millisecond_ns);
+    double rate = control.rate_bits_per_s();
+    double target = 2 * rate;
+    const auto step = [&](double increment) {
+        target += increment;
+        rate = (rate + target) / 2;
+    };
+    for (int bytes = 1; bytes <= 6; ++bytes) step(bytes > 5 ? 5e6 : 0);
+    for (int period = 1; period <= 8; ++period) step(period > 5 ? 50e6 : 5e6);
+
+    for (int bytes = 1; bytes <= 6; ++bytes) control.on_sent(10'000'000, now);
+    control.next_departure(now + 8 * millisecond_ns);
+
+    EXPECT_NEAR(control.rate_bits_per_s(), rate, 1.0);
+}
+
+TEST(RateControl, BeginsFastRecoveryAnewWithEachCut) {
+    RateControl control;
+    Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, millisecond_ns);
+    now += 5 * millisecond_ns;
+    for (int bytes = 1; bytes <= 6; ++bytes) control.on_sent(10'000'000, now);
+    control.on_sent(9'999'999, now);
+    control.next_departure(now);
+    const double target = control.rate_bits_per_s();
+    ASSERT_TRUE(control.on_notification(now, millisecond_ns));
+    const double cut = control.rate_bits_per_s();
+
+    control.on_sent(1, now);
+    EXPECT_EQ(control.rate_bits_per_s(), cut);
+    control.next_departure(now + millisecond_ns);
+    EXPECT_NEAR(control.rate_bits_per_s(), (cut + target) / 2, 1.0);
+}
+
+TEST(RateControl, HoldsNothingBackOnceItsRateIsAboveAnyThatIsSent) {
+    RateControl control;
+    Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, millisecond_ns);
+    now += 10 * second_ns;
+    control.next_departure(now);
+    EXPECT_TRUE(control.is_limited());
+    now += 15 * second_ns;
+
+    EXPECT_EQ(control.next_departure(now), 0);
+    EXPECT_FALSE(control.is_limited());
+
+    // The next notification is a first one again.
+    now = send_steadily(control, now, 10 * millisecond_ns);
+    EXPECT_TRUE(control.on_notification(now, millisecond_ns));
+    EXPECT_EQ(control.alpha(), 1.0);
+    EXPECT_NEAR(control.rate_bits_per_s(), 40e6, 4e6);
+}
+
+TEST(RateControl, CountsNotificationsByThePeriodOfTheTimersWhereRoundTripsAreShorter) {
+    RateControl control;
+    const Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    ASSERT_TRUE(control.on_notification(now, 1));
+
+    EXPECT_FALSE(control.on_notification(now + RateControl::period_least_ns - 1, 1));
+    EXPECT_TRUE(control.on_notification(now + RateControl::period_least_ns, 1));
+}
+
+TEST(RateControl, ForgetsASixteenthOfItsNotificationsInEachPeriod) {
+    RateControl control;
+    const Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);
+    control.on_notification(now, millisecond_ns);
+    EXPECT_EQ(control.alpha(), 1.0);
+
+    control.next_departure(now + 3 * millisecond_ns);
+    EXPECT_NEAR(control.alpha(), 15.0 * 15 * 15 / 4096, 1e-12);
+    const double rate = control.rate_bits_per_s();
+    // The fourth period ends with the notification.
+    control.on_notification(now + 4 * millisecond_ns, millisecond_ns);
+    const double alpha = 15.0 * 15 * 15 * 15 / 65536;
+    EXPECT_NEAR(control.alpha(), alpha * 15 / 16 + 1.0 / 16, 1e-12);
+    EXPECT_LT(control.rate_bits_per_s(), rate);
+}
+
 TEST(RateControl, CutsLessWhereNotificationsAreRare) {
     RateControl control;
     Nanoseconds now = send_steadily(control, second_ns, 10 * millisecond_ns);

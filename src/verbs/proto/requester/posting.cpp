@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "verbs/proto/queues/scatter.hpp"
+
 namespace lanewise::verbs {
 namespace {
 
