@@ -50,7 +50,7 @@ E = TypeVar("E", bound=Ending)
 
 @dataclass(frozen=True)
 class Conducted(Generic[E]):
-    """What came of all launches: what the first gave, how many judged all, of how many wanted."""
+    """What came of all launches: what the first gave, how many judged all, and how many had to."""
 
     chosen: E
     judged: int
@@ -59,7 +59,7 @@ class Conducted(Generic[E]):
     @property
     def complete(self) -> bool:
         """Tell whether all that was asked for was done."""
-        return self.chosen.ended and self.judged == self.wanted
+        return self.chosen.ended and self.judged >= self.wanted
 
 
 def conduct(
@@ -69,13 +69,12 @@ def conduct(
 
     RequestError where the budget is too short for the launch that chooses.
     """
-    asked = course.launches
     chosen = launch(Launch(course.choosing_s(), points))
     if not chosen.ended:
         refuse_too_short(course, evidence, chosen.least_s)
     judged = 0
     with finalists_kept(course, evidence) as (path, sizes):
-        wanted = asked if sizes else 0
+        wanted = course.enough if sizes else 0
         for number in range(1, course.launches + 1):
             seconds = course.judging_s(number)
             if seconds == 0:
