@@ -100,7 +100,7 @@ class Machine:
         name, message_bytes = size
         return {
             "record": "point", "key": f"{name} {message_bytes}", "collective": name,
-            "message_bytes": message_bytes, "elapsed_s": 0.1,
+            "message_bytes": message_bytes, "elapsed_s": 0.005,
             "default": figures(self.seen_s(size, None)),
             "candidates": [
                 {**named(each), **figures(self.seen_s(size, each)), "pruned": False}

@@ -251,7 +251,7 @@ Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& o
         .rooted = is_rooted(collective),
         .kind = Task::Kind::judged,
         .root = is_rooted(collective) ? launch % field.ranks : 0,
-        .expected_s = point.default_s,
+        .expected_s = point.repetition_s,
         .contenders =
             [=, &own](FirstLook) {
                 return contenders_of(point.operation, point.message_bytes, list, reference, own,

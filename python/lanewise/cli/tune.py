@@ -186,7 +186,7 @@ class Launcher:
         evidence = evidence_path(Path(self.values["output"]))
         done = conduct(self.course, evidence, points, self.launch)
         if not done.complete:
-            of = f", {done.judged} of {done.wanted} launches having judged all"
+            of = f", of {done.wanted} launches {done.judged} having judged every size"
             judged = of if done.wanted else ""
             sys.stderr.write(
                 f"lanewise tune: the budget is used up {kept(done.chosen, self.values, judged)}\n"

@@ -28,6 +28,9 @@ START_S = 1.0
 END_S = 1.0
 # A launch that is made at all measures for this long.
 LEAST_S = 0.25
+# Where there is time for many, each measures for so long beside what starting it takes: one that is
+# cut short wastes its start, and a busy machine takes longer for both.
+START_SHARE = 0.5
 
 
 class Simulating(Protocol):
@@ -80,7 +83,7 @@ class Course:
         Without a budget, those that judge take as long together as they would of one that gave the
         launch that chose the time it took, but there are enough of them.
         """
-        launch_s = self.start_s + max(LEAST_S, measured_s)
+        launch_s = self.start_s + max(LEAST_S, START_SHARE * self.start_s, measured_s)
         if self.budget_s > 0:
             return max(0, min(self.launches, int(self.left_s / launch_s)))
         judged_s = self._chose_s * (1 - CHOOSING_SHARE) / CHOOSING_SHARE

@@ -35,11 +35,6 @@ class Judging:
     content: Mapping[str, Any]
     launches: int
 
-    @property
-    def sizes(self) -> int:
-        """Return how many sizes have finalists."""
-        return len(self.content["points"])
-
 
 def least_s(content: Mapping[str, Any]) -> float:
     """Return how long a launch measures that judges all of this as briefly as it may."""
@@ -62,7 +57,8 @@ def usual_s(content: Mapping[str, Any]) -> float:
 def rounds_s(content: Mapping[str, Any]) -> list[float]:
     """Return how long a repetition of all that are judged takes, for each size."""
     return [
-        BESIDE * float(one["default_s"]) * (1 + len(one["candidates"])) for one in content["points"]
+        BESIDE * float(one["repetition_s"]) * (1 + len(one["candidates"]))
+        for one in content["points"]
     ]
 
 

@@ -61,8 +61,9 @@ def test_without_a_budget_all_finalists_are_judged_in_enough_launches() -> None:
 def test_there_are_as_many_launches_as_there_is_time_for() -> None:
     quick, slow = size_of(1e-5, 8), size_of(0.01, 1 << 20)
 
-    assert planned(90.0, quick).launches == LAUNCHES
-    assert planned(40.0, quick).launches == 17
+    assert planned(100.0, quick).launches == LAUNCHES
+    # A launch measures for half as long as its start takes.
+    assert planned(40.0, quick).launches == 13
     # Each repeats five contenders 28 times.
     assert planned(60.0, slow).launches == int(59 / (START_S + 1.5 * 5 * 28 * 0.01))
 
@@ -79,6 +80,20 @@ def test_less_time_means_fewer_launches_and_then_fewer_finalists(
     assert (plan.launches, len(names(plan))) == (launches, finalists)
     if finalists == 2:
         assert names(plan) == ["fast_of_lanewise", "fast_of_mpi"]
+
+
+def test_a_repetition_takes_what_it_took_of_the_launch_that_chose() -> None:
+    busy = {**size_of(1e-5), "default": {**figures(1e-5), "repetitions": 60}, "elapsed_s": 0.3}
+    for one in busy["candidates"]:
+        one["repetitions"] = 60
+
+    idle = planned(100.0, {**busy, "elapsed_s": 0.003}).content["points"][0]
+    told = planned(100.0, busy).content["points"][0]
+    hurried = planned(100.0, {**size_of(1e-5), "elapsed_s": 0.3}).content["points"][0]
+
+    assert idle["repetition_s"] == hurried["repetition_s"] == 1e-5
+    assert told["repetition_s"] == pytest.approx(0.3 / 300 / 2)
+    assert told["default_s"] == 1e-5
 
 
 def test_what_is_planned_fits() -> None:
