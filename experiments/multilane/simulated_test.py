@@ -73,6 +73,34 @@ def test_the_gain_is_that_of_the_best_number_of_lanes() -> None:
     assert figures["speedup_scatter"] == pytest.approx(2.0)
     assert figures["lanes_scatter"] == 16
     assert figures["lanes_scatter_by_model"] == 32
+    assert figures["best_lanes_over_default_scatter"] == pytest.approx(2.6 / 5.0)
+
+
+def found_with(default_s: float, promised_s: float) -> Found:
+    """Return what is found where T(P) promises most of 32 lanes, and 16 are as fast as 2.6 s."""
+    lanes_s = {1: 5.2, 2: 4.0, 4: 3.2, 8: 2.8, 16: 2.6, 32: promised_s}
+    sizes_s = {LARGE: {"default": default_s, "single_lane": 5.2}}
+    return Found(sizes_s, dict.fromkeys(FORMS, lanes_s), {p: 5.0 / p for p in LANES})
+
+
+def test_the_default_is_chosen_where_lanes_are_not_faster_by_the_margin() -> None:
+    for default_s, promised_s, chosen, over_best in (
+        (5.0, 2.7, "multilane:0:32", 2.7 / 2.6),
+        (2.75, 2.7, "default", 2.75 / 2.6),
+        (2.3, 2.7, "default", 1.0),
+        (5.0, 5.1, "default", 5.0 / 2.6),
+    ):
+        found = found_with(default_s, promised_s)
+        assert found.chosen() == chosen
+        assert found.chosen_over_best() == pytest.approx(over_best)
+
+
+def test_the_worst_choice_is_the_figure() -> None:
+    good, bad = found_with(5.0, 2.6), found_with(5.0, 3.9)
+
+    figures = multilane_paper.figures_of({("scatter", 5): good, ("gather", 5): bad})
+
+    assert figures["chosen_over_best"] == pytest.approx(1.5)
 
 
 def test_among_many_hosts_each_form_has_its_gain() -> None:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 
 namespace lanewise::tune {
 namespace {
@@ -23,19 +24,31 @@ std::vector<std::int64_t> segments_for(bool segmented, std::uint64_t message_byt
     return found;
 }
 
-std::vector<int> lanes_for(const collectives::Restrictions& needs, int lanes_max) {
+// Each of them is priced by every rank, which takes long where there are many.
+constexpr int every_number_of_lanes_max = 16;
+
+bool is_doubling(int lanes) {
+    return (lanes & (lanes - 1)) == 0;
+}
+
+std::vector<int> lanes_for(const collectives::Restrictions& needs,
+                           const collectives::CallTraits& call) {
     std::vector<int> found = {1};
     if (!needs.lanes) return found;
-    for (int lanes = 2; lanes < lanes_max; lanes *= 2) found.push_back(lanes);
-    if (lanes_max > 1) found.push_back(lanes_max);
+    for (int lanes = 2; lanes <= call.lanes_max; ++lanes) {
+        const bool can_be_ruled_out = call.platform && lanes <= every_number_of_lanes_max;
+        if (can_be_ruled_out || is_doubling(lanes) || lanes == call.lanes_max) {
+            found.push_back(lanes);
+        }
+    }
     return found;
 }
 
 void add_lanewise(const collectives::Algorithm& algorithm, std::uint64_t message_bytes,
-                  int lanes_max, std::vector<Candidate>& found) {
+                  const collectives::CallTraits& call, std::vector<Candidate>& found) {
     // What crosses between sites is long under way: its own segments are chosen for that.
     const bool cut = algorithm.needs.segmented && !algorithm.needs.lanes;
-    for (const int lanes : lanes_for(algorithm.needs, lanes_max)) {
+    for (const int lanes : lanes_for(algorithm.needs, call)) {
         for (const auto segment : segments_for(cut, message_bytes)) {
             found.push_back({.origin = Origin::lanewise,
                              .algorithm = algorithm.name,
@@ -58,7 +71,7 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
         if (!collectives::refusal(*algorithm, call).empty()) continue;
         // The same messages as those of linear, which is there already.
         if (algorithm->radix > 2 && algorithm->radix >= call.ranks) continue;
-        add_lanewise(*algorithm, message_bytes, call.lanes_max, found);
+        add_lanewise(*algorithm, message_bytes, call, found);
     }
     for (const auto& algorithm : own) {
         for (const auto segment : segments_for(algorithm.segmented, message_bytes)) {
@@ -84,6 +97,25 @@ void keep_balanced(std::vector<Candidate>& candidates, const collectives::Algori
         const auto *algorithm = candidate.lanewise;
         if (!algorithm || algorithm->bracketing != collectives::Bracketing::balanced) return true;
         return algorithm == unless && candidate.segment_bytes == 0;
+    });
+}
+
+void rule_out_lanes(std::vector<Candidate>& candidates, double ratio) {
+    std::map<std::string, double> best_s;
+    std::map<std::string, int> most;
+    for (const auto& candidate : candidates) {
+        auto& lanes = most[candidate.algorithm];
+        lanes = std::max(lanes, candidate.lanes);
+        if (candidate.predicted_s < 0.0) continue;
+        const auto [found, is_new] = best_s.try_emplace(candidate.algorithm, candidate.predicted_s);
+        found->second = std::min(found->second, candidate.predicted_s);
+    }
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        if (is_doubling(candidate.lanes) || candidate.lanes == most[candidate.algorithm]) {
+            return false;
+        }
+        const bool predicted = candidate.predicted_s >= 0.0;
+        return !predicted || candidate.predicted_s > ratio * best_s.at(candidate.algorithm);
     });
 }
 

@@ -31,7 +31,8 @@ struct Candidate {
 /*
  * Lanewise's algorithms that can serve `call`, then the MPI's `own`. Those that
  * cut messages up are there with a few segment sizes, where a message has at
- * least two segments of them; those that use lanes with 1, 2, 4, ... and the most.
+ * least two segments of them; those that use lanes with 1, 2, 4, ... and the most,
+ * and with every number up to 16 where a platform can tell which are worth trying.
  */
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,
@@ -43,6 +44,10 @@ void keep_named(std::vector<Candidate>& candidates, const std::vector<std::strin
 /* Keeps those that reduce in the balanced bracketing, without `unless`, which others are compared
    with. */
 void keep_balanced(std::vector<Candidate>& candidates, const collectives::Algorithm *unless);
+
+/* Leaves out, of the numbers of lanes between 1, 2, 4, ... and the most, those that are predicted
+   to take more than `ratio` times the best number of the same algorithm. */
+void rule_out_lanes(std::vector<Candidate>& candidates, double ratio);
 
 /* Marks those predicted to take more than `dominated_ratio` times the best prediction. */
 void prune(std::vector<Candidate>& candidates, double dominated_ratio);

@@ -65,6 +65,25 @@ TEST(Candidates, HaveOneTwoFourAndTheMostLanesBetweenSites) {
     EXPECT_EQ(lanes, (std::vector<int>{1, 2, 4, 6}));
 }
 
+TEST(Candidates, HaveEveryNumberOfLanesThatThePlatformDoesNotRuleOut) {
+    const collectives::CallTraits call{
+        .ranks = 20, .platform = true, .sites = true, .lanes_max = 10};
+    auto list = candidates(Collective::scatter, 65536, call, {});
+    // Of ten lanes, six would be the best, and the link is full with five.
+    for (auto& candidate : list) {
+        if (candidate.lanes != 9) candidate.predicted_s = candidate.lanes < 5 ? 2e-3 : 1.2e-3;
+        if (candidate.lanes == 6) candidate.predicted_s = 1e-3;
+    }
+
+    rule_out_lanes(list, 1.25);
+
+    std::vector<int> lanes;
+    for (const auto& candidate : list) {
+        if (candidate.algorithm == "multilane") lanes.push_back(candidate.lanes);
+    }
+    EXPECT_EQ(lanes, (std::vector<int>{1, 2, 4, 5, 6, 7, 8, 10}));
+}
+
 TEST(Candidates, HaveNoLanesWhereSitesAreUnknown) {
     for (const auto& candidate : candidates(Collective::scatter, 65536, {.ranks = 12}, {})) {
         EXPECT_FALSE(candidate.lanewise->needs.sites) << candidate.algorithm;

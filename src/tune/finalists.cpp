@@ -30,6 +30,7 @@ JudgedPoint read_point(JsonObject& from) {
     read.operation = *operation;
     read.message_bytes = from.count<std::uint64_t>("message_bytes");
     read.default_s = from.number("default_s");
+    read.repetition_s = from.has("repetition_s") ? from.number("repetition_s") : read.default_s;
     from.each("candidates",
               [&](JsonObject& one) { read.candidates.push_back(read_finalist(one)); });
     return read;

@@ -28,6 +28,8 @@ struct JudgedPoint {
     collectives::Operation operation = collectives::Collective::barrier;
     std::uint64_t message_bytes = 0;
     double default_s = 0.0; /* as the launch that chose found it */
+    double repetition_s =
+        0.0; /* of the time of a launch; on busy machines longer than its median */
     std::vector<Finalist> candidates;
 };
 

@@ -8,7 +8,7 @@ namespace lanewise::tune {
 namespace {
 
 constexpr const char *text = R"({"points": [{"collective": "ibcast", "message_bytes": 64,
-    "default_s": 1e-6, "candidates": [{"origin": "mpi", "algorithm": "chain",
+    "default_s": 1e-6, "repetition_s": 3e-6, "candidates": [{"origin": "mpi", "algorithm": "chain",
     "segment_bytes": 8192, "lanes": 1}]}]})";
 
 TEST(Finalists, AreReadAsTheyAreWritten) {
@@ -20,6 +20,7 @@ TEST(Finalists, AreReadAsTheyAreWritten) {
     EXPECT_EQ(name_of(point.operation), "ibcast");
     EXPECT_EQ(point.message_bytes, 64u);
     EXPECT_EQ(point.default_s, 1e-6);
+    EXPECT_EQ(point.repetition_s, 3e-6);
     ASSERT_EQ(point.candidates.size(), 1u);
     EXPECT_EQ(point.candidates[0].origin, Origin::mpi);
     EXPECT_EQ(point.candidates[0].algorithm, "chain");

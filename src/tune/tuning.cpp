@@ -34,6 +34,9 @@ using collectives::Operation;
 
 // Predictions beyond this multiple of the best are not worth thirty repetitions.
 constexpr double dominated_prediction_ratio = 3.0;
+// Another number of lanes than a power of two is tried if it is predicted to be nearly the best
+// one: what the model does not know of an algorithm, it does not know for any number of lanes.
+constexpr double open_lanes_ratio = 1.25;
 
 Json candidate_record(const Candidate& candidate, const Figures& figures) {
     Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
@@ -197,6 +200,7 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                     const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
                     if (field->network) predict(*list, collective, message_bytes, *field);
+                    rule_out_lanes(*list, open_lanes_ratio);
                     prune(*list, dominated_prediction_ratio);
                     if (look == FirstLook::brief)
                         promise(*list, collective, field->ranks, message_bytes, field->located);
@@ -251,7 +255,7 @@ Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& o
         .rooted = is_rooted(collective),
         .kind = Task::Kind::judged,
         .root = is_rooted(collective) ? launch % field.ranks : 0,
-        .expected_s = point.default_s,
+        .expected_s = point.repetition_s,
         .contenders =
             [=, &own](FirstLook) {
                 return contenders_of(point.operation, point.message_bytes, list, reference, own,

@@ -19,6 +19,7 @@ from tuned_job import (
     EVERY_SIZE,
     FAMILIES,
     PROGRAMS,
+    RANKS,
     REQUESTED,
     RULES,
     TIMEOUT_S,
@@ -241,6 +242,31 @@ def test_without_a_platform_a_strict_run_is_refused(compiled: Compile, run: Run)
     assert done.stderr.count("\n") == 1, done.stderr
     assert "look at the platform; name it with --platform platform.json" in done.stderr
     assert "left to the MPI" not in done.stderr
+
+
+@pytest.mark.one_mpi
+def test_lanes_look_at_the_platform_that_is_given_and_do_without_one_that_cannot_be_read(
+    mpi: str, compiled: Compile, run: Run, platform: Path, tmp_path: Path
+) -> None:
+    rule = {**EVERY_SIZE, "algorithm": "multilane", "lanes": 2}
+    rules = tuning(mpi, collectives={"scatter": {"rules": [rule]}})
+    ranks = [{"rank": i, "host": f"h{i}", "site": "ab"[i % 2]} for i in range(RANKS)]
+    sites = {"schema": "lanewise-placement", "version": 1, "hosts": [], "ranks": ranks}
+    placement = tmp_path / "placement.json"
+    placement.write_text(json.dumps(sites), encoding="utf-8")
+    line = [*launch_line(mpi), str(compiled(mpi, "mpicc", "collectives.c"))]
+    where = {"LANEWISE_PLACEMENT": str(placement)}
+
+    for damaged in (False, True):
+        if damaged:
+            platform.write_text('{"schema": "lanewise-platform", "version": 3}', encoding="utf-8")
+        done = run(line, rules, "--platform", str(platform), **where)
+
+        assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
+        assert done.stderr.count("\n") == damaged, done.stderr
+        told = "the lanes of scatter by multilane carry equal shares" in done.stderr
+        assert told == damaged
+        assert counted(tmp_path, "intercepted")["scatter"] > 0
 
 
 def test_interleaved_runs_compare_plain_and_tuned(

@@ -45,7 +45,7 @@ Launches = Annotated[
         "--launches",
         metavar="N",
         help="Number of launches that judge what the first one chose; a rule needs 5 "
-        f"(default: {course.LAUNCHES}).",
+        f"(default: as many as fit, {course.LAUNCHES_ENOUGH} to {course.LAUNCHES}).",
     ),
 ]
 Merge = Annotated[
@@ -103,7 +103,7 @@ def tune(
         if values["list"]:
             launching.show_list("collectives", ask(choice.launcher, job, "--list"), values)
             return
-        judging = launches_of(choice, values)
+        launches, enough = launches_of(choice, values)
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -111,7 +111,7 @@ def tune(
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
-        timed = Course(budget_s(values), judging, used_s=process_age_s())
+        timed = Course(budget_s(values), launches, used_s=process_age_s(), enough=enough)
         complete = Launcher(choice, values, folder, timed).measure(planned.points)
     display = "quiet" if values["quiet"] or as_json else "shown"
     write_tuning(Path(str(output)), display, complete=complete)
@@ -121,11 +121,12 @@ def tune(
         emit_file(Path(str(output)), values)
 
 
-def launches_of(choice: Choice, values: Mapping[str, Any]) -> int:
-    """Return how many launches judge: simulated ones do not differ, so one tells all."""
-    if not values["launches"]:
-        return 1 if choice.launcher.simulates else course.LAUNCHES
-    return positive_count("--launches", values["launches"])
+def launches_of(choice: Choice, values: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many launches judge at most, and how many are enough."""
+    if values["launches"]:
+        named = positive_count("--launches", values["launches"])
+        return named, named
+    return course.launches_by_default(choice.launcher)
 
 
 def process_age_s() -> float:
@@ -185,7 +186,7 @@ class Launcher:
         evidence = evidence_path(Path(self.values["output"]))
         done = conduct(self.course, evidence, points, self.launch)
         if not done.complete:
-            of = f", {done.judged} of {done.wanted} launches having judged all"
+            of = f", of {done.wanted} launches {done.judged} having judged every size"
             judged = of if done.wanted else ""
             sys.stderr.write(
                 f"lanewise tune: the budget is used up {kept(done.chosen, self.values, judged)}\n"

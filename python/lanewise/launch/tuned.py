@@ -128,6 +128,9 @@ def variables_for(
     for name in ("LANEWISE_SCRATCH_LIMIT", "LANEWISE_PROFILE_CALLS"):
         if value := environment.get(name):
             variables[name] = value
+    # Launchers start ranks on other hosts in a folder and with variables of their own.
+    if placement := environment.get("LANEWISE_PLACEMENT"):
+        variables["LANEWISE_PLACEMENT"] = str(Path(placement).resolve())
     return variables
 
 

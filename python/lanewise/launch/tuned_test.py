@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Somebody else's launch line: its programs and their MPI are made out, its ranks get variables."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -85,6 +86,15 @@ def test_other_tools_come_after_the_library() -> None:
         "LANEWISE_REPORT": "/r.json",
         "LANEWISE_STRICT": "1",
     }
+
+
+def test_ranks_on_all_hosts_learn_where_ranks_are(tmp_path: Path) -> None:
+    placement = tmp_path / "placement.json"
+    environment = {"LANEWISE_PLACEMENT": os.path.relpath(placement)}
+
+    variables = tuned.variables_for(Path("/l.so"), tuned.Options(Path("/t.json")), environment)
+
+    assert variables["LANEWISE_PLACEMENT"] == str(placement.resolve())
 
 
 @pytest.mark.parametrize(

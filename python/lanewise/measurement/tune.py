@@ -66,11 +66,12 @@ def tune(  # noqa: PLR0913
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
 
     One launch of the ranks measures all candidates and the default, and chooses; `launches` more
-    (by default 7; a rule needs 5) judge what it chose, and a rule is made only if a candidate is
-    significantly faster.  `budget_s` limits the time of all of this, in seconds; 0 is no limit.
-    `sizes` are in bytes: a number, several, or text such as "4:1M:x4".  The other arguments are
-    those of `lanewise.measure`, and further keywords are options of `lanewise tune` with `_` for
-    `-`.  With `output` the tuning file is written there, for `lanewise run`.
+    (by default 7 to 30, as many as fit; a rule needs 5) judge what it chose, and a rule is made
+    only if a candidate is significantly faster.  `budget_s` limits the time of all of this, in
+    seconds; 0 is no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".
+    The other arguments are those of `lanewise.measure`, and further keywords are options of
+    `lanewise tune` with `_` for `-`.  With `output` the tuning file is written there, for
+    `lanewise run`.
 
     Raises RequestError if the request is invalid, and nothing is started, and in a process that an
     MPI launcher started; RunError if the ranks failed; TypeError for an unknown keyword.  An
@@ -115,11 +116,12 @@ class Tuning:
 
     def result(self, budget_s: float) -> TuningResult:
         """Make all launches, and draw the rules from what they measured."""
-        judging = self.request.launches
-        if judging is None:
-            judging = 1 if self.choice.launcher.simulates else course.LAUNCHES
+        named = self.request.launches
+        launches, enough = course.launches_by_default(self.choice.launcher)
+        if named is not None:
+            launches = enough = named
         planned = plan(self.choice.launcher, self.job())
-        timed = Course(budget_s, judging)
+        timed = Course(budget_s, launches, enough=enough)
         done = conduct(timed, self.evidence, planned.points, lambda one: self.launch(timed, one))
         tuning = tuning_from(*read_evidence(self.evidence))
         return TuningResult(tuning, done.complete, self.job().notice)

@@ -14,6 +14,10 @@ variance of a log median comes from the spacing of two order statistics, c and n
 c = (n + 1)/2 - sqrt(n), divided by the normal quantile of the binomial probability that they
 bracket the median.
 
+Where one odd launch is not to decide, the centre is a trimmed mean: J. W. Tukey and
+D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location based on a
+single sample: trimming/winsorization 1", Sankhya A 25, 1963.
+
 The native programs have the same interval of a median, Student's, and the bootstrap of a fit
 (src/base/statistics, src/model/fit).
 """
@@ -34,6 +38,8 @@ REPETITIONS_MIN = 6
 LAUNCHES_MIN = 2
 # With fewer differences no p-value of the signed-rank test is small.
 DIFFERENCES_MIN = 6
+# One launch in so many, at either end, does not count in a trimmed mean.
+TRIMMED_OF = 10
 
 
 def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -96,19 +102,49 @@ def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, fl
     return centre, float(stats.t.isf((1 - confidence) / 2, count - 1)) * spread
 
 
-def p_value_below(ratios: Sequence[float], bound: float) -> float:
-    """Return Student's one-sided p-value for ratios of launches whose mean lies below `bound`.
+def trimmed_ratio(
+    ratios: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float, float]:
+    """Return centre, low and high of ratios of launches, the odd ones at either end left out.
 
-    It is that of the mean of their logarithms; of a single launch there is none, so 1.
+    The bounds are those of the trimmed mean of their logarithms, NaN for fewer than two launches.
+    """
+    centre, spread, freedom = _trimmed(ratios)
+    if freedom < 1:
+        return math.exp(centre), math.nan, math.nan
+    reach = float(stats.t.isf((1 - confidence) / 2, freedom)) * spread
+    return math.exp(centre), math.exp(centre - reach), math.exp(centre + reach)
+
+
+def p_value_below(ratios: Sequence[float], bound: float) -> float:
+    """Return the one-sided p-value for ratios of launches whose trimmed mean lies below `bound`.
+
+    It is Student's for the trimmed mean of their logarithms; of a single launch there is none, so
+    1.
     """
     if len(ratios) < LAUNCHES_MIN:
         return 1.0
-    logs = np.log(np.asarray(ratios, dtype=np.float64))
-    distance = float(logs.mean()) - math.log(bound)
-    spread = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    centre, spread, freedom = _trimmed(ratios)
+    distance = centre - math.log(bound)
     if spread == 0:
         return 0.0 if distance < 0 else 1.0
-    return float(stats.t.cdf(distance / spread, len(logs) - 1))
+    return float(stats.t.cdf(distance / spread, freedom))
+
+
+def _trimmed(ratios: Sequence[float]) -> tuple[float, float, int]:
+    """Return the trimmed mean of the logarithms, its standard error and the degrees of freedom.
+
+    Fewer than ten ratios lose none of them: then all of this is Student's.
+    """
+    logs = np.sort(np.log(np.asarray(ratios, dtype=np.float64)))
+    count = len(logs)
+    cut = count // TRIMMED_OF
+    kept = logs[cut : count - cut]
+    if count < LAUNCHES_MIN:
+        return float(kept.mean()), math.nan, 0
+    winsorized = np.clip(logs, kept[0], kept[-1])
+    spread = float(winsorized.std(ddof=1)) / ((1 - 2 * cut / count) * math.sqrt(count))
+    return float(kept.mean()), spread, len(kept) - 1
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:

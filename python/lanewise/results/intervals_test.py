@@ -15,6 +15,7 @@ from lanewise.results.intervals import (
     rank_sum,
     ratio_interval,
     signed_rank,
+    trimmed_ratio,
 )
 
 many_times = st.lists(st.floats(min_value=1e-7, max_value=1e-1), min_size=6, max_size=40)
@@ -119,3 +120,29 @@ def test_differences_on_one_side_are_no_chance_from_six_on() -> None:
 
 def test_no_differences_are_no_evidence() -> None:
     assert signed_rank([0.0] * 8) == 1.0
+
+
+def test_one_odd_launch_in_ten_at_either_end_does_not_decide() -> None:
+    ratios = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.81, 0.80, 0.79, 0.80]
+    odd = [5.0, 0.01, *ratios[2:]]
+
+    centre, low, high = trimmed_ratio(odd)
+
+    assert centre == pytest.approx(0.80, abs=0.01)
+    assert 0.75 < low < centre < high < 0.85
+    assert p_value_below(odd, 0.9) < 1e-4
+    assert p_value_below([5.0, *ratios[1:9]], 0.9) > 0.1, "of nine launches, none is left out"
+
+
+def test_a_trimmed_mean_below_a_bound_is_seldom_seen_where_it_is_at_the_bound() -> None:
+    source = np.random.default_rng(7)
+    trials, wrong = 4000, {"normal": 0, "odd": 0}
+    for _ in range(trials):
+        logs = source.normal(0, 0.05, 30)
+        wrong["normal"] += p_value_below(list(np.exp(logs)), 1.0) < 0.01
+        odd = source.random(30) < 0.05
+        sides = source.choice([-0.3, 0.3], 30)
+        wrong["odd"] += p_value_below(list(np.exp(logs + odd * sides)), 1.0) < 0.01
+
+    # 40 are expected of a test that is exact; more than 60 come about once in a thousand times.
+    assert max(wrong.values()) <= 60

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from lanewise.errors import RequestError
 from lanewise.tuning.course import Course
@@ -50,7 +50,7 @@ E = TypeVar("E", bound=Ending)
 
 @dataclass(frozen=True)
 class Conducted(Generic[E]):
-    """What came of all launches: what the first gave, how many judged all, of how many wanted."""
+    """What came of all launches: what the first gave, how many judged each size, and had to."""
 
     chosen: E
     judged: int
@@ -59,7 +59,7 @@ class Conducted(Generic[E]):
     @property
     def complete(self) -> bool:
         """Tell whether all that was asked for was done."""
-        return self.chosen.ended and self.judged == self.wanted
+        return self.chosen.ended and self.judged >= self.wanted
 
 
 def conduct(
@@ -69,20 +69,20 @@ def conduct(
 
     RequestError where the budget is too short for the launch that chooses.
     """
-    asked = course.launches
     chosen = launch(Launch(course.choosing_s(), points))
     if not chosen.ended:
         refuse_too_short(course, evidence, chosen.least_s)
-    judged = 0
-    with finalists_kept(course, evidence) as (path, sizes):
-        wanted = asked if sizes else 0
+    with finalists_kept(course, evidence) as finalists:
+        wanted = course.enough if finalists.sizes else 0
         for number in range(1, course.launches + 1):
             seconds = course.judging_s(number)
             if seconds == 0:
                 break
-            words = (f"--finalists={path}", f"--launch={number}")
+            finalists.put_in_order(number)
+            words = (f"--finalists={finalists.path}", f"--launch={number}")
             place = f", launch {number} of {course.launches}"
-            judged += launch(Launch(seconds, sizes, words, place, resumed=True)).ended
+            launch(Launch(seconds, finalists.sizes, words, place, resumed=True))
+        judged = finalists.judged_in(evidence)
     return Conducted(chosen, judged, wanted)
 
 
@@ -107,12 +107,43 @@ def whole_duration(seconds: float) -> str:
     return f"{math.ceil(seconds)}s" if seconds <= most_s else f"{math.ceil(seconds / 60)}min"
 
 
-@contextmanager
-def finalists_kept(course: Course, evidence: Path) -> Iterator[tuple[Path, int]]:
-    """Give the file from which ranks read what to judge, and how many sizes it has.
+@dataclass(frozen=True)
+class Finalists:
+    """The file from which ranks read what to judge, and what it holds."""
 
-    The course has then as many launches as there is time for.
-    """
+    path: Path
+    content: Mapping[str, Any]
+
+    @property
+    def sizes(self) -> int:
+        """Return how many sizes have finalists."""
+        return len(self.content["points"])
+
+    def put_in_order(self, number: int) -> None:
+        """Write the file for one launch, which begins with another size than the one before.
+
+        Where launches end before their last size, no size is the last one of all.
+        """
+        points = self.content["points"]
+        first = (number - 1) % len(points)
+        ordered = {**self.content, "points": [*points[first:], *points[:first]]}
+        self.path.write_text(json.dumps(ordered), encoding="utf-8")
+
+    def judged_in(self, evidence: Path) -> int:
+        """Return how many launches judged each size at least."""
+        from lanewise.tuning.evidence import launches_in  # noqa: PLC0415
+
+        launches = launches_in(evidence)
+        counts = [
+            len(launches.get((one["collective"], one["message_bytes"]), ()))
+            for one in self.content["points"]
+        ]
+        return min(counts, default=0)
+
+
+@contextmanager
+def finalists_kept(course: Course, evidence: Path) -> Iterator[Finalists]:
+    """Give what there is to judge; the course has then as many launches as there is time for."""
     # Statistics take a second to import, which a tuning that is refused need not wait for.
     from lanewise.tuning.evidence import read_evidence  # noqa: PLC0415
     from lanewise.tuning.judging import judging  # noqa: PLC0415
@@ -120,8 +151,7 @@ def finalists_kept(course: Course, evidence: Path) -> Iterator[tuple[Path, int]]
     planned = judging(course, *read_evidence(evidence))
     course.launches = planned.launches
     path = evidence.with_suffix(".finalists")
-    path.write_text(json.dumps(planned.content), encoding="utf-8")
     try:
-        yield path, planned.sizes
+        yield Finalists(path, planned.content)
     finally:
         path.unlink(missing_ok=True)

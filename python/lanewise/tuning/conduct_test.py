@@ -12,6 +12,7 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.tuning.conduct import Launch, conduct
 from lanewise.tuning.course import Course
+from lanewise.tuning.evidence import launches_in
 from lanewise.tuning.judging_test import size_of
 
 CONTEXT = {"record": "context", "schema": "lanewise-evidence", "margin": 0.03}
@@ -33,6 +34,7 @@ class World:
     records: list[dict[str, object]]
     ending: Ending
     launches: int = 0
+    sizes_max: int | None = None
 
     def launch(self, one: Launch) -> Ending:
         """Make a launch."""
@@ -40,7 +42,25 @@ class World:
         if not one.resumed:
             lines = [json.dumps(record) for record in (CONTEXT, *self.records)]
             self.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        else:
+            self.judge(one)
         return self.ending if self.launches == 1 else Ending(ended=True)
+
+    def judge(self, one: Launch) -> None:
+        """Judge as many sizes as there is time for, in the order of the file."""
+        finalists = Path(one.words[0].removeprefix("--finalists="))
+        number = int(one.words[1].removeprefix("--launch="))
+        points = json.loads(finalists.read_text(encoding="utf-8"))["points"]
+        records = [
+            {
+                "record": "judgement", "launch": number, "collective": point["collective"],
+                "message_bytes": point["message_bytes"], "root": 0, "default": {"median_s": 1.0},
+                "candidates": [{**each, "median_s": 0.5} for each in point["candidates"]],
+            }
+            for point in points[: self.sizes_max]
+        ]  # fmt: skip
+        with self.evidence.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +97,14 @@ def test_launches_for_which_there_is_no_time_make_a_tuning_incomplete(tmp_path: 
     done = conduct(Course(290.0), evidence, 1, world.launch)
 
     assert (done.judged, done.wanted, done.complete) == (5, 7, False)
+
+
+def test_launches_that_are_cut_short_judge_all_sizes_alike(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    sizes = [size_of(1e-5, 8 << i) for i in range(4)]
+    world = World(evidence, sizes, Ending(ended=True), sizes_max=3)
+
+    done = conduct(Course(0.0, 8, enough=8), evidence, 4, world.launch)
+
+    assert {len(one) for one in launches_in(evidence).values()} == {6}
+    assert (done.judged, done.wanted, done.complete) == (6, 8, False)

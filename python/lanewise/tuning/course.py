@@ -10,11 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 Clock = Callable[[], float]
 
-# How many launches judge: two more than a verdict needs, for a smaller gain to be seen.
-LAUNCHES = 7
+# So many launches judge at most.  The more there are, the fewer gains lie so close to what can be
+# told from none that one tuning finds them and the next does not.
+LAUNCHES = 30
+# So many judge if there is time for them at all: two more than a verdict needs.
+LAUNCHES_ENOUGH = 7
 # With fewer there is no rule.
 LAUNCHES_MIN = 5
 # The launch that chooses runs every candidate; those that judge run few.
@@ -24,23 +28,45 @@ START_S = 1.0
 END_S = 1.0
 # A launch that is made at all measures for this long.
 LEAST_S = 0.25
+# Where there is time for many, each measures for so long beside what starting it takes: one that is
+# cut short wastes its start, and a busy machine takes longer for both.
+START_SHARE = 0.5
+
+
+class Simulating(Protocol):
+    """A launcher, of which only this matters here."""
+
+    @property
+    def simulates(self) -> bool:
+        """Tell whether its launches do not differ."""
+
+
+def launches_by_default(launcher: Simulating) -> tuple[int, int]:
+    """Return how many launches judge at most, and how many are enough; of simulated ones, one."""
+    return (1, 1) if launcher.simulates else (LAUNCHES, LAUNCHES_ENOUGH)
 
 
 @dataclass
 class Course:
-    """A tuning under way, `used_s` after its command began.  A budget of 0 is none."""
+    """A tuning under way, `used_s` after its command began.  A budget of 0 is none.
+
+    At most `launches` judge, and the tuning is complete if `enough` of them have.
+    """
 
     budget_s: float
     launches: int = LAUNCHES
     clock: Clock = time.monotonic
     start_s: float = START_S
     used_s: float = 0.0
+    enough: int = LAUNCHES_ENOUGH
     _began_s: float = field(init=False)
     _seen_start_s: float = field(init=False, default=0.0)
+    _chose_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         """Begin now."""
         self._began_s = self.clock() - self.used_s
+        self.enough = min(self.enough, self.launches)
 
     @property
     def left_s(self) -> float:
@@ -51,6 +77,18 @@ class Course:
         """Return how long each of so many launches may measure if they share what is left."""
         return self.left_s / launches - self.start_s
 
+    def room_for(self, measured_s: float) -> int:
+        """Return how many launches that measure for so long there is time for.
+
+        Without a budget, those that judge take as long together as they would of one that gave the
+        launch that chose the time it took, but there are enough of them.
+        """
+        launch_s = self.start_s + max(LEAST_S, START_SHARE * self.start_s, measured_s)
+        if self.budget_s > 0:
+            return max(0, min(self.launches, int(self.left_s / launch_s)))
+        judged_s = self._chose_s * (1 - CHOOSING_SHARE) / CHOOSING_SHARE
+        return max(self.enough, min(self.launches, int(judged_s / launch_s)))
+
     def least_s(self, look_s: float) -> float:
         """Return the least budget of a tuning in which a first look takes so long.
 
@@ -58,7 +96,7 @@ class Course:
         them takes about as long as a first look.
         """
         launch_s = self.start_s + look_s
-        judged_s = min(self.launches, LAUNCHES_MIN) * launch_s
+        judged_s = min(self.enough, LAUNCHES_MIN) * launch_s
         return END_S + max(launch_s / CHOOSING_SHARE, judged_s / (1 - CHOOSING_SHARE))
 
     def choosing_s(self) -> float | None:
@@ -82,3 +120,4 @@ class Course:
         beside_s = self.clock() - began_s - measured_s
         self._seen_start_s = max(self._seen_start_s, beside_s)
         self.start_s = self._seen_start_s
+        self._chose_s = self._chose_s or beside_s + measured_s

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.tuning.course import CHOOSING_SHARE, LAUNCHES, LAUNCHES_MIN, LEAST_S, Course
+from lanewise.tuning.course import (
+    CHOOSING_SHARE,
+    LAUNCHES,
+    LAUNCHES_ENOUGH,
+    LAUNCHES_MIN,
+    LEAST_S,
+    Course,
+)
 
 
 @dataclass
@@ -73,7 +80,7 @@ def test_what_choosing_leaves_goes_to_those_that_judge() -> None:
 
     assert first is not None
     assert second is not None
-    assert first > second + 2
+    assert first - second == pytest.approx((23.0 - 2.0) / LAUNCHES)
 
 
 def test_what_the_command_took_before_is_part_of_the_budget() -> None:
@@ -103,6 +110,21 @@ def test_without_a_budget_nobody_is_hurried() -> None:
 
     assert course.choosing_s() is None
     assert course.judging_s(1) is None
+
+
+def test_without_a_budget_those_that_judge_take_as_long_as_a_budget_would_give_them() -> None:
+    for chose_s, launches in ((2.0, LAUNCHES_ENOUGH), (20.0, 15), (300.0, LAUNCHES)):
+        world = World(start_s=0.5, needed_s=chose_s - 0.5)
+        course = Course(0.0, clock=world.clock)
+        world.launch(course, course.choosing_s())
+
+        assert course.room_for(1.5) == launches
+
+
+def test_a_number_that_is_named_is_kept() -> None:
+    for named in (1, 3, 12):
+        assert Course(0.0, named, enough=named).room_for(1.0) == named
+        assert Course(1000.0, named, enough=named).room_for(1.0) == named
 
 
 def test_a_budget_shorter_than_a_launch_still_measures_something_once() -> None:

@@ -12,11 +12,24 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.tuning.content import COLLECTIVES, Point, Tuning
 from lanewise.tuning.decide import decide
-from lanewise.tuning.judge import FINALISTS_MAX, Standard, finalists, judge, launches_of
+from lanewise.tuning.judge import (
+    FINALISTS_MAX,
+    JudgedLaunch,
+    Size,
+    Standard,
+    finalists,
+    judge,
+    launches_of,
+)
 from lanewise.tuning.read import FaultError, number_hosts, point_of
 
 # The launcher whose launches do not differ.
 SIMULATED = "smpi"
+
+# From so many repetitions on, the time of a comparison tells what one takes; the untimed calls
+# and the start of each batch are about as much again.
+REPETITIONS_MIN = 10
+BESIDE = 2.0
 
 # What a record has beside the point.
 MORE = ("record", "key", "collective", "elapsed_s")
@@ -34,6 +47,11 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if not records or records[0].get("schema") != "lanewise-evidence":
         raise RequestError(f"{path} is no evidence of lanewise tune; remove it or name another")
     return records[0], [record for record in records[1:] if record.get("record") != "end"]
+
+
+def launches_in(path: Path) -> dict[Size, list[JudgedLaunch]]:
+    """Return the launches that judged each size, of an evidence file."""
+    return launches_of([one for one in read_evidence(path)[1] if one["record"] == "judgement"])
 
 
 def points_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Point]]:
@@ -56,14 +74,22 @@ def finalists_file(
 ) -> dict[str, Any]:
     """Return what the native program judges, as it reads it: sizes that have finalists.
 
-    There are so many of each origin at most.
+    There are so many of each origin at most.  `default_s` is how long the default takes,
+    `repetition_s` what a repetition took of the time of the launch, as judging is planned.
     """
     margin = float(context["margin"])
+    records = list(records)
+    elapsed_s = {
+        (one["collective"], one["message_bytes"]): float(one.get("elapsed_s", 0.0))
+        for one in records
+        if one.get("record") == "point"
+    }
     points = [
         {
             "collective": name,
             "message_bytes": point.message_bytes,
             "default_s": point.default.median_s,
+            "repetition_s": repetition_s(point, elapsed_s[name, point.message_bytes]),
             "candidates": [asdict(choice) for choice in chosen],
         }
         for name, of_name in points_of(records).items()
@@ -71,6 +97,19 @@ def finalists_file(
         if (chosen := finalists(point, margin, most))
     ]
     return {"points": points}
+
+
+def repetition_s(point: Point, elapsed_s: float) -> float:
+    """Return how long a repetition takes in the mean, with what else it needs taken off.
+
+    On a busy machine that is far longer than the median, since ranks wait for a core now and then.
+    Few repetitions do not tell: then it is the median.
+    """
+    default = point.default
+    if default.repetitions < REPETITIONS_MIN:
+        return default.median_s
+    repetitions = default.repetitions + sum(one.figures.repetitions for one in point.candidates)
+    return max(default.median_s, elapsed_s / repetitions / BESIDE)
 
 
 def tuning_from(context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Tuning:

@@ -7,10 +7,11 @@ interleaved in it.  One launch chooses the finalists of a size and others judge 
 was chosen for its low numbers is flattered by them (the winner's curse).
 
 A finalist is faster where Student's test of the mean logarithm of these ratios, over at least five
-launches, rejects that it is 1 - margin or more.  A tuning makes many such tests; Holm's method
-keeps the probability that any of its rules is wrong at half of 1 - confidence, 2.5 %, whatever the
-tests have in common.  (Of one test alone this is the two-sided interval that must lie below
-1 - margin.)
+launches, rejects that it is 1 - margin or more.  From ten launches on, the mean leaves out one in
+ten at either end, so that an odd launch does not decide.  A tuning makes many such tests; Holm's
+method keeps the probability that any of its rules is wrong at half of 1 - confidence, 2.5 %,
+whatever the tests have in common.  (Of one test alone this is the two-sided interval that must lie
+below 1 - margin.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lanewise.results.intervals import holm, launch_interval, p_value_below
+from lanewise.results.intervals import holm, p_value_below, trimmed_ratio
 from lanewise.tuning.content import Choice, Judged, Judgement, Point
 from lanewise.tuning.course import LAUNCHES_MIN
 
@@ -138,7 +139,7 @@ def judged_of(
 ) -> Judged:
     """Return the figures of one finalist."""
     bound = 1 - standard.margin
-    centre, low, high = launch_interval(ratios, standard.confidence)
+    centre, low, high = trimmed_ratio(ratios, standard.confidence)
     p_value = p_value_below(ratios, bound)
     if len(ratios) == 1:
         low = high = centre

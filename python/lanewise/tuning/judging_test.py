@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.tuning.course import END_S, LAUNCHES, Course
+from lanewise.tuning.course import END_S, LAUNCHES, LAUNCHES_ENOUGH, Course
 from lanewise.tuning.judging import CALLS, Judging, judging, least_s
 
 CONTEXT = {"margin": 0.03}
@@ -38,9 +38,11 @@ def size_of(default_s: float, message_bytes: int = 25 << 20) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def planned(budget_s: float, *sizes: dict[str, Any], launches: int = LAUNCHES) -> Judging:
+def planned(
+    budget_s: float, *sizes: dict[str, Any], launches: int = LAUNCHES, enough: int = LAUNCHES_ENOUGH
+) -> Judging:
     """Return what is judged by a course that has just begun."""
-    course = Course(budget_s, launches, clock=lambda: 0.0, start_s=START_S)
+    course = Course(budget_s, launches, clock=lambda: 0.0, start_s=START_S, enough=enough)
     return judging(course, CONTEXT, sizes)
 
 
@@ -49,11 +51,21 @@ def names(plan: Judging) -> list[str]:
     return [one["algorithm"] for one in plan.content["points"][0]["candidates"]]
 
 
-def test_without_a_budget_all_finalists_are_judged_in_all_launches() -> None:
+def test_without_a_budget_all_finalists_are_judged_in_enough_launches() -> None:
     plan = planned(0.0, size_of(60.0))
 
-    assert plan.launches == LAUNCHES
+    assert plan.launches == LAUNCHES_ENOUGH
     assert len(names(plan)) == 4
+
+
+def test_there_are_as_many_launches_as_there_is_time_for() -> None:
+    quick, slow = size_of(1e-5, 8), size_of(0.01, 1 << 20)
+
+    assert planned(100.0, quick).launches == LAUNCHES
+    # A launch measures for half as long as its start takes.
+    assert planned(40.0, quick).launches == 13
+    # Each repeats five contenders 28 times.
+    assert planned(60.0, slow).launches == int(59 / (START_S + 1.5 * 5 * 28 * 0.01))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +80,20 @@ def test_less_time_means_fewer_launches_and_then_fewer_finalists(
     assert (plan.launches, len(names(plan))) == (launches, finalists)
     if finalists == 2:
         assert names(plan) == ["fast_of_lanewise", "fast_of_mpi"]
+
+
+def test_a_repetition_takes_what_it_took_of_the_launch_that_chose() -> None:
+    busy = {**size_of(1e-5), "default": {**figures(1e-5), "repetitions": 60}, "elapsed_s": 0.3}
+    for one in busy["candidates"]:
+        one["repetitions"] = 60
+
+    idle = planned(100.0, {**busy, "elapsed_s": 0.003}).content["points"][0]
+    told = planned(100.0, busy).content["points"][0]
+    hurried = planned(100.0, {**size_of(1e-5), "elapsed_s": 0.3}).content["points"][0]
+
+    assert idle["repetition_s"] == hurried["repetition_s"] == 1e-5
+    assert told["repetition_s"] == pytest.approx(0.3 / 300 / 2)
+    assert told["default_s"] == 1e-5
 
 
 def test_what_is_planned_fits() -> None:

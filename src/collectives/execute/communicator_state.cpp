@@ -77,6 +77,17 @@ CommunicatorState *state_of(MPI_Comm comm) {
     return held.release()->get();
 }
 
+bool has_ranks_of_world(MPI_Comm comm) {
+    int initialized = 0;
+    int finalized = 0;
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    if (initialized == 0 || finalized != 0) return false;
+    int relation = MPI_UNEQUAL;
+    PMPI_Comm_compare(comm, MPI_COMM_WORLD, &relation);
+    return relation == MPI_IDENT || relation == MPI_CONGRUENT;
+}
+
 int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
     if (state.duplicate != MPI_COMM_NULL) return MPI_SUCCESS;
     MPI_Group group = MPI_GROUP_NULL;
@@ -90,6 +101,7 @@ int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
     }
     PMPI_Comm_set_errhandler(state.duplicate, MPI_ERRORS_RETURN);
     state.placement = rank_placement(state.duplicate);
+    state.has_ranks_of_world = has_ranks_of_world(state.duplicate);
     return MPI_SUCCESS;
 }
 

@@ -83,6 +83,7 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
 
     MPI_Comm duplicate = MPI_COMM_NULL; /* null: no call has been executed yet */
     RankPlacement placement;
+    bool has_ranks_of_world = false;   /* in their order, by which a network is indexed */
     std::vector<KeptProgram> programs; /* a ring whose latest entry is at `latest_program` */
     std::size_t latest_program = 0;
     std::vector<MPI_Request> requests; /* all null between two calls */
@@ -108,6 +109,9 @@ extern constinit std::atomic<std::uint64_t> generation;
 /* The state of `comm`, which an intracommunicator or an intercommunicator may have. Local. Null:
    the MPI refused. */
 CommunicatorState *state_of(MPI_Comm comm);
+
+/* Whether a communicator has the ranks of MPI_COMM_WORLD in their order. Local. */
+bool has_ranks_of_world(MPI_Comm comm);
 
 /*
  * Collective over `comm` unless it was done before. An MPI error code: the duplicate could not be

@@ -12,6 +12,7 @@
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/scratch_bound.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -243,6 +244,13 @@ std::shared_ptr<const model::Network>& network() {
     return instance;
 }
 
+/* Null for a communicator of other ranks than those that it was measured with. */
+const model::Network *network_of(const CommunicatorState& state) {
+    const auto *known = network().get();
+    const bool fits = known && state.has_ranks_of_world && known->ranks == state.ranks;
+    return fits ? known : nullptr;
+}
+
 CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
                    const Arrangement& arrangement) {
     CallShape shape{.ranks = state.ranks,
@@ -258,7 +266,7 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);
     shape.hosts = state.placement.hosts;
     shape.sites = state.placement.sites;
-    shape.network = network().get();
+    shape.network = network_of(state);
     return shape;
 }
 
@@ -385,7 +393,7 @@ bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorStat
     if (is_reduction(algorithm.collective) && layout_of(call.receive_type).extent <= 0)
         return false;
     CallTraits traits{.ranks = state.ranks,
-                      .platform = network() != nullptr,
+                      .platform = network_of(state) != nullptr,
                       .hosts = state.placement.host_count() > 1,
                       .sites = state.placement.site_count() > 1};
     if (algorithm.needs.commutative && is_reduction(algorithm.collective)) {

@@ -118,10 +118,7 @@ Hosts hosts_of(const std::vector<RankReport>& all) {
 /* The network is indexed by ranks of the world. */
 bool has_ranks_of_network(MPI_Comm comm, int ranks) {
     const auto& network = rules().network;
-    if (!network || network->ranks != ranks || !has_world()) return false;
-    int relation = MPI_UNEQUAL;
-    PMPI_Comm_compare(comm, MPI_COMM_WORLD, &relation);
-    return relation == MPI_IDENT || relation == MPI_CONGRUENT;
+    return network && network->ranks == ranks && collectives::has_ranks_of_world(comm);
 }
 
 bool have_same_rules(const std::vector<RankReport>& all) {

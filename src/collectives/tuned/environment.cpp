@@ -73,16 +73,17 @@ std::string why_foreign(const collectives::Tuning& tuning) {
            ", this is " LANEWISE_MPI_FAMILY " " + here + "; measure here: lanewise tune";
 }
 
-/* The first rule that cannot be followed without a platform, as "scatter by lmo_binomial". */
-struct RuleWithPlatform {
+/* The first rule whose algorithm needs something, as "scatter by lmo_binomial". */
+struct RuleInNeed {
     int ranks = 0;
     std::string text;
 };
-RuleWithPlatform first_rule_with_platform(const collectives::Tuning& tuning) {
+RuleInNeed first_rule_in_need(const collectives::Tuning& tuning,
+                              bool collectives::Restrictions::*need) {
     for (const auto& layout : tuning.layouts) {
         for (const auto& list : layout.rules) {
             for (const auto& rule : list) {
-                if (!rule.algorithm->needs.platform) continue;
+                if (!(rule.algorithm->needs.*need)) continue;
                 return {layout.ranks(), std::string(name_of(rule.algorithm->collective)) + " by " +
                                             rule.algorithm->name};
             }
@@ -91,11 +92,18 @@ RuleWithPlatform first_rule_with_platform(const collectives::Tuning& tuning) {
     return {};
 }
 
-/* Reads the platform where a rule looks at it; a complaint where there is none to be read. */
+/* Reads the platform where a rule looks at it; a complaint where there is none to be read. Lanes
+   do without, and carry equal shares. */
 std::string read_platform_into(Rules& rules) {
-    const auto wanting = first_rule_with_platform(rules.tuning);
+    using collectives::Restrictions;
+    auto wanting = first_rule_in_need(rules.tuning, &Restrictions::platform);
+    const bool vital = !wanting.text.empty();
+    if (!vital && !environment().platform_path.empty()) {
+        wanting = first_rule_in_need(rules.tuning, &Restrictions::lanes);
+    }
     if (wanting.text.empty()) return "";
-    rules.consequence = "; " + wanting.text + " is left to the MPI";
+    rules.consequence = "; " + (vital ? wanting.text + " is left to the MPI"
+                                      : "the lanes of " + wanting.text + " carry equal shares");
     if (environment().platform_path.empty()) {
         return environment().tuning_path +
                " has rules that look at the platform; name it with "
