@@ -237,7 +237,7 @@ def test_the_batch_script_of_the_guide_measures_on_the_tasks_of_all_its_hosts(
     # Six ranks on the few cores of this machine take long to agree on an interval.  There is one
     # launch: on two nodes that are one machine Open MPI 4.1.4 crashed in a later one now and then.
     script.write_text(text.replace("--time-limit 2", "--repetitions 5 --launches 1"))
-    command = tmp_path / "lanewise/.venv/bin/lanewise"
+    command = tmp_path / "lanewise/bin/lanewise"
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m lanewise "$@"\n')
     command.chmod(0o755)

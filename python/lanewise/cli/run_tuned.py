@@ -184,7 +184,10 @@ def run_tuned(
         if options.profile is not None:
             raise typer.Exit(run_profiled(command, environment, options.profile, shlex.join(words)))
         if rounds == 0:
-            raise typer.Exit(status_of(command, environment))
+            status = status_of(command, environment)
+            if status == 0:
+                say_unmatched(options)
+            raise typer.Exit(status)
         compare(words, command, rounds, environment, tuning, output, as_json=as_json)
 
 
@@ -265,6 +268,17 @@ def become(command: list[str], environment: dict[str, str]) -> None:
         os.execvpe(command[0], command, environment)
     except OSError as error:
         raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
+
+
+def say_unmatched(options: tuned.Options) -> None:
+    """Say on standard error where the tuning file has no rule for the sizes of the program."""
+    from lanewise.tuning import unmatched
+
+    report, tuning = options.report, options.tuning
+    if report is None or tuning is None or not report.is_file():
+        return
+    if sentence := unmatched.sentence(report, tuning):
+        sys.stderr.write(f"lanewise run: {sentence}\n")
 
 
 def run_profiled(
