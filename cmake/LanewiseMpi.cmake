@@ -73,8 +73,10 @@ FAMILY other
   endif()
   # The version of the standard does not tell: Open MPI 5 calls itself an MPI 3.1 and has all of
   # these but the large counts.
-  set(parts PERSISTENT LARGE_COUNTS PARTITIONED SESSIONS)
-  set(functions MPI_Bcast_init MPI_Bcast_c MPI_Psend_init MPI_Session_init)
+  set(parts PERSISTENT LARGE_COUNTS PARTITIONED SESSIONS STATUS_OF_MANY
+    IDUP_WITH_INFO)
+  set(functions MPI_Bcast_init MPI_Bcast_c MPI_Psend_init MPI_Session_init
+    MPI_Request_get_status_all MPI_Comm_idup_with_info)
   foreach(part function IN ZIP_LISTS parts functions)
     if(family_text MATCHES "[ \n]${function} *\\(")
       target_compile_definitions(lanewise_mpi INTERFACE $<BUILD_INTERFACE:LANEWISE_HAS_${part}>)

@@ -48,6 +48,20 @@ def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
 
 
 @pytest.mark.one_mpi
+def test_persistent_reductions_of_a_fortran_program_are_compared(
+    mpi: str, compiled: Compile, lanewise: Lanewise
+) -> None:
+    # The functions of Open MPI 4 are an extension.
+    extension = "-DWITH_EXTENSION" if mpi == "openmpi" else ""
+    line = line_of(mpi, str(compiled(mpi, "mpif90", f"{extension} persistent_order.F90")))
+
+    _, told = found(lanewise, "--ranks", "5", "--", *line)
+
+    # Three in each of eight rounds, and those by which the program counts what is wrong.
+    assert {(run["reductions"], run["unseen"]) for run in told["runs"]} == {(3 * 8 + 41, 0)}
+
+
+@pytest.mark.one_mpi
 def test_reductions_that_are_not_waited_for_are_compared_in_the_order_of_their_starts(
     mpi: str, compiled: Compile, lanewise: Lanewise
 ) -> None:

@@ -22,6 +22,7 @@
 #include "collectives/execute/call.hpp"
 #include "collectives/execute/program.hpp"
 #include "collectives/execute/rank_placement.hpp"
+#include "collectives/execute/reserved_tags.hpp"
 
 namespace lanewise::collectives {
 
@@ -48,11 +49,14 @@ struct KeptProgram {
     std::shared_ptr<const Program> program; /* null: calls of this shape are not served */
 };
 
-/* Operations on one communicator begin in the same order on every rank, so their tags agree. */
+/* MPI promises tags up to 32767. Half of them count operations, which begin in the same order on
+   every rank. The others belong to persistent ones, which are started in any order. */
+constexpr int counted_tags = 1 << 14;
+
 struct Tags {
     unsigned used = 0;
 
-    int next() { return static_cast<int>(used++ & 0x7fffU); }
+    int next() { return static_cast<int>(used++ % counted_tags); }
 };
 
 /* What the preloaded library knows of a communicator once its ranks have compared their rules. */
@@ -89,6 +93,7 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
     Tags tags;
+    ReservedTags reserved_tags{counted_tags, counted_tags};
 
     CommunicatorState() = default;
     ~CommunicatorState();

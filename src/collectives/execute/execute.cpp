@@ -163,6 +163,7 @@ class Pending {
     Position position;
     bool combines_collected = false; /* what all have sent, once it is here */
     std::int64_t own_begin = 0;      /* units before the own part of it */
+    SharedPersistentCall persistent; /* of which this is a start; keeps its tag */
     bool finished = false;
 
     Pending() = default;
@@ -222,6 +223,41 @@ std::int64_t own_begin_of(const Call& call, const CommunicatorState& state,
     return arrangement.offsets.empty() ? arrangement.count * state.rank : arrangement.offsets[own];
 }
 
+/* The call as far as nothing is sent; null, on every rank alike, where it is not served. */
+PendingCall prepare_pending(const Call& call, const Choice& choice, CommunicatorState& state) {
+    if (!admits(*choice.algorithm, call, state)) return nullptr;
+    PendingCall made(new Pending);
+    auto& arrangement = made->arrangement;
+    arrange(call, state, arrangement);
+    choose_arithmetic(call, choice, arrangement.operands);
+    made->program = program_for(choice, call, state, arrangement).program;
+    if (!made->program) return nullptr;
+    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
+    if (is_collecting(choice.algorithm)) {
+        made->combines_collected = call.collective != Collective::reduce || state.rank == call.root;
+        made->own_begin = own_begin_of(call, state, arrangement);
+    }
+    made->state = state.shared_from_this();
+    return made;
+}
+
+/* An error is told at the end, because the other ranks wait for messages until then. */
+void begin(Pending& pending, const Call& call, int tag) {
+    auto& arrangement = pending.arrangement;
+    auto& operands = arrangement.operands;
+    operands.comm = pending.state->duplicate;
+    operands.tag = tag;
+    int& code = pending.position.code;
+    code = pack_input(call, *pending.state, arrangement);
+    if (code == MPI_SUCCESS) code = pending.hold_types();
+    if (code == MPI_SUCCESS) {
+        code = pending.take_scratch(scratch_bytes(*pending.program, arrangement));
+    }
+    operands.base[2] = pending.scratch.data() + arrangement.scratch_shift_bytes;
+    bool done = false;
+    test(pending, done);
+}
+
 }  // namespace
 
 int start(const Call& given, const Choice& choice, bool& served, PendingCall& pending) {
@@ -233,34 +269,55 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     // Counts that must first be shared would need an exchange before the exchange.
     if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
     const Call call = significant(given, *state);
-    if (!admits(*choice.algorithm, call, *state)) return MPI_SUCCESS;
-    PendingCall made(new Pending);
-    auto& arrangement = made->arrangement;
-    arrange(call, *state, arrangement);
-    choose_arithmetic(call, choice, arrangement.operands);
-    made->program = program_for(choice, call, *state, arrangement).program;
-    if (!made->program) return MPI_SUCCESS;
-    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
+    auto made = prepare_pending(call, choice, *state);
+    if (!made) return MPI_SUCCESS;
     served = true;
-    if (is_collecting(choice.algorithm)) {
-        made->combines_collected =
-            call.collective != Collective::reduce || state->rank == call.root;
-        made->own_begin = own_begin_of(call, *state, arrangement);
-    }
-    made->state = state->shared_from_this();
-    auto& operands = arrangement.operands;
-    operands.comm = state->duplicate;
-    operands.tag = state->tags.next();
-    // An error is told at the end, because the other ranks wait for messages until then.
-    int& code = made->position.code;
-    code = pack_input(call, *state, arrangement);
-    if (code == MPI_SUCCESS) code = made->hold_types();
-    if (code == MPI_SUCCESS) code = made->take_scratch(scratch_bytes(*made->program, arrangement));
-    operands.base[2] = made->scratch.data() + arrangement.scratch_shift_bytes;
     pending = std::move(made);
-    bool done = false;
-    test(*pending, done);
+    begin(*pending, call, state->tags.next());
     return MPI_SUCCESS;
+}
+
+/* Starts of one call follow each other in the same order on every rank, so they share a tag. */
+class PersistentCall {
+  public:
+    PersistentCall(const Call& given, const Choice& chosen, CommunicatorState& on, int reserved)
+        : call(given), choice(chosen), state(on.shared_from_this()), tag(reserved) {
+        call.comm = state->duplicate;
+        if (call.counts) {
+            for (int rank = 0; rank < state->ranks; ++rank) counts.push_back(given.counts[rank]);
+            call.counts = counts.data();
+        }
+        if (!is_predefined_op(call.op)) operation.hold(call.op);
+        if (!is_predefined_type(call.receive_type)) element.hold(call.receive_type);
+    }
+    ~PersistentCall() { state->reserved_tags.give_back(tag); }
+    PersistentCall(const PersistentCall&) = delete;
+    PersistentCall& operator=(const PersistentCall&) = delete;
+
+    Call call;
+    Choice choice;
+    std::shared_ptr<CommunicatorState> state;
+    int tag;
+
+  private:
+    std::vector<std::int64_t> counts;
+    HeldHandle<Operators> operation;
+    HeldHandle<Datatypes> element;
+};
+
+SharedPersistentCall prepare_persistent(const Call& call, const Choice& choice,
+                                        CommunicatorState& state) {
+    if (!prepare_pending(call, choice, state)) return nullptr;
+    const int tag = state.reserved_tags.take(state.duplicate);
+    if (tag < 0) return nullptr;
+    return std::make_shared<const PersistentCall>(call, choice, state, tag);
+}
+
+PendingCall start(const SharedPersistentCall& call) {
+    auto pending = prepare_pending(call->call, call->choice, *call->state);
+    pending->persistent = call;
+    begin(*pending, call->call, call->tag);
+    return pending;
 }
 
 int test(Pending& pending, bool& done, CalledFrom from) {

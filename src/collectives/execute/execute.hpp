@@ -50,6 +50,19 @@ int start(const Call& call, const Choice& choice, bool& served, PendingCall& pen
 int test(Pending& pending, bool& done, CalledFrom from = CalledFrom::application);
 int wait(Pending& pending);
 
+/*
+ * A reduction that is prepared once and started again and again, in an order among others that may
+ * be another one on each rank. The program may free its communicator, datatype and operator
+ * meanwhile, and the handle of the communicator is no longer looked at.
+ */
+class PersistentCall;
+using SharedPersistentCall = std::shared_ptr<const PersistentCall>;
+/* Null, on every rank alike: not served. Collective over the communicator of `state`, which has its
+   duplicate. */
+SharedPersistentCall prepare_persistent(const Call& call, const Choice& choice,
+                                        CommunicatorState& state);
+PendingCall start(const SharedPersistentCall& call);
+
 /* Why algorithms between sites do not serve on `comm`, as a sentence; empty if they do. For after
    a call that was not served. */
 std::string why_no_sites(MPI_Comm comm);

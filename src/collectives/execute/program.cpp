@@ -177,8 +177,8 @@ constexpr std::int64_t packed_bytes_at_once = std::int64_t{1} << 20;
 int copy_inside_progress(const Instruction& i, const Operands& operands) {
     if (operands.plain || may_nest()) return copy(i, operands);
     const auto layout = layout_of(operands.type);
-    const auto most = std::max<std::int64_t>(
-        1, packed_bytes_at_once / std::max<std::int64_t>(1, layout.size));
+    const auto most =
+        std::max<std::int64_t>(1, packed_bytes_at_once / std::max<std::int64_t>(1, layout.size));
     std::vector<std::byte> packed(static_cast<std::size_t>(std::min(most, i.units) * layout.size));
     return in_pieces(i, operands, most, [&](auto *one, auto *other, int count) {
         const int code = pack(one, count, operands.type, layout, packed.data(), operands.comm);
@@ -218,7 +218,9 @@ std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> reque
                             static_cast<std::size_t>(i.slot_end - i.slot));
 }
 
-int test(std::span<MPI_Request> requests, bool& done, CalledFrom from = CalledFrom::application) {
+}  // namespace
+
+int test_all(std::span<MPI_Request> requests, bool& done, CalledFrom from) {
     if (from == CalledFrom::progress && !may_nest()) {
         done = are_complete(requests);
         if (!done) return MPI_SUCCESS;
@@ -236,6 +238,8 @@ int test(std::span<MPI_Request> requests, bool& done, CalledFrom from = CalledFr
     return code;
 }
 
+namespace {
+
 /* Short against the time between sites, long against a look at the MPI. */
 constexpr std::chrono::microseconds nap_least{20};
 constexpr std::chrono::microseconds nap_most{200};
@@ -243,7 +247,7 @@ constexpr std::chrono::microseconds nap_most{200};
 int wait_asleep(std::span<MPI_Request> requests) {
     for (auto nap = nap_least;; nap = std::min(2 * nap, nap_most)) {
         bool done = false;
-        const int code = test(requests, done);
+        const int code = test_all(requests, done, CalledFrom::application);
         if (code != MPI_SUCCESS || done) return code;
         std::this_thread::sleep_for(nap);
     }
@@ -308,7 +312,7 @@ void advance_all(const Program& program, const Operands& operands, std::span<MPI
                 // A blocking message has been posted if its request is there from the last time.
                 if (own[0] == MPI_REQUEST_NULL) position.code = post(i, operands, own.data());
                 if (position.code != MPI_SUCCESS || !i.blocking) break;
-                position.code = test(own, done, from);
+                position.code = test_all(own, done, from);
                 // An error of the message itself: it has been there.
                 if (position.code != MPI_SUCCESS) ++position.next;
                 break;
@@ -321,7 +325,7 @@ void advance_all(const Program& program, const Operands& operands, std::span<MPI
                 position.code = reduce(i, operands);
                 break;
             case Opcode::wait:
-                position.code = test(waited(i, requests), done, from);
+                position.code = test_all(waited(i, requests), done, from);
                 break;
         }
         if (position.code != MPI_SUCCESS || !done) return;
@@ -340,9 +344,8 @@ class Longer {
         MPI_Count unit_bytes = 0;
         PMPI_Type_size_x(s.type, &unit_bytes);
         const auto blocks = i.units * unit_bytes / static_cast<std::int64_t>(bytes.size()) + 1;
-        const int code =
-            PMPI_Type_create_hvector(static_cast<int>(blocks), static_cast<int>(bytes.size()), 0,
-                                     MPI_BYTE, &type_);
+        const int code = PMPI_Type_create_hvector(
+            static_cast<int>(blocks), static_cast<int>(bytes.size()), 0, MPI_BYTE, &type_);
         if (code == MPI_SUCCESS) PMPI_Type_commit(&type_);
     }
     ~Longer() {
@@ -377,7 +380,7 @@ void post_into_nothing(const Instruction& i, const Operands& s, MPI_Request *req
 /* Whether a message of a program that has failed is no longer under way. */
 bool is_over(MPI_Request& request, CalledFrom from) {
     bool done = true;
-    const int code = test({&request, 1}, done, from);
+    const int code = test_all({&request, 1}, done, from);
     if (code != MPI_SUCCESS && request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
     return done || code != MPI_SUCCESS;
 }

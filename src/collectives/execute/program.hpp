@@ -78,6 +78,9 @@ void spoil(const Program& program, const Operands& operands, std::span<MPI_Reque
 /* Who continues a program: a call of the application, or the MPI's progress. */
 enum class CalledFrom : std::uint8_t { application, progress };
 
+/* Whether all of them are complete, without waiting. An MPI error code. */
+int test_all(std::span<MPI_Request> requests, bool& done, CalledFrom from);
+
 /* How far a program has come. */
 struct Position {
     std::size_t next = 0;   /* instruction */

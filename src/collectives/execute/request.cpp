@@ -18,11 +18,18 @@
 namespace lanewise::collectives {
 namespace {
 
-/* A call in flight and its request, until the MPI frees the request. */
-struct CallInFlight {
+/* A call in flight, until the MPI frees its request. */
+class CallInFlight : public InFlight {
+  public:
+    bool go_on() override {
+        bool done = false;
+        code = test(*pending, done, CalledFrom::progress);
+        // Not when the request is freed: MPICH calls `release` where no MPI function may be called.
+        if (done) pending.reset();
+        return done;
+    }
+
     PendingCall pending;
-    MPI_Request request = MPI_REQUEST_NULL;
-    int code = MPI_SUCCESS;
 };
 
 /* Called when the program has waited. The status is empty, as that of any collective. */
@@ -31,11 +38,11 @@ int query(void *state, MPI_Status *status) {
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return static_cast<CallInFlight *>(state)->code;
+    return static_cast<InFlight *>(state)->code;
 }
 
 int release(void *state) {
-    delete static_cast<CallInFlight *>(state);
+    delete static_cast<InFlight *>(state);
     return MPI_SUCCESS;
 }
 
@@ -44,24 +51,15 @@ int refuse_cancel(void *, int complete) {
     return complete != 0 ? MPI_SUCCESS : MPI_ERR_REQUEST;
 }
 
-/* Continues the call; whether it has ended. */
-bool has_ended(CallInFlight& in_flight) {
-    bool done = false;
-    in_flight.code = test(*in_flight.pending, done, CalledFrom::progress);
-    // Not when the request is freed: MPICH calls `release` where no MPI function may be called.
-    if (done) in_flight.pending.reset();
-    return done;
-}
-
 /* Once the request is complete, another thread may free the call at any moment. */
-void complete(CallInFlight& in_flight) {
+void complete(InFlight& in_flight) {
     PMPI_Grequest_complete(in_flight.request);
 }
 
 /* The list. */
 class CallsInFlight {
   public:
-    void add(CallInFlight *in_flight) {
+    void add(InFlight *in_flight) {
         bool first = false;
         {
             const std::lock_guard guard(lock_);
@@ -77,9 +75,9 @@ class CallsInFlight {
         if (polling_.test_and_set(std::memory_order_acquire)) return true;
         take_added();
         // Completing may run code of the MPI that polls again, so the list is put in order before.
-        std::vector<CallInFlight *> ended;
-        std::erase_if(all_, [&](CallInFlight *in_flight) {
-            const bool done = has_ended(*in_flight);
+        std::vector<InFlight *> ended;
+        std::erase_if(all_, [&](InFlight *in_flight) {
+            const bool done = in_flight->go_on();
             if (done) ended.push_back(in_flight);
             return done;
         });
@@ -107,10 +105,10 @@ class CallsInFlight {
     }
 
     std::mutex lock_; /* never held in a call that may run the MPI's progress */
-    std::vector<CallInFlight *> added_;
+    std::vector<InFlight *> added_;
     bool registered_ = false;
     std::atomic_flag polling_;
-    std::vector<CallInFlight *> all_; /* belongs to the thread that has set `polling_` */
+    std::vector<InFlight *> all_; /* belongs to the thread that has set `polling_` */
 };
 
 /* Never destroyed, because the MPI may poll until the very end of the process. */
@@ -140,6 +138,19 @@ bool can_be_requested(const Algorithm& algorithm) {
            (progress == Progress::when_asked && algorithm.posts_at_once);
 }
 
+int give_request(std::unique_ptr<InFlight> in_flight, MPI_Request *request) {
+    const int made = make_request(functions, in_flight.get(), &in_flight->request);
+    if (made != MPI_SUCCESS) return made;
+    *request = in_flight->request;
+    InFlight& released = *in_flight.release();
+    if (released.go_on()) {
+        complete(released);
+    } else {
+        calls_in_flight().add(&released);
+    }
+    return MPI_SUCCESS;
+}
+
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
     if (!can_be_requested(*choice.algorithm)) return MPI_SUCCESS;
@@ -147,16 +158,13 @@ int start_request(const Call& call, const Choice& choice, bool& served, MPI_Requ
     auto in_flight = std::make_unique<CallInFlight>();
     const int started = start(call, choice, served, in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
-    const int made = make_request(functions, in_flight.get(), &in_flight->request);
-    if (made != MPI_SUCCESS) return made;
-    *request = in_flight->request;
-    CallInFlight& released = *in_flight.release();
-    if (has_ended(released)) {
-        complete(released);
-    } else {
-        calls_in_flight().add(&released);
-    }
-    return MPI_SUCCESS;
+    return give_request(std::move(in_flight), request);
+}
+
+int start_request(const SharedPersistentCall& call, MPI_Request *request) {
+    auto in_flight = std::make_unique<CallInFlight>();
+    in_flight->pending = start(call);
+    return give_request(std::move(in_flight), request);
 }
 
 void poll_requests() {

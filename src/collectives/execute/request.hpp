@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include <memory>
+
 #include "collectives/execute/execute.hpp"
 
 namespace lanewise::collectives {
@@ -19,6 +21,27 @@ bool can_be_requested(const Algorithm& algorithm);
  * (held_handles.hpp). Counts and displacements are read until the end.
  */
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request);
+
+/* Starts a call that was prepared, once its last start has ended. An MPI error code. */
+int start_request(const SharedPersistentCall& call, MPI_Request *request);
+
+/* What goes on behind a request of the program while it does something else. */
+class InFlight {
+  public:
+    InFlight() = default;
+    virtual ~InFlight() = default;
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
+
+    /* Continues, maybe inside the MPI's progress; whether it has ended, with `code`. */
+    virtual bool go_on() = 0;
+
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+};
+
+/* Gives what has begun its request. An MPI error code. */
+int give_request(std::unique_ptr<InFlight> in_flight, MPI_Request *request);
 
 /* Goes on with all calls in flight; for where the MPI itself does not ask. */
 void poll_requests();

@@ -236,6 +236,18 @@ void compare_early(MPI_Comm comm) {
     if (state && !state->interception.compared) compare_rules(*state, comm);
 }
 
+void agree_like(const CommunicatorState& original, CommunicatorState& state) {
+    const auto& agreed = original.interception;
+    auto& found = state.interception;
+    found.compared = true;
+    found.follows_rules = agreed.follows_rules;
+    found.tuned = agreed.tuned;
+    found.has_network = agreed.has_network;
+    found.same_bits = agreed.same_bits;
+    found.has_devices = agreed.has_devices;
+    found.concerns = agreed.concerns;
+}
+
 bool world_agrees() {
     return world_found_agreed;
 }

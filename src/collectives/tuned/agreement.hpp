@@ -18,6 +18,10 @@ void compare_rules(collectives::CommunicatorState& state, MPI_Comm comm);
 /* The same of a communicator that has just been made, or null; where same bits are asked for. */
 void compare_early(MPI_Comm comm);
 
+/* What the ranks of `original` agreed on holds for the same ranks of a duplicate of it. */
+void agree_like(const collectives::CommunicatorState& original,
+                collectives::CommunicatorState& state);
+
 /* Whether MPI is initialized and not finalized yet, in the way that has MPI_COMM_WORLD. */
 bool has_world();
 

@@ -12,7 +12,7 @@
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 #include "collectives/tuned/pending_calls.hpp"
-#include "collectives/tuned/same_bits.hpp"
+#include "collectives/tuned/persistent.hpp"
 
 #define LANEWISE_PARAMETER(name) LANEWISE_PARAMETER_##name
 #define LANEWISE_PARAMETER_send const void *send
@@ -98,21 +98,22 @@
         return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);                 \
     }
 
-// Persistent collectives follow no rules. They are of MPI 4, and an extension (MPIX_) of Open
-// MPI 4.
+// Persistent collectives follow no rules, and reductions only one order where bits shall be the
+// same. They are of MPI 4, and an extension (MPIX_) of Open MPI 4.
 #define LANEWISE_DEFINE_PERSISTENT(prefix, name, followed, ...)                                 \
     extern "C" LANEWISE_EXPORT int prefix##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
                                                 MPI_Info info, MPI_Request *request) {          \
         static const auto own = next_function(LANEWISE_TEXT(prefix##name), &P##prefix##name);   \
-        const int code = own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request);     \
-        if (code == MPI_SUCCESS && (recording || active)) [[unlikely]] {                        \
-            lanewise::collectives::Call call;                                                   \
-            call.collective = Collective::followed;                                             \
-            LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
-            if (recording) keep_prepared(call, *request);                                       \
-            if (active) say_what_persistent_may_differ(call);                                   \
+        const auto forward = [&] {                                                              \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request);           \
+        };                                                                                      \
+        if ((!recording && !active) || !request) [[likely]] {                                   \
+            return forward();                                                                   \
         }                                                                                       \
-        return code;                                                                            \
+        lanewise::collectives::Call call;                                                       \
+        call.collective = Collective::followed;                                                 \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
+        return prepare(call, *request, forward);                                                \
     }
 #define LANEWISE_TEXT(name) #name
 #ifdef LANEWISE_HAS_PERSISTENT

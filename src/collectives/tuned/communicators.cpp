@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/duplicates.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 
@@ -63,4 +64,22 @@ LANEWISE_DEFINE(Comm_create_from_group,
                 (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler,
                  MPI_Comm *new_comm),
                 group, tag, info, handler)
+#endif
+
+extern "C" LANEWISE_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *new_comm,
+                                             MPI_Request *request) {
+    static const auto own = next_function("MPI_Comm_idup", &PMPI_Comm_idup);
+    return lanewise::tuned::duplicate_later(
+        comm, new_comm, request,
+        [&](MPI_Comm *made, MPI_Request *later) { return own(comm, made, later); });
+}
+
+#ifdef LANEWISE_HAS_IDUP_WITH_INFO
+extern "C" LANEWISE_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info,
+                                                       MPI_Comm *new_comm, MPI_Request *request) {
+    static const auto own = next_function("MPI_Comm_idup_with_info", &PMPI_Comm_idup_with_info);
+    return lanewise::tuned::duplicate_later(
+        comm, new_comm, request,
+        [&](MPI_Comm *made, MPI_Request *later) { return own(comm, info, made, later); });
+}
 #endif

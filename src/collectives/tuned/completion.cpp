@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The functions of C that wait for requests, test them, start them and free them. They go to the
-// next definition as they are; where collectives are pending, it is noted what they found complete.
+// next definition as they are, except for reductions that are prepared here (persistent.hpp); where
+// collectives are pending, it is noted what they found complete.
 
 #include <mpi.h>
 
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 #include "collectives/tuned/pending_calls.hpp"
+#include "collectives/tuned/persistent.hpp"
 
 namespace {
 
 using lanewise::tuned::Asking;
 using lanewise::tuned::next_function;
+using lanewise::tuned::RequestsOfC;
+using InTheirPlace = lanewise::tuned::InTheirPlace<RequestsOfC>;
 
 Asking asking(int count, const MPI_Request *requests) {
     return {count, [&](int i) { return requests[i]; }};
@@ -31,13 +35,20 @@ int noted(Asking& about, int code, int count, const MPI_Request *requests, const
     return code;
 }
 
+/* Makes a call that waits for requests or tests them. */
+template <typename Go>
+int in_their_place(int count, MPI_Request *requests, const Go& go) {
+    const InTheirPlace here(count, requests);
+    return go();
+}
+
 int start(int count, MPI_Request *requests, const void *site, int (*go)(int, MPI_Request *)) {
     using namespace lanewise;
     if (!tuned::recording || tuned::known_requests.load(std::memory_order_relaxed) == 0) {
-        return go(count, requests);
+        return tuned::start_requests<RequestsOfC>(count, requests, go);
     }
     const auto entry_ns = monotonic_ns();
-    const int code = go(count, requests);
+    const int code = tuned::start_requests<RequestsOfC>(count, requests, go);
     if (code == MPI_SUCCESS) {
         tuned::begin_persistent({requests, requests + count},
                                 tuned::outer_site ? tuned::outer_site : site, entry_ns,
@@ -51,14 +62,14 @@ int start(int count, MPI_Request *requests, const void *site, int (*go)(int, MPI
 extern "C" LANEWISE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     static const auto own = next_function("MPI_Wait", &PMPI_Wait);
     auto about = asking(1, request);
-    const int code = own(request, status);
+    const int code = in_their_place(1, request, [&] { return own(request, status); });
     return noted(about, code, 1, request, [&] { about.all_done(); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     static const auto own = next_function("MPI_Test", &PMPI_Test);
     auto about = asking(1, request);
-    const int code = own(request, flag, status);
+    const int code = in_their_place(1, request, [&] { return own(request, flag, status); });
     return noted(about, code, 1, request, [&] {
         if (*flag != 0) about.all_done();
     });
@@ -68,7 +79,8 @@ extern "C" LANEWISE_EXPORT int MPI_Waitall(int count, MPI_Request requests[],
                                            MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Waitall", &PMPI_Waitall);
     auto about = asking(count, requests);
-    const int code = own(count, requests, statuses);
+    const int code =
+        in_their_place(count, requests, [&] { return own(count, requests, statuses); });
     return noted(about, code, count, requests, [&] { about.all_done(); });
 }
 
@@ -76,7 +88,8 @@ extern "C" LANEWISE_EXPORT int MPI_Testall(int count, MPI_Request requests[], in
                                            MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Testall", &PMPI_Testall);
     auto about = asking(count, requests);
-    const int code = own(count, requests, flag, statuses);
+    const int code =
+        in_their_place(count, requests, [&] { return own(count, requests, flag, statuses); });
     return noted(about, code, count, requests, [&] {
         if (*flag != 0) about.all_done();
     });
@@ -86,7 +99,8 @@ extern "C" LANEWISE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], in
                                            MPI_Status *status) {
     static const auto own = next_function("MPI_Waitany", &PMPI_Waitany);
     auto about = asking(count, requests);
-    const int code = own(count, requests, index, status);
+    const int code =
+        in_their_place(count, requests, [&] { return own(count, requests, index, status); });
     return noted(about, code, count, requests, [&] { about.done(*index); });
 }
 
@@ -94,7 +108,8 @@ extern "C" LANEWISE_EXPORT int MPI_Testany(int count, MPI_Request requests[], in
                                            MPI_Status *status) {
     static const auto own = next_function("MPI_Testany", &PMPI_Testany);
     auto about = asking(count, requests);
-    const int code = own(count, requests, index, flag, status);
+    const int code =
+        in_their_place(count, requests, [&] { return own(count, requests, index, flag, status); });
     return noted(about, code, count, requests, [&] {
         if (*flag != 0) about.done(*index);
     });
@@ -104,7 +119,8 @@ extern "C" LANEWISE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], i
                                             int indices[], MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Waitsome", &PMPI_Waitsome);
     auto about = asking(count, requests);
-    const int code = own(count, requests, done_count, indices, statuses);
+    const int code = in_their_place(
+        count, requests, [&] { return own(count, requests, done_count, indices, statuses); });
     return noted(about, code, count, requests, [&] { about.some_done(*done_count, indices); });
 }
 
@@ -112,7 +128,8 @@ extern "C" LANEWISE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], i
                                             int indices[], MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Testsome", &PMPI_Testsome);
     auto about = asking(count, requests);
-    const int code = own(count, requests, done_count, indices, statuses);
+    const int code = in_their_place(
+        count, requests, [&] { return own(count, requests, done_count, indices, statuses); });
     return noted(about, code, count, requests, [&] { about.some_done(*done_count, indices); });
 }
 
@@ -131,5 +148,11 @@ extern "C" LANEWISE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
 extern "C" LANEWISE_EXPORT int MPI_Request_free(MPI_Request *request) {
     static const auto own = next_function("MPI_Request_free", &PMPI_Request_free);
     if (lanewise::tuned::recording) lanewise::tuned::forget_request(*request);
+    if (request) lanewise::tuned::free_reduction(*request);
     return own(request);
+}
+
+extern "C" LANEWISE_EXPORT int MPI_Cancel(MPI_Request *request) {
+    static const auto own = next_function("MPI_Cancel", &PMPI_Cancel);
+    return in_their_place(1, request, [&] { return own(request); });
 }

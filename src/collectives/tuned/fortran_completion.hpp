@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of Fortran that wait for requests or test them: a table of which argument is what,
-// and what was found complete. All of them pass every argument by reference, the error code last.
-// Their indices begin at 1.
+// The functions of Fortran that start requests, wait for them, test them and free them: a table of
+// which argument is what, and what was found complete. All of them pass every argument by
+// reference, the error code last. Their indices begin at 1.
 
 #pragma once
 
@@ -13,7 +13,9 @@
 #include <span>
 
 #include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/pending_calls.hpp"
+#include "collectives/tuned/persistent.hpp"
 
 namespace lanewise::tuned {
 
@@ -46,14 +48,36 @@ inline void note_completion(Asking& about, const FortranCompletion& how,
     }
 }
 
+/* Whether what a program waits for or tests may be a recorded call, or a reduction of ours. */
+inline bool watches_requests() {
+    return started_reductions.load(std::memory_order_relaxed) > 0 ||
+           (recording && known_requests.load(std::memory_order_relaxed) > 0);
+}
+
 /* `go` makes the call and returns its error code. */
 template <typename Go>
 int noted_completion(const FortranCompletion& how, FortranArguments arguments, const Go& go) {
     const int count = how.count < 0 ? 1 : *numbers(arguments, how.count);
-    const auto *requests = numbers(arguments, how.requests);
+    auto *requests = static_cast<MPI_Fint *>(arguments[static_cast<std::size_t>(how.requests)]);
     Asking about(count, [&](int i) { return PMPI_Request_f2c(requests[i]); });
-    const int code = go();
+    int code = MPI_SUCCESS;
+    {
+        const InTheirPlace<RequestsOfFortran> here(count, requests);
+        code = go();
+    }
     if (code == MPI_SUCCESS) note_completion(about, how, arguments);
+    return code;
+}
+
+/* `go(count, first)` starts requests and returns its error code. */
+template <typename Go>
+int started(int count, MPI_Fint *requests, const void *site, const Go& go) {
+    const auto entry_ns = monotonic_ns();
+    const int code = start_requests<RequestsOfFortran>(count, requests, go);
+    if (code != MPI_SUCCESS || !recording) return code;
+    std::vector<MPI_Request> handles;
+    for (int i = 0; i < count; ++i) handles.push_back(PMPI_Request_f2c(requests[i]));
+    begin_persistent(handles, site, entry_ns, monotonic_ns());
     return code;
 }
 
@@ -87,7 +111,7 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         using namespace lanewise::tuned;                                                       \
         using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *);   \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));             \
-        if (!recording || known_requests.load(std::memory_order_relaxed) == 0) {               \
+        if (!watches_requests()) {                                                             \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                  \
         }                                                                                      \
         MPI_Fint code = MPI_SUCCESS;                                                           \
@@ -96,4 +120,72 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
             return int{code};                                                                  \
         });                                                                                    \
         if (error) *error = code;                                                              \
+    }
+
+/* The name in small and in capital letters, of the other functions for requests. */
+#define LANEWISE_REQUESTS(X)      \
+    X(start, START)               \
+    X(startall, STARTALL)         \
+    X(cancel, CANCEL)             \
+    X(request_free, REQUEST_FREE) \
+    X(request_get_status, REQUEST_GET_STATUS)
+
+#define LANEWISE_DEFINE_start(symbol)                                              \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *request, MPI_Fint *error) {   \
+        using namespace lanewise::tuned;                                           \
+        using Function = void (*)(MPI_Fint *, MPI_Fint *);                         \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
+        const auto go = [](int, MPI_Fint *one) {                                   \
+            MPI_Fint code = MPI_SUCCESS;                                           \
+            own(one, &code);                                                       \
+            return int{code};                                                      \
+        };                                                                         \
+        const int code = started(1, request, __builtin_return_address(0), go);     \
+        if (error) *error = code;                                                  \
+    }
+
+#define LANEWISE_DEFINE_startall(symbol)                                                           \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *error) { \
+        using namespace lanewise::tuned;                                                           \
+        using Function = void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *);                             \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));                 \
+        const auto go = [](MPI_Fint some, MPI_Fint *first) {                                       \
+            MPI_Fint code = MPI_SUCCESS;                                                           \
+            own(&some, first, &code);                                                              \
+            return int{code};                                                                      \
+        };                                                                                         \
+        const int code = started(*count, requests, __builtin_return_address(0), go);               \
+        if (error) *error = code;                                                                  \
+    }
+
+#define LANEWISE_DEFINE_cancel(symbol)                                             \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *request, MPI_Fint *error) {   \
+        using namespace lanewise::tuned;                                           \
+        using Function = void (*)(MPI_Fint *, MPI_Fint *);                         \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
+        const InTheirPlace<RequestsOfFortran> here(1, request);                    \
+        own(request, error);                                                       \
+    }
+
+#define LANEWISE_DEFINE_request_free(symbol)                                       \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *request, MPI_Fint *error) {   \
+        using namespace lanewise::tuned;                                           \
+        using Function = void (*)(MPI_Fint *, MPI_Fint *);                         \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
+        const auto freed = PMPI_Request_f2c(*request);                             \
+        if (recording) forget_request(freed);                                      \
+        free_reduction(freed);                                                     \
+        own(request, error);                                                       \
+    }
+
+#define LANEWISE_DEFINE_request_get_status(symbol)                                      \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *request, void *flag, void *status, \
+                                           MPI_Fint *error) {                           \
+        using namespace lanewise::tuned;                                                \
+        using Function = void (*)(MPI_Fint *, void *, void *, MPI_Fint *);              \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));      \
+        go_on_when_asked();                                                             \
+        MPI_Fint asked_about = *request;                                                \
+        const InTheirPlace<RequestsOfFortran> here(1, &asked_about);                    \
+        own(&asked_about, flag, status, error);                                         \
     }

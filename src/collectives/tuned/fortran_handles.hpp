@@ -9,6 +9,7 @@
 
 #include "collectives/execute/held_handles.hpp"
 #include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/duplicates.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 
@@ -29,6 +30,11 @@
     X(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, comm, in, sources, in_weights, out,  \
       targets, out_weights, info, reorder)
 
+/* The same of those that make one without waiting. */
+#define LANEWISE_DUPLICATING(X)   \
+    X(comm_idup, COMM_IDUP, comm) \
+    X(comm_idup_with_info, COMM_IDUP_WITH_INFO, comm, info)
+
 /* The name in small and in capital letters, how MPI's functions for handles begin, what the handle
    is, and the handle of none. */
 #define LANEWISE_FREEING(X)                         \
@@ -47,6 +53,29 @@
         MPI_Fint code = MPI_SUCCESS;                                                        \
         own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), new_comm, &code);                \
         if (code == MPI_SUCCESS) compare_early(PMPI_Comm_f2c(*new_comm));                   \
+        if (error) *error = code;                                                           \
+    }
+
+#define LANEWISE_DEFINE_DUPLICATING(symbol, ...)                                            \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
+                                           MPI_Fint *new_comm, MPI_Fint *request,           \
+                                           MPI_Fint *error) {                               \
+        using namespace lanewise::tuned;                                                    \
+        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, \
+                                  MPI_Fint *, MPI_Fint *);                                  \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
+        MPI_Comm made = MPI_COMM_NULL;                                                      \
+        MPI_Request later = MPI_REQUEST_NULL;                                               \
+        const auto idup = [&](MPI_Comm *to, MPI_Request *until) {                           \
+            MPI_Fint code = MPI_SUCCESS;                                                    \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), new_comm, request, &code);   \
+            if (code == MPI_SUCCESS) *to = PMPI_Comm_f2c(*new_comm);                        \
+            if (code == MPI_SUCCESS) *until = PMPI_Request_f2c(*request);                   \
+            return int{code};                                                               \
+        };                                                                                  \
+        const auto original = PMPI_Comm_f2c(*static_cast<const MPI_Fint *>(comm));          \
+        const int code = duplicate_later(original, &made, &later, idup);                    \
+        if (code == MPI_SUCCESS) *request = PMPI_Request_c2f(later);                        \
         if (error) *error = code;                                                           \
     }
 

@@ -2,10 +2,10 @@
 //
 // Under MPICH what Fortran calls goes through the functions of C, with these exceptions among those
 // that are intercepted: of `use mpi_f08`, the barriers, and the functions that initialize MPI,
-// wait, make communicators, and free operators and datatypes. All others are defined here only to
-// know where the program called them from: mpif.h and `use mpi` call mpi_scatter_ (or another
-// spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_. They pass every argument by
-// reference, the error code last.
+// start requests, wait, make communicators, and free operators and datatypes. All others are
+// defined here only to know where the program called them from: mpif.h and `use mpi` call
+// mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_. They
+// pass every argument by reference, the error code last.
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -109,10 +109,19 @@ LANEWISE_COUNTED_FUNCTIONS(LANEWISE_MODERN)
 
 LANEWISE_COMPLETIONS(LANEWISE_MODERN_COMPLETION)
 
+#define LANEWISE_MODERN_REQUESTS(lower, upper) LANEWISE_DEFINE_##lower(mpi_##lower##_f08_)
+
+LANEWISE_REQUESTS(LANEWISE_MODERN_REQUESTS)
+
 #define LANEWISE_MODERN_MAKING(lower, upper, ...) \
     LANEWISE_DEFINE_MAKING(mpi_##lower##_f08_, __VA_ARGS__)
 
 LANEWISE_MAKING(LANEWISE_MODERN_MAKING)
+
+#define LANEWISE_MODERN_DUPLICATING(lower, upper, ...) \
+    LANEWISE_DEFINE_DUPLICATING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_DUPLICATING(LANEWISE_MODERN_DUPLICATING)
 
 #define LANEWISE_MODERN_FREEING(lower, upper, ...) \
     LANEWISE_DEFINE_FREEING(mpi_##lower##_f08_, __VA_ARGS__)

@@ -166,6 +166,51 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
         if (error) *error = code;                                                           \
     }
 
+// Persistent collectives follow no rules.
+#define LANEWISE_DEFINE_PREPARING(symbol, followed, ...)                                        \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),      \
+                                           void *info, MPI_Fint *request, MPI_Fint *error) {    \
+        using namespace lanewise::tuned;                                                        \
+        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), void *,         \
+                                  MPI_Fint *, MPI_Fint *);                                      \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));              \
+        if ((!recording && !active) || !sentinels().known()) {                                  \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request, error);    \
+        }                                                                                       \
+        Call call;                                                                              \
+        call.collective = Collective::followed;                                                 \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
+        MPI_Request made = MPI_REQUEST_NULL;                                                    \
+        const auto forward = [&] {                                                              \
+            MPI_Fint forwarded_code = MPI_SUCCESS;                                              \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request, &forwarded_code); \
+            if (forwarded_code == MPI_SUCCESS) made = PMPI_Request_f2c(*request);               \
+            return int{forwarded_code};                                                         \
+        };                                                                                      \
+        const int code = prepare(call, made, forward);                                          \
+        if (code == MPI_SUCCESS) *request = PMPI_Request_c2f(made);                             \
+        if (error) *error = code;                                                               \
+    }
+
+// An extension of Open MPI 4, whose names begin otherwise.
+#ifdef LANEWISE_HAS_PERSISTENT
+#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)    \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init__, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_PREPARING(MPI_##upper##_INIT, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_f08_, followed, __VA_ARGS__)
+#else
+#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)     \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init__, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_PREPARING(MPIX_##upper##_INIT, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_f08_, followed, __VA_ARGS__)
+#endif
+
+LANEWISE_FUNCTIONS(LANEWISE_PREPARING_SPELLINGS)
+
 #define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)            \
     LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)                  \
     LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)               \
@@ -189,6 +234,13 @@ LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
 
 LANEWISE_COMPLETIONS(LANEWISE_COMPLETION_SPELLINGS)
 
+#define LANEWISE_REQUESTS_SPELLINGS(lower, upper)                                     \
+    LANEWISE_DEFINE_##lower(mpi_##lower) LANEWISE_DEFINE_##lower(mpi_##lower##_)      \
+        LANEWISE_DEFINE_##lower(mpi_##lower##__) LANEWISE_DEFINE_##lower(MPI_##upper) \
+            LANEWISE_DEFINE_##lower(mpi_##lower##_f08_)
+
+LANEWISE_REQUESTS(LANEWISE_REQUESTS_SPELLINGS)
+
 #define LANEWISE_MAKING_SPELLINGS(lower, upper, ...)     \
     LANEWISE_DEFINE_MAKING(mpi_##lower, __VA_ARGS__)     \
     LANEWISE_DEFINE_MAKING(mpi_##lower##_, __VA_ARGS__)  \
@@ -197,6 +249,15 @@ LANEWISE_COMPLETIONS(LANEWISE_COMPLETION_SPELLINGS)
     LANEWISE_DEFINE_MAKING(mpi_##lower##_f08_, __VA_ARGS__)
 
 LANEWISE_MAKING(LANEWISE_MAKING_SPELLINGS)
+
+#define LANEWISE_DUPLICATING_SPELLINGS(lower, upper, ...)     \
+    LANEWISE_DEFINE_DUPLICATING(mpi_##lower, __VA_ARGS__)     \
+    LANEWISE_DEFINE_DUPLICATING(mpi_##lower##_, __VA_ARGS__)  \
+    LANEWISE_DEFINE_DUPLICATING(mpi_##lower##__, __VA_ARGS__) \
+    LANEWISE_DEFINE_DUPLICATING(MPI_##upper, __VA_ARGS__)     \
+    LANEWISE_DEFINE_DUPLICATING(mpi_##lower##_f08_, __VA_ARGS__)
+
+LANEWISE_DUPLICATING(LANEWISE_DUPLICATING_SPELLINGS)
 
 #define LANEWISE_FREEING_SPELLINGS(lower, upper, ...)     \
     LANEWISE_DEFINE_FREEING(mpi_##lower, __VA_ARGS__)     \

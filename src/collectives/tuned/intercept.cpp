@@ -8,6 +8,7 @@
 #include <new>
 
 #include "collectives/execute/exact_call.hpp"
+#include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/device_memory.hpp"
@@ -157,18 +158,18 @@ CommunicatorState *compared_state(Operation operation, MPI_Comm comm) {
     if (!may_be_asked(comm)) return nullptr;
     auto *state = state_for(operation, comm);
     if (!state || state->interception.compared) return state;
-    if (operation.calling == Calling::nonblocking) return nullptr;
+    // A rank alone waits for nobody.
+    if (operation.calling == Calling::nonblocking && state->ranks > 1) return nullptr;
     compare_rules(*state, comm);
     return state;
 }
 
-/* Other ranks are under way already, and not even what this one owes them can be worked out. */
-[[noreturn]] void end_without_memory(const Call& call) {
-    raise_error(call.comm, MPI_ERR_NO_MEM);
-    say("no memory is left to prepare a " + std::string(name_of(call.collective)) +
-        " that other ranks wait in; the job is ended");
-    PMPI_Abort(call.comm, MPI_ERR_NO_MEM);
-    std::abort();
+/* The state of `comm` where all its ranks are: they compare their rules unless they have. */
+CommunicatorState *state_compared_now(MPI_Comm comm) {
+    if (!may_be_asked(comm)) return nullptr;
+    auto *state = state_of(comm);
+    if (state && !state->interception.compared) compare_rules(*state, comm);
+    return state;
 }
 
 /* Has `act` execute the call, or start it: `act(served)`. */
@@ -184,7 +185,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
     if (decided.state->interception.same_bits != SameBits::unasked) {
-        say_what_may_differ(decided.operation, call);
+        say_what_may_differ(call, form_of(decided.operation));
     }
     // The same call would be refused again, unless its operator is freed and the handle reused.
     if (is_predefined_op(call.op)) {
@@ -246,6 +247,14 @@ int raise_error(MPI_Comm comm, int code) {
     return code;
 }
 
+void end_without_memory(const Call& call) {
+    raise_error(call.comm, MPI_ERR_NO_MEM);
+    say("no memory is left to prepare a " + std::string(name_of(call.collective)) +
+        " that other ranks wait in; the job is ended");
+    PMPI_Abort(call.comm, MPI_ERR_NO_MEM);
+    std::abort();
+}
+
 namespace {
 
 bool is_between_groups(MPI_Comm comm) {
@@ -258,12 +267,13 @@ bool is_between_groups(MPI_Comm comm) {
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     auto *state = compared_state(operation, call.comm);
     if (!state) {
-        if (environment().same_bits != SameBits::unasked) say_what_may_differ(operation, call);
+        if (environment().same_bits != SameBits::unasked)
+            say_what_may_differ(call, form_of(operation));
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {
         if (environment().same_bits != SameBits::unasked && is_between_groups(call.comm)) {
-            say_what_may_differ(operation, call);
+            say_what_may_differ(call, form_of(operation));
             return decided;
         }
         if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
@@ -284,11 +294,38 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     if (const auto *rule = decided.rule) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
-    if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits);
+    if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits, form_of(operation));
     decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
     // Where buffers may be device memory, each call has to be looked at.
     if (!decided.forwards && state->interception.has_devices) return decided;
     return keep(call, decided);
+}
+
+CachedCall decide_persistent(const Call& call) {
+    CachedCall decided;
+    auto *state = state_compared_now(call.comm);
+    const auto form = profile::Form::persistent;
+    if (!state || is_between_groups(call.comm)) {
+        say_what_may_differ(call, form);
+        return decided;
+    }
+    const auto bytes = message_bytes(call, *state);
+    const auto same_bits = state->interception.same_bits;
+    if (same_bits == SameBits::unasked || (!bytes && !has_blocks(call, *state))) return decided;
+    decided.operation = {call.collective, Calling::nonblocking};
+    decided.state = state;
+    decided.message_bytes = bytes.value_or(0);
+    keep_bits(decided, call, same_bits, form);
+    if (!decided.choice.algorithm) return decided;
+    if (state->interception.has_devices && uses_devices(call, *state)) {
+        decided.choice = {};
+        say_what_may_differ(call, form);
+    }
+    return decided;
+}
+
+void go_on_when_asked() {
+    if (active && progress_here() == Progress::when_asked) poll_requests();
 }
 
 std::uint64_t decision_count() {

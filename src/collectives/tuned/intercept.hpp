@@ -48,6 +48,10 @@ std::optional<std::uint64_t> message_bytes(const Call& call, const CommunicatorS
 /* Decides on a call and keeps the decision; in `decided` where it cannot be kept. */
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided);
 
+/* The algorithm for each start of a persistent reduction; none: the MPI. No rule is followed.
+   Collective, as preparing such a call may be. */
+CachedCall decide_persistent(const Call& call);
+
 /* How many decisions this process had to work out. */
 std::uint64_t decision_count();
 
@@ -60,8 +64,15 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code);
 /* The same, without waiting for its end. */
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code);
 
+/* Goes on with calls in flight, before a function in which the MPI does not ask for it. */
+void go_on_when_asked();
+
 /* Has the handler that `comm` has now told of an error, and returns its code. */
 int raise_error(MPI_Comm comm, int code);
+
+/* Ends the job: other ranks are under way already, and not even what this one owes them can be
+   worked out. */
+[[noreturn]] void end_without_memory(const Call& call);
 
 /* Whether every call of `operation` on `comm` is known to be forwarded: most calls end here. */
 inline bool forwards_all(Operation operation, MPI_Comm comm) {

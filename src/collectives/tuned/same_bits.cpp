@@ -26,6 +26,12 @@ void say_once(const std::string& sentence) {
     if (said.insert(sentence).second && is_first_process()) say(sentence);
 }
 
+std::string calls_of(const Call& call, profile::Form form) {
+    if (form != profile::Form::persistent)
+        return "calls of " + profile::name_of(call.collective, form);
+    return "persistent calls of " + std::string(name_of(call.collective));
+}
+
 /* Whether it combines in the one order, and the MPI lets it go on. */
 bool serves(const Algorithm *algorithm, Operation operation) {
     if (!algorithm || algorithm->bracketing != Bracketing::balanced) return false;
@@ -54,7 +60,7 @@ void choose(CachedCall& decided, const Algorithm *algorithm) {
 
 }  // namespace
 
-void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
+void keep_bits(CachedCall& decided, const Call& call, SameBits wanted, profile::Form form) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
     const int ranks = decided.state->ranks;
     const auto how = wanted == SameBits::ranks ? rank_free(call, ranks) : RankFree::no;
@@ -65,29 +71,24 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
         choose(decided, collecting(call.collective));
     } else {
         if (wanted == SameBits::ranks && how != RankFree::in_any_way) {
-            say_once("calls of " + name_of(decided.operation) +
-                     " keep their bits on one number of ranks only");
+            say_once(calls_of(call, form) + " keep their bits on one number of ranks only");
         }
         if (!serves(decided.choice.algorithm, decided.operation)) {
             choose(decided, algorithm_in_order(decided));
         }
     }
     decided.choice.same_bits = wanted;
-    if (!decided.choice.algorithm) say_what_may_differ(decided.operation, call);
+    if (!decided.choice.algorithm) say_what_may_differ(call, form);
 }
 
-void say_what_may_differ(Operation operation, const Call& call) {
+void say_what_may_differ(const Call& call, profile::Form form) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
-    say_once("calls of " + name_of(operation) + " are left to the MPI: their bits may differ");
+    say_once(calls_of(call, form) + " are left to the MPI: their bits may differ");
 }
 
-void say_what_persistent_may_differ(const Call& call) {
-    if (environment().same_bits == SameBits::unasked) return;
-    if (!is_reduction(call.collective) || !depends_on_order(call)) return;
-    int ranks = 1;
-    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS || ranks < 2) return;
-    say_once("persistent calls of " + std::string(name_of(call.collective)) +
-             " are left to the MPI: their bits may differ");
+profile::Form form_of(Operation operation) {
+    return operation.calling == Calling::blocking ? profile::Form::blocking
+                                                  : profile::Form::nonblocking;
 }
 
 }  // namespace lanewise::tuned

@@ -17,17 +17,19 @@
 #pragma once
 
 #include "collectives/execute/cached_call.hpp"
+#include "collectives/profile/attribution.hpp"
 
 namespace lanewise::tuned {
 
-/* Changes a decision where the bits could differ. */
+/* Changes a decision where the bits could differ. A persistent call is decided on as a nonblocking
+   one; `form` is how it is called. */
 void keep_bits(collectives::CachedCall& decided, const collectives::Call& call,
-               collectives::SameBits wanted);
+               collectives::SameBits wanted, profile::Form form);
 
 /* Says once that a reduction was left to the MPI, where its bits may differ. */
-void say_what_may_differ(collectives::Operation operation, const collectives::Call& call);
+void say_what_may_differ(const collectives::Call& call, profile::Form form);
 
-/* The same of a request that is prepared for it, which the MPI always serves. */
-void say_what_persistent_may_differ(const collectives::Call& call);
+/* How an operation is called. */
+profile::Form form_of(collectives::Operation operation);
 
 }  // namespace lanewise::tuned

@@ -46,6 +46,9 @@ program early_requests
     HANDLE(MPI_Comm) :: made, line
     HANDLE(MPI_Group) :: group
     HANDLE(MPI_Op) :: op
+#ifdef IDUP_IS_SERVED
+    HANDLE(MPI_Request) :: request
+#endif
 
     call MPI_Init(error)
     call MPI_Comm_rank(MPI_COMM_WORLD, me, error)
@@ -57,6 +60,11 @@ program early_requests
     call add_first("world", MPI_COMM_WORLD)
     call MPI_Comm_dup(MPI_COMM_WORLD, made, error)
     call add_on("dup", made)
+#ifdef IDUP_IS_SERVED
+    call MPI_Comm_idup(MPI_COMM_WORLD, made, request, error)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    call add_on("idup", made)
+#endif
     call MPI_Comm_split(MPI_COMM_WORLD, 0, me, made, error)
     call add_on("split", made)
     call MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, made, error)

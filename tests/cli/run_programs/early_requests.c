@@ -11,7 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNT = 1000, RANKS_MAX = 64, KINDS = 16 };
+/* Before MPICH 4.3, nonblocking reductions on what MPI_Comm_idup makes are left to the MPI. */
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 40300000
+#define IDUP_IS_SERVED
+#endif
+
+enum { COUNT = 1000, RANKS_MAX = 64, KINDS = 20 };
 
 typedef struct {
     double value, weight;
@@ -125,6 +130,23 @@ static void add_on_new_communicators(void) {
     MPI_Comm_free(&line);
 }
 
+#ifdef IDUP_IS_SERVED
+/* While others are made, or something is reduced. */
+static void add_on_duplicates(void) {
+    MPI_Comm made[3];
+    MPI_Request requests[3];
+    MPI_Comm_idup(MPI_COMM_WORLD, &made[0], &requests[0]);
+    add_first("idup_beside", MPI_COMM_WORLD);
+    MPI_Comm_idup(MPI_COMM_WORLD, &made[1], &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Comm_idup(made[0], &made[2], &requests[2]);
+    add_on("idup", made[1]);
+    MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+    add_on("idup_of_one", made[0]);
+    add_on("idup_of_idup", made[2]);
+}
+#endif
+
 /* Both ranks of two groups, in the order of the world. */
 static void add_on_merged(void) {
     MPI_Comm part, between, made;
@@ -171,6 +193,9 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     add_first("world", MPI_COMM_WORLD);
     add_on_new_communicators();
+#ifdef IDUP_IS_SERVED
+    add_on_duplicates();
+#endif
     add_on_merged();
     join_by_freed_handles();
     MPI_Reduce(wrong, in_all, KINDS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);

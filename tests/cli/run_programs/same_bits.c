@@ -3,7 +3,7 @@
  * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that
  * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
- * well.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
+ * well, also persistent ones.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
  * are multiplied by MPI_PROD; the product of two is exact, too.  With "others" it counts the
  * results of other operators that are not as they should be.  With "persistent" it also prepares
  * reductions of integers and doubles, and starts each twice.  With "groups" it also adds integers
@@ -17,6 +17,8 @@
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Reduce_init MPIX_Reduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
 #endif
 
 enum { CELLS = 12, COUNT = 6000 };
@@ -137,6 +139,31 @@ static void reduce_by_requests(const double *mine, int rank, int ranks)
     if (rank == 0) print_bits("ireduce_scatter", sums, 300);
 }
 
+/* The third start of each; the other two add other numbers. */
+static void reduce_by_prepared_requests(const double *mine, int rank, int ranks)
+{
+    static double given[COUNT], sums[COUNT], at_root[COUNT], part[COUNT];
+    int counts[CELLS];
+    MPI_Request requests[3];
+    const MPI_Op op = MPI_SUM;
+    const MPI_Info none = MPI_INFO_NULL;
+    for (int r = 0; r < ranks; ++r) counts[r] = r == 0 ? 300 : 10 * r;
+    MPI_Allreduce_init(given, sums, COUNT, MPI_DOUBLE, op, MPI_COMM_WORLD, none, requests);
+    MPI_Reduce_init(given, at_root, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, none, requests + 1);
+    MPI_Reduce_scatter_init(given, part, counts, MPI_DOUBLE, op, MPI_COMM_WORLD, none,
+                            requests + 2);
+    for (int turn = 0; turn < 3; ++turn) {
+        for (int i = 0; i < COUNT; ++i) given[i] = turn == 2 ? mine[i] : turn + rank;
+        MPI_Startall(3, requests);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 3; ++i) MPI_Request_free(requests + i);
+    if (rank != 0) return;
+    print_bits("persistent_allreduce", sums, COUNT);
+    print_bits("persistent_reduce", at_root, COUNT);
+    print_bits("persistent_reduce_scatter", part, 300);
+}
+
 int main(int argc, char **argv)
 {
     static double mine[COUNT], sums[COUNT], part[COUNT];
@@ -170,7 +197,10 @@ int main(int argc, char **argv)
     }
     if (rank == 0) print_bits("pieces", sums, COUNT);
 
-    if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) reduce_by_requests(mine, rank, ranks);
+    if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) {
+        reduce_by_requests(mine, rank, ranks);
+        reduce_by_prepared_requests(mine, rank, ranks);
+    }
 
     for (int i = 0; i < COUNT; ++i) part[i] = mine[i];
     if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tags that ranks take together and give back each on its own.
+
+#include "collectives/execute/reserved_tags.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace lanewise::collectives {
+namespace {
+
+constexpr int first = 100;
+constexpr int count = 70; /* more than a word of bits */
+
+int rank_here() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int ranks_here() {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return ranks;
+}
+
+void take_all(ReservedTags& tags) {
+    for (int tag = first; tag < first + count; ++tag) ASSERT_EQ(tags.take(MPI_COMM_WORLD), tag);
+}
+
+TEST(ReservedTags, each_is_taken_once_until_none_is_left) {
+    ReservedTags tags(first, count);
+
+    take_all(tags);
+
+    EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
+    EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
+}
+
+TEST(ReservedTags, one_that_was_given_back_is_taken_again_when_all_others_were) {
+    ReservedTags tags(first, count);
+    ASSERT_EQ(tags.take(MPI_COMM_WORLD), first);
+    tags.give_back(first);
+
+    for (int tag = first + 1; tag < first + count; ++tag) {
+        ASSERT_EQ(tags.take(MPI_COMM_WORLD), tag);
+    }
+    EXPECT_EQ(tags.take(MPI_COMM_WORLD), first);
+    EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
+}
+
+TEST(ReservedTags, one_that_a_single_rank_still_uses_is_taken_by_none) {
+    ReservedTags tags(first, count);
+    take_all(tags);
+    const int kept = first + 66;
+    const int freed = first + 69;
+
+    if (rank_here() != ranks_here() - 1) tags.give_back(kept);
+    tags.give_back(freed);
+
+    EXPECT_EQ(tags.take(MPI_COMM_WORLD), freed);
+    EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
+    if (rank_here() == ranks_here() - 1) tags.give_back(kept);
+    EXPECT_EQ(tags.take(MPI_COMM_WORLD), kept);
+}
+
+}  // namespace
+}  // namespace lanewise::collectives

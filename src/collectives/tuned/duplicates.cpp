@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/duplicates.hpp"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "collectives/execute/progress.hpp"
+#include "collectives/execute/request.hpp"
+#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/intercept.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using collectives::Progress;
+
+/* The communicator of the program and the private one, until both are there. */
+class DuplicateInFlight : public collectives::InFlight {
+  public:
+    explicit DuplicateInFlight(std::shared_ptr<CommunicatorState> original)
+        : original_(std::move(original)) {}
+
+    /* An error code of MPI. */
+    int begin_private() {
+        return PMPI_Comm_idup(original_->duplicate, &private_, requests_.data());
+    }
+    MPI_Comm *comm() { return &comm_; }
+    MPI_Request *request_of_comm() { return &requests_[1]; }
+
+    bool go_on() override {
+        bool done = false;
+        code = test_all(requests_, done, collectives::CalledFrom::progress);
+        if (code == MPI_SUCCESS && done) adopt();
+        return code != MPI_SUCCESS || done;
+    }
+
+  private:
+    void adopt() {
+        auto *state = collectives::state_of(comm_);
+        if (!state || state->interception.compared) return;
+        PMPI_Comm_set_errhandler(private_, MPI_ERRORS_RETURN);
+        state->duplicate = private_;
+        state->placement = original_->placement;
+        agree_like(*original_, *state);
+    }
+
+    std::shared_ptr<CommunicatorState> original_;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    MPI_Comm private_ = MPI_COMM_NULL;
+    std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+};
+
+/* The state of a communicator whose ranks agreed on what their duplicates need to know; else null,
+   on all of them. */
+CommunicatorState *agreed_state(MPI_Comm comm) {
+    if (!active || inside || comm == MPI_COMM_NULL) return nullptr;
+    if (environment().same_bits == SameBits::unasked || !has_world()) return nullptr;
+    // Before MPICH 4.3 a request goes on only while the program asks after it.
+    if (collectives::progress_here() != Progress::in_any_call) return nullptr;
+    auto *state = collectives::state_of(comm);
+    const bool agreed = state && state->interception.same_bits != SameBits::unasked &&
+                        state->duplicate != MPI_COMM_NULL;
+    return agreed ? state : nullptr;
+}
+
+}  // namespace
+
+int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request,
+                    const std::function<int(MPI_Comm *, MPI_Request *)>& idup) {
+    auto *original = new_comm && request ? agreed_state(comm) : nullptr;
+    if (!original) return idup(new_comm, request);
+    const Inside here;
+    auto made = std::make_unique<DuplicateInFlight>(original->shared_from_this());
+    int code = made->begin_private();
+    if (code == MPI_SUCCESS) code = idup(made->comm(), made->request_of_comm());
+    if (code != MPI_SUCCESS) return raise_error(comm, code);
+    // Both MPIs set the handle at once, and say later that it may be used.
+    *new_comm = *made->comm();
+    code = give_request(std::move(made), request);
+    return code == MPI_SUCCESS ? code : raise_error(comm, code);
+}
+
+}  // namespace lanewise::tuned

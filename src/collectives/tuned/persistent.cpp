@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/persistent.hpp"
+
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "collectives/execute/exact_call.hpp"
+#include "collectives/execute/request.hpp"
+#include "collectives/profile/attribution.hpp"
+#include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/same_bits.hpp"
+
+namespace lanewise::tuned {
+
+constinit std::atomic<int> prepared_reductions{0};
+constinit std::atomic<int> started_reductions{0};
+
+namespace {
+
+using collectives::SharedPersistentCall;
+
+struct Prepared {
+    SharedPersistentCall call;
+    Collective collective = Collective::allreduce;
+    MPI_Request behind = MPI_REQUEST_NULL; /* of a start that is not known to be complete */
+};
+
+struct PreparedTable {
+    std::mutex mutex;
+    std::unordered_map<MPI_Request, Prepared> by_request;
+};
+
+/* Never destroyed: requests that the program does not free are held to the end of the process. */
+PreparedTable& prepared_table() {
+    static PreparedTable& instance = *new PreparedTable;
+    return instance;
+}
+
+Prepared *prepared_for(MPI_Request request, PreparedTable& in) {
+    const auto found = in.by_request.find(request);
+    return found == in.by_request.end() ? nullptr : &found->second;
+}
+
+SharedPersistentCall prepare_here(const Call& call) {
+    try {
+        const auto decided = decide_persistent(call);
+        if (!decided.choice.algorithm) return nullptr;
+        auto prepared = prepare_persistent(call, decided.choice, *decided.state);
+        if (!prepared) say_what_may_differ(call, profile::Form::persistent);
+        return prepared;
+    } catch (const std::bad_alloc&) {
+        end_without_memory(call);
+    }
+}
+
+}  // namespace
+
+bool prepare_reduction(const Call& call, MPI_Request *request, int& code) {
+    if (!active || inside || !request || environment().same_bits == SameBits::unasked) return false;
+    if (!is_reduction(call.collective) || !collectives::depends_on_order(call)) return false;
+    const Inside here;
+    auto prepared = prepare_here(call);
+    if (!prepared) return false;
+    MPI_Request made = MPI_REQUEST_NULL;
+    code = PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, call.comm, &made);
+    if (code != MPI_SUCCESS) return true;
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    in.by_request.insert_or_assign(made, Prepared{std::move(prepared), call.collective});
+    prepared_reductions.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
+    *request = made;
+    return true;
+}
+
+namespace {
+
+/* Not under the lock: the MPI may go on with other calls. The communicator may have been freed. */
+int start_here(const SharedPersistentCall& call, Collective collective, MPI_Request *behind) {
+    const Inside here;
+    try {
+        return start_request(call, behind);
+    } catch (const std::bad_alloc&) {
+        end_without_memory({.collective = collective, .comm = MPI_COMM_WORLD});
+    }
+}
+
+}  // namespace
+
+bool start_reduction(MPI_Request request, int& code) {
+    auto& in = prepared_table();
+    std::unique_lock lock(in.mutex);
+    auto *prepared = prepared_for(request, in);
+    if (!prepared) return false;
+    const bool is_started = prepared->behind != MPI_REQUEST_NULL;
+    const auto call = prepared->call;
+    const auto collective = prepared->collective;
+    lock.unlock();
+    MPI_Request behind = MPI_REQUEST_NULL;
+    code = is_started ? MPI_ERR_REQUEST : start_here(call, collective, &behind);
+    if (code != MPI_SUCCESS) {
+        raise_error(MPI_COMM_SELF, code);
+        return true;
+    }
+    lock.lock();
+    prepared = prepared_for(request, in);
+    if (prepared) prepared->behind = behind;
+    started_reductions.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+void free_reduction(MPI_Request request) {
+    if (prepared_reductions.load(std::memory_order_relaxed) == 0) return;
+    Prepared freed;
+    {
+        auto& in = prepared_table();
+        const std::scoped_lock lock(in.mutex);
+        const auto found = in.by_request.find(request);
+        if (found == in.by_request.end()) return;
+        freed = std::move(found->second);
+        in.by_request.erase(found);
+        prepared_reductions.store(static_cast<int>(in.by_request.size()),
+                                  std::memory_order_relaxed);
+    }
+    if (freed.behind == MPI_REQUEST_NULL) return;
+    started_reductions.fetch_sub(1, std::memory_order_relaxed);
+    PMPI_Request_free(&freed.behind);
+}
+
+MPI_Request request_behind(MPI_Request request) {
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    const auto *prepared = prepared_for(request, in);
+    return prepared ? prepared->behind : MPI_REQUEST_NULL;
+}
+
+void found_complete(MPI_Request request) {
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    auto *prepared = prepared_for(request, in);
+    if (!prepared) return;
+    prepared->behind = MPI_REQUEST_NULL;
+    started_reductions.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace lanewise::tuned
