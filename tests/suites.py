@@ -172,11 +172,8 @@ def thorough() -> list[Suite]:
         pytest("packages", "tests/packages", f"--ignore={IMAGES}"),
         pytest("images", IMAGES),
         pytest("site", SITE),
-        Suite(
-            "clang-tidy",
-            [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS],
-            [_configure("build/clang", _CLANG)],
-        ),
+        _tidy(),
+        _analyzer(),
     ]
     return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
 
@@ -197,16 +194,11 @@ def _test_programs(folder: str) -> Command:
     return ["cmake", "--build", folder, "--target", "test_programs"]
 
 
-_TIDY = ["run-clang-tidy", "-quiet"]
-# The macros of GoogleTest and Google Benchmark break rules that are meant for people.
-_NO_TESTS = r"/(src|experiments)/((?!_(test|bench)\.cpp).)*$"
-
 _CLANG = [
     "-DCMAKE_C_COMPILER=clang",
     "-DCMAKE_CXX_COMPILER=clang++",
     "-DLANEWISE_MPI=openmpi",
     "-DLANEWISE_WARNINGS_AS_ERRORS=ON",
-    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",  # which clang-tidy reads
 ]
 
 
@@ -233,6 +225,36 @@ def _build(folder: str, options: list[str], targets: tuple[str, ...] = EVERYTHIN
 def _preset(name: str) -> list[Command]:
     build = ["cmake", "--build", f"build/{name}", "--target", *EVERYTHING]
     return [["cmake", "--preset", name], build]
+
+
+# Clang-tidy reads the commands, and nobody builds what they would read precompiled.
+_READ = [
+    *_CLANG,
+    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+    "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
+    "-DLANEWISE_BENCHMARKS=OFF",
+]
+
+
+def _clang_tidy(name: str, folder: str, left_out: list[str], options: list[str]) -> Suite:
+    """Read all sources by clang-tidy, but for some of the checks in .clang-tidy."""
+    checks = "-checks=" + ",".join(f"-{check}" for check in left_out)
+    # The macros of GoogleTest break rules that are meant for people.
+    files = r"/(src|experiments)/((?!_tests?(_unity)?\.cpp).)*$"
+    run = ["run-clang-tidy", "-quiet", "-p", folder, "-j", CORES, checks, files]
+    return Suite(name, run, [_configure(folder, [*_READ, *options])])
+
+
+def _tidy() -> Suite:
+    """Check the files of a part together, so that their headers are read once."""
+    left_out = ["clang-analyzer-*", "bugprone-suspicious-include"]
+    return _clang_tidy("clang-tidy", "build/tidy", left_out, ["-DLANEWISE_UNITY=ON"])
+
+
+def _analyzer() -> Suite:
+    """Follow the paths through the functions of each file, but not of those that it includes."""
+    groups = ("bugprone", "concurrency", "misc", "modernize", "performance", "readability")
+    return _clang_tidy("analyzer", "build/analyzer", [f"{group}-*" for group in groups], [])
 
 
 def _rules_of_openmpi6() -> Suite:

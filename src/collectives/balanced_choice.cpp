@@ -14,10 +14,10 @@
 namespace lanewise::collectives {
 namespace {
 
-constexpr std::uint64_t short_message_bytes = 16 * 1024;
-constexpr std::uint64_t short_message_bytes_of_two = 256 * 1024;
+constexpr std::uint64_t short_message_bytes = std::uint64_t{16} * 1024;
+constexpr std::uint64_t short_message_bytes_of_two = std::uint64_t{256} * 1024;
 // Longer ones go in pieces that stay in a cache.
-constexpr std::uint64_t whole_message_bytes_of_two = 1024 * 1024;
+constexpr std::uint64_t whole_message_bytes_of_two = std::uint64_t{1024} * 1024;
 
 const char *name_for_two(Collective collective, std::uint64_t message_bytes) {
     const bool to_all = collective == Collective::allreduce;

@@ -90,7 +90,7 @@ Outcome within_limits(const Work& work) {
 
 /* What must be known before a schedule is built at all. */
 Outcome can_be_built(const Algorithm& algorithm, const Question& call) {
-    constexpr std::uint64_t least_own_segment_bytes = 4 * 1024;
+    constexpr std::uint64_t least_own_segment_bytes = std::uint64_t{4} * 1024;
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (call.root < 0 || call.root >= call.ranks) {
         return bad_argument("root " + std::to_string(call.root) + " of " +

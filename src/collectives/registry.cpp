@@ -112,7 +112,7 @@ LANEWISE_ALGORITHMS(LANEWISE_DECLARE)
 
 namespace {
 
-#define LANEWISE_ADDRESS(name) &name,
+#define LANEWISE_ADDRESS(name) &(name),
 constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
 #undef LANEWISE_ADDRESS
 

@@ -29,14 +29,14 @@ enum class Combining : std::uint8_t { sum, product, maximum, minimum };
 
 template <typename Real>
 Real maximum(Real a, Real b) {
-    if (a != a || b != b) return std::numeric_limits<Real>::quiet_NaN();
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<Real>::quiet_NaN();
     if (a == b) return std::signbit(a) ? b : a;
     return a > b ? a : b;
 }
 
 template <typename Real>
 Real minimum(Real a, Real b) {
-    if (a != a || b != b) return std::numeric_limits<Real>::quiet_NaN();
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<Real>::quiet_NaN();
     if (a == b) return std::signbit(a) ? a : b;
     return a < b ? a : b;
 }

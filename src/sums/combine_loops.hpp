@@ -26,7 +26,7 @@ void add_numbers(const Real *a, Real *b, std::int64_t count) {
     constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
     for (std::int64_t i = 0; i < count; ++i) {
         const Real sum = a[i] + b[i];
-        b[i] = sum == sum ? sum : nan;
+        b[i] = __builtin_isnan(sum) ? nan : sum;
     }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cfenv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -19,7 +20,7 @@ namespace lanewise::sums {
 /* The number, or the one NaN that sums and products give. */
 template <typename Real>
 Real without_payload(Real value) {
-    return value == value ? value : std::numeric_limits<Real>::quiet_NaN();
+    return std::isnan(value) ? std::numeric_limits<Real>::quiet_NaN() : value;
 }
 
 class PlainArithmetic {
@@ -57,7 +58,9 @@ class PlainArithmetic {
 
   private:
     // Loads and stores, and what is computed between them, stay on their side.
-    static void keep_order() { __asm__ volatile("" : : : "memory"); }
+    static void keep_order() {
+        __asm__ volatile("" : : : "memory");
+    }
 
 #if defined(__x86_64__)
     // Flush to zero, rounding, masks of exceptions, denormals are zero; nothing of the rest rounds.

@@ -147,7 +147,8 @@ Answer alltoall(const Place& p) {
 }
 
 float sum_of_ranks(const Place& p) {
-    return static_cast<float>(p.ranks * (p.ranks + 1) / 2);
+    const int sum = p.ranks * (p.ranks + 1) / 2;
+    return static_cast<float>(sum);
 }
 
 Answer reduce(const Place& p, bool to_all) {

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 
 import pytest
 from tree import ROOT, files
@@ -129,12 +130,35 @@ def called(name: str) -> suites.Suite:
     return one
 
 
-def test_the_commands_that_clang_tidy_reads_are_written_before_it_runs() -> None:
-    suite = called("clang-tidy")
+TIDY = [suite for suite in ALL if suite.run[0] == "run-clang-tidy"]
 
+
+@pytest.mark.parametrize("suite", TIDY, ids=lambda suite: suite.name)
+def test_what_clang_tidy_reads_is_written_before_it_runs(suite: suites.Suite) -> None:
     folder = suite.run[suite.run.index("-p") + 1]
+
     configured = [step for step in suite.prepare if step[0] == "cmake" and folder in step]
     assert any("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON" in step for step in configured)
+    # No step builds precompiled headers.
+    assert any("-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON" in step for step in configured)
+
+
+def test_one_of_the_suites_of_clang_tidy_makes_each_check() -> None:
+    text = (ROOT / ".clang-tidy").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^Checks: >\n((?:  .*\n)+)", text, re.M)
+    checks = [name for name in re.split(r"[\s,]+", listed) if name and name[0] != "-"]
+    left_out = [
+        word.removeprefix("-checks=").replace(",-", " ").removeprefix("-").split()
+        for suite in TIDY for word in suite.run if word.startswith("-checks=")
+    ]  # fmt: skip
+
+    made = {
+        check: sum(not any(fnmatch(check, one) for one in those) for those in left_out)
+        for check in checks
+    }
+
+    assert len(left_out) == 2
+    assert set(made.values()) == {1}, made
 
 
 def test_all_fuzzers_end_within_the_time_of_their_suite() -> None:

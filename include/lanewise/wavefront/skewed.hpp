@@ -158,7 +158,7 @@ struct Skewed {
         [[gnu::always_inline]] void see(const Vector& before, const Vector& after) {
             const Vector change = after > before ? after - before : before - after;
             const Vector infinite = Vector{} + static_cast<Real>(__builtin_inf());
-            const Vector number = change == change ? change : infinite;
+            const Vector number = change < infinite ? change : infinite;
             const Vector sound = before == after ? Vector{} : number;
             value = sound > value ? sound : value;
         }

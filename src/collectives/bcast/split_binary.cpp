@@ -15,7 +15,7 @@ namespace {
 using model::Slice;
 using model::StepId;
 
-constexpr std::int64_t segment_bytes = 32 * 1024;
+constexpr std::int64_t segment_bytes = std::int64_t{32} * 1024;
 
 struct Half {
     Slice at;

@@ -43,7 +43,7 @@ std::vector<StepId> bcast_over_tree(model::Builder& steps, const CallShape& shap
 
 namespace {
 
-constexpr std::int64_t segment_bytes = 32 * 1024;
+constexpr std::int64_t segment_bytes = std::int64_t{32} * 1024;
 
 model::Schedule build(const CallShape& shape, const Node& node, const Pieces& pieces) {
     model::Builder steps;

@@ -12,7 +12,7 @@
 namespace lanewise::collectives {
 namespace {
 
-constexpr std::int64_t segment_bytes = 128 * 1024;
+constexpr std::int64_t segment_bytes = std::int64_t{128} * 1024;
 
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;

@@ -12,7 +12,7 @@ namespace lanewise::collectives {
 namespace {
 
 // The MPIBlib paper saw escalations from 4 KiB on with a few dozen ranks.
-constexpr std::int64_t piece_bytes = 4 * 1024;
+constexpr std::int64_t piece_bytes = std::int64_t{4} * 1024;
 
 void send_pieces(model::Builder& steps, const CallShape& shape, const Pieces& pieces) {
     for (int i = 0; i < pieces.number(); ++i) {

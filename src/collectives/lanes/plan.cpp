@@ -13,7 +13,7 @@ namespace lanewise::collectives {
 namespace {
 
 // Sizes from whose cost a lane's latency and bandwidth are separated.
-constexpr std::int64_t short_bytes = 64 * 1024;
+constexpr std::int64_t short_bytes = std::int64_t{64} * 1024;
 constexpr std::int64_t long_bytes = 16 * short_bytes;
 
 int host_or_rank(const CallShape& shape, int rank) {

@@ -14,7 +14,7 @@
 namespace lanewise::collectives {
 
 /* The size of segments over lanes where the shape leaves the choice. */
-inline constexpr std::int64_t lane_segment_bytes = 256 * 1024;
+inline constexpr std::int64_t lane_segment_bytes = std::int64_t{256} * 1024;
 
 /* A segment of a slice. All ranks know it by its position in one order. */
 struct SliceSegment {

@@ -21,7 +21,7 @@ using model::Slice;
 using model::StepId;
 
 // Large against what a message costs, small against what a lane has under way.
-constexpr std::int64_t own_segment_bytes = 256 * 1024;
+constexpr std::int64_t own_segment_bytes = std::int64_t{256} * 1024;
 
 /* A segment and the ranks that it passes: root, lane sender, lane receiver and owner, without
    repetitions. A gather is the same in reverse. The order of segments is the same on every rank,

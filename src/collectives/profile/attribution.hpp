@@ -75,7 +75,7 @@ struct Place {
     collectives::Collective collective = collectives::Collective::barrier;
     std::uint32_t site = 0;
     Form form = Form::blocking;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
 };
 
 /* One rank in the calls of one place, which it may make at a site of its own. */
@@ -83,7 +83,7 @@ struct Part {
     Place place;
     std::int32_t rank = 0;
     std::uint32_t site = 0;
-    auto operator<=>(const Part&) const = default;
+    auto operator<=>(const Part&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
 };
 
 struct Sums {

@@ -18,7 +18,7 @@ using model::StepId;
 
 namespace {
 
-constexpr std::int64_t own_piece_bytes = 512 * 1024;
+constexpr std::int64_t own_piece_bytes = std::int64_t{512} * 1024;
 
 }  // namespace
 

@@ -9,7 +9,7 @@ using model::Place;
 using model::Slice;
 using model::StepId;
 
-constexpr std::int64_t segment_bytes = 256 * 1024;
+constexpr std::int64_t segment_bytes = std::int64_t{256} * 1024;
 
 /* A block on its way round the ring. */
 struct Travelling {

@@ -14,7 +14,7 @@
 namespace lanewise::collectives {
 namespace {
 
-constexpr std::int64_t segment_bytes = 32 * 1024;
+constexpr std::int64_t segment_bytes = std::int64_t{32} * 1024;
 
 // The next segment is under way while one is combined.
 model::Schedule build(const CallShape& shape, Prefixes prefixes, const Pieces& pieces) {

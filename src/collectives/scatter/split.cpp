@@ -12,7 +12,7 @@ namespace lanewise::collectives {
 namespace {
 
 // Below the size from which most MPIs ask the receiver first.
-constexpr std::int64_t piece_bytes = 32 * 1024;
+constexpr std::int64_t piece_bytes = std::int64_t{32} * 1024;
 
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;

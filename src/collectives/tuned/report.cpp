@@ -79,7 +79,8 @@ Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
                   {"from_bytes", from_bytes},
                   {"to_bytes", bucket == 0 ? 0 : from_bytes + (from_bytes - 1)}};
     if (const Rule *rule = tallies()[row].rule) entry["algorithm"] = rule->algorithm->name;
-    entry["intercepted"] = sums.intercepted / ranks;
+    const auto intercepted = sums.intercepted / ranks;
+    entry["intercepted"] = intercepted;
     entry["forwarded"] = (sums.forwarded + sums.sampled) / ranks;
     entry["sampled"] = sums.sampled / ranks;
     if (timed && sums.intercepted > 0)
@@ -88,7 +89,7 @@ Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
     if (sums.intercepted > 0 && sums.sampled > 0) {
         const double gain_s =
             mean_s(sums.sampled_ns, sums.sampled) - mean_s(sums.intercepted_ns, sums.intercepted);
-        entry["saved_s"] = gain_s * static_cast<double>(sums.intercepted / ranks);
+        entry["saved_s"] = gain_s * static_cast<double>(intercepted);
     }
     return entry;
 }

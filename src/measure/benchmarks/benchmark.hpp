@@ -115,10 +115,10 @@ State& state_of(Exchange& e) {
 }
 
 /* Room for the requests of `each` windows; the `prepare` of benchmarks with windows. */
-template <int each>
+template <std::size_t each>
 int prepare_requests(Exchange& e) {
     auto requests = std::make_shared<Requests>();
-    requests->list.assign(static_cast<std::size_t>(each * e.window), MPI_REQUEST_NULL);
+    requests->list.assign(each * static_cast<std::size_t>(e.window), MPI_REQUEST_NULL);
     e.state = std::move(requests);
     return MPI_SUCCESS;
 }

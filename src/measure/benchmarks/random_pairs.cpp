@@ -48,7 +48,7 @@ int draw(Exchange& e) {
     for (int turn = 0; turn < pairings; ++turn) {
         pairs->roles.push_back(role_of(e.rank, shuffled_ranks(e.size, turn)));
     }
-    pairs->requests.list.assign(static_cast<std::size_t>(2 * e.window), MPI_REQUEST_NULL);
+    pairs->requests.list.assign(2 * static_cast<std::size_t>(e.window), MPI_REQUEST_NULL);
     e.state = std::move(pairs);
     return MPI_SUCCESS;
 }

@@ -17,7 +17,7 @@ LANEWISE_DEFINITIONS(LANEWISE_DECLARE)
 #undef LANEWISE_DECLARE
 
 std::span<const Definition *const> definitions() {
-#define LANEWISE_LIST(definition) &definition,
+#define LANEWISE_LIST(definition) &(definition),
     static constexpr const Definition *all[] = {LANEWISE_DEFINITIONS(LANEWISE_LIST)};
 #undef LANEWISE_LIST
     return all;

@@ -25,7 +25,7 @@ LANEWISE_STARTS(LANEWISE_DECLARE)
 #undef LANEWISE_DECLARE
 
 std::span<const StartMethod *const> start_methods() {
-#define LANEWISE_LIST(start) &start,
+#define LANEWISE_LIST(start) &(start),
     static constexpr const StartMethod *methods[] = {LANEWISE_STARTS(LANEWISE_LIST)};
 #undef LANEWISE_LIST
     return methods;

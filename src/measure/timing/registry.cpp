@@ -19,7 +19,7 @@ LANEWISE_TIMING_METHODS(LANEWISE_DECLARE)
 #undef LANEWISE_DECLARE
 
 std::span<const TimingMethod *const> timing_methods() {
-#define LANEWISE_LIST(method) &method,
+#define LANEWISE_LIST(method) &(method),
     static constexpr const TimingMethod *methods[] = {LANEWISE_TIMING_METHODS(LANEWISE_LIST)};
 #undef LANEWISE_LIST
     return methods;

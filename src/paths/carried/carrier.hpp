@@ -21,6 +21,7 @@ namespace lanewise::paths::carried {
 inline constexpr std::uint32_t receive_slots = 128;
 inline constexpr std::uint32_t frame_payload_bytes = 8192;
 inline constexpr std::uint32_t slot_bytes = sizeof(Frame) + frame_payload_bytes;
+inline constexpr std::size_t receive_room_bytes = std::size_t{receive_slots} * slot_bytes;
 // Messages on their way; fewer than the peer has receives, so that it is seldom out of them.
 inline constexpr std::uint32_t window = 64;
 inline constexpr std::uint32_t letter_slots = 16;
@@ -33,7 +34,7 @@ class Memory {
   public:
     Memory(std::uint32_t inline_slots, std::uint32_t inline_bytes)
         : inline_bytes_(inline_bytes),
-          letters_at_(receive_slots * slot_bytes + window * sizeof(Frame) +
+          letters_at_(receive_room_bytes + window * sizeof(Frame) +
                       std::size_t{inline_slots} * inline_bytes),
           bytes_(letters_at_ + std::size_t{2} * device_count * letter_slots * letter_slot_bytes),
           data_(static_cast<std::byte *>(std::aligned_alloc(4096, (bytes_ + 4095) / 4096 * 4096))) {
@@ -44,10 +45,10 @@ class Memory {
         return data() + std::size_t{slot} * slot_bytes;
     }
     std::byte *frame_slot(std::uint64_t message) const {
-        return data() + receive_slots * slot_bytes + message % window * sizeof(Frame);
+        return data() + receive_room_bytes + message % window * sizeof(Frame);
     }
     std::byte *inline_slot(std::uint64_t slot) const {
-        return data() + receive_slots * slot_bytes + window * sizeof(Frame) + slot * inline_bytes_;
+        return data() + receive_room_bytes + window * sizeof(Frame) + slot * inline_bytes_;
     }
     std::byte *letter_in(unsigned device, std::uint32_t slot) const {
         return letter(device * 2, slot);

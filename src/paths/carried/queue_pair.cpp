@@ -357,7 +357,7 @@ void QueuePair::step() {
         wait_in_vain(now);
         return;
     }
-    agreement_.on_work(log_.size(), now);
+    agreement_.on_work(log_.requests(), now);
     const bool speaks = agreement_.must_speak(now);
     for (Task task = agreement_.task(now); task != Task::none; task = agreement_.task(now)) {
         if (task == Task::freeze) {
@@ -387,7 +387,7 @@ void QueuePair::step() {
 // The peer has destroyed its queue pair. What is still sent to it fails when the hardware would
 // have given up; many programs have ended by then.
 void QueuePair::wait_in_vain(Nanoseconds now) {
-    if (log_.size() == 0) {
+    if (log_.requests() == 0) {
         fails_at_ = never;
     } else if (fails_at_ == never) {
         const unsigned timeout = attributes_.timeout == 0 ? timeout_usual : attributes_.timeout;
@@ -704,7 +704,7 @@ void QueuePair::on_receives() {
 // What the program posts is kept in the log, from where it goes to the hardware.
 int QueuePair::add_request(const ibv_send_wr& work) {
     if (!accepts(work, init_.cap)) return EINVAL;
-    if (log_.size() >= init_.cap.max_send_wr) return ENOMEM;
+    if (log_.requests() >= init_.cap.max_send_wr) return ENOMEM;
     std::byte *inline_slot = memory_.inline_slot(requests_++ % init_.cap.max_send_wr);
     const Signaling signaling = init_.sq_sig_all ? Signaling::all : Signaling::asked;
     Request request = request_of(work, signaling, inline_slot);
@@ -730,7 +730,7 @@ int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
     const bool in_service = agreement_.stage() == Stage::open;
     pump();
     if (!in_service) {
-        agreement_.on_work(log_.size(), pair_.now());
+        agreement_.on_work(log_.requests(), pair_.now());
         pair_.wake();
     }
     return error;

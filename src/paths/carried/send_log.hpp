@@ -97,7 +97,7 @@ class SendLog {
 
     bool empty() const { return entries_.empty(); }
     // Requests of the program.
-    std::size_t size() const { return entries_.size() - results_; }
+    std::size_t requests() const { return entries_.size() - results_; }
     std::size_t on_their_way() const { return in_flight_.size(); }
 
   private:

@@ -126,7 +126,7 @@ TEST(SendLogTest, AFencedRequestWaitsForTheReadsBeforeIt) {
 TEST(SendLogTest, ResultsForThePeerAreNoRequestsOfTheProgram) {
     SendLog log(payload_bytes);
     log.add(request(Operation::result, 0));
-    EXPECT_EQ(log.size(), 0U);
+    EXPECT_EQ(log.requests(), 0U);
     EXPECT_FALSE(log.empty());
 }
 

@@ -223,7 +223,7 @@ extern "C" {
 ibv_device **(ibv_get_device_list)(int *num_devices) {
     std::vector<DeviceObject>& devices = the_devices();
     const std::size_t count = devices.size();
-    auto **list = static_cast<ibv_device **>(std::calloc(count + 1, sizeof(ibv_device *)));
+    auto **list = static_cast<ibv_device **>(std::calloc(count + 1, sizeof(void *)));
     if (!list) return nullptr;
     mark_use(use_listed);
     for (std::size_t at = 0; at < count; ++at) list[at] = &devices[at].shown;

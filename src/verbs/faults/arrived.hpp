@@ -19,7 +19,7 @@ namespace lanewise::verbs::faults {
 struct Stream {
     std::uint32_t destination_qpn = 0;
     bool responses = false;
-    auto operator<=>(const Stream&) const = default;
+    auto operator<=>(const Stream&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
 };
 
 class Arrived {

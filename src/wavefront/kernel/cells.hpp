@@ -108,6 +108,7 @@ struct SmithWaterman {
         const auto from_left = u(0, -1) - gap;
         const auto one_gap = from_above > from_left ? from_above : from_left;
         const auto best = pair > one_gap ? pair : one_gap;
+        // Zero, also of a vector. NOLINTNEXTLINE(misc-redundant-expression)
         const auto nothing = best - best;
         return best > nothing ? best : nothing;
     }

@@ -35,7 +35,7 @@ std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t wa
                                         std::uint64_t width) {
     const auto& shape = request.shape;
     const ParallelogramGeometry geometry(shape, request.radius, waves, width, request.place);
-    const auto columns = std::min(width + 2 * request.radius, shape.columns);
+    const auto columns = std::min(width + std::uint64_t{2} * request.radius, shape.columns);
     return own_memory_bytes(shape, request.threads) + request.pause_bytes +
            halo_bytes(request, waves, columns) + thread_rows_bytes(request, columns) +
            parallelogram_memory(shape, request.disk_layout, request.second_copies, geometry)

@@ -155,7 +155,7 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     const auto& shape = store.shape();
     const auto done = store.manifest().iterations;
     const auto halo_bytes =
-        shape.data_count * kernel.radius * shape.columns * element_bytes(shape.element);
+        kernel.radius * shape.columns * shape.data_count * element_bytes(shape.element);
     const auto pace = shape.tile_columns ? Pace::together : Pace::own;
     MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
     options.halo_exchange = &halo_exchange;

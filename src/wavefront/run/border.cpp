@@ -17,7 +17,7 @@ bool Border::meets_upper(std::uint64_t iteration, std::uint64_t row_block) const
 // The row block of the first row that reads a row of the lower neighbour.
 bool Border::meets_lower(std::uint64_t iteration, std::uint64_t row_block) const {
     return set_.halo_exchange && set_.halo_exchange->has(Side::lower) &&
-           row_block == (set_.shape.rows - 2 * set_.radius) / set_.rows_per_block &&
+           row_block == (set_.shape.rows - std::uint64_t{2} * set_.radius) / set_.rows_per_block &&
            is_sent(iteration - 1);
 }
 
@@ -39,8 +39,8 @@ void Border::before(std::uint64_t iteration, std::uint64_t row_block, const Loca
 
 void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
     if (!set_.halo_exchange) return;
-    const auto radius = set_.radius;
-    const auto rows = set_.shape.rows;
+    const std::uint64_t radius = set_.radius;
+    const std::uint64_t rows = set_.shape.rows;
     if (set_.halo_exchange->has(Side::upper) && row_block == (2 * radius - 1) / set_.rows_per_block)
         set_.halo_exchange->send(Side::upper, version(iteration), pack(radius, iteration, locate));
     if (set_.halo_exchange->has(Side::lower) &&

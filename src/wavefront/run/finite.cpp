@@ -20,7 +20,7 @@ bool all_finite(const std::byte *bytes, std::uint64_t size) {
     Sum sum = 0;
     for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) {
         const Sum value = values[i];
-        sum += value - value;
+        sum += value - value;  // NOLINT(misc-redundant-expression)
     }
     return sum == Sum(0);
 }

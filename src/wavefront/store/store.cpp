@@ -330,18 +330,14 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
     if (entry.sums.empty())
         return Failure{LW_ERR_NOT_FOUND, folder_ + ": matrix " + entry.name +
                                              " is empty; fill it with lanewise wavefront import"};
-    std::vector<int> files;
+    StripFiles opened({}, shape());
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
         const auto path = strip_path(matrix, entry.generation, disk);
         const int file = open_strips(path, O_RDONLY);
-        if (file < 0) {
-            const auto failure = system_failure("open", path);
-            StripFiles(std::move(files), shape());
-            return failure;
-        }
-        files.push_back(file);
+        if (file < 0) return system_failure("open", path);
+        opened.add(file);
     }
-    return StripFiles(std::move(files), shape());
+    return opened;
 }
 
 Outcome Store::check_changing() const {
@@ -365,19 +361,15 @@ Outcome Store::prepare_next(int file, const std::string& path, std::size_t disk,
 Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool> *stop) const {
     const auto changing = check_changing();
     if (!changing) return changing.failure();
-    StripFiles opened;
-    std::vector<int> files;
+    StripFiles opened({}, shape());
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
         const auto path = strip_path(matrix, next_generation(matrix), disk);
         const int file = open_strips(path, O_RDWR | O_CREAT);
         const auto room = prepare_next(file, path, disk, stop);
-        if (file >= 0) files.push_back(file);
-        if (!room) {
-            StripFiles(std::move(files), shape());
-            return room.failure();
-        }
+        if (file >= 0) opened.add(file);
+        if (!room) return room.failure();
     }
-    return StripFiles(std::move(files), shape());
+    return opened;
 }
 
 Result<StripFiles> Store::open_scratch(const std::string& name) const {

@@ -53,6 +53,9 @@ class StripFiles {
     }
     ~StripFiles();
 
+    /* Takes the file of the next disk, and closes it with the others. */
+    void add(int file) { files_.push_back(file); }
+
     Place place(std::uint64_t tile) const {
         const auto strip = tile / tiles_in_strip_;
         const auto before = strip / files_.size() * tiles_in_strip_ + tile % tiles_in_strip_;

@@ -99,7 +99,7 @@ ibv_context **rdma_get_devices(int *num_devices) {
     for (const OpenDevice& one : opened()) {
         if (one.context) found.push_back(one.context);
     }
-    auto **list = static_cast<ibv_context **>(std::calloc(found.size() + 1, sizeof(ibv_context *)));
+    auto **list = static_cast<ibv_context **>(std::calloc(found.size() + 1, sizeof(void *)));
     if (!list) return nullptr;
     std::copy(found.begin(), found.end(), list);
     if (num_devices) *num_devices = static_cast<int>(found.size());

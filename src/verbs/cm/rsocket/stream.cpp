@@ -74,7 +74,7 @@ Stream::~Stream() {
 }
 
 std::byte *Stream::receive_slot(std::uint32_t slot) {
-    return memory_.data() + (send_slots + slot) * slot_bytes_;
+    return memory_.data() + (send_slots + slot) * slot_bytes;
 }
 
 bool Stream::make_queue_pair() {
@@ -82,7 +82,7 @@ bool Stream::make_queue_pair() {
     if (!completions_) return false;
     set_non_blocking(completions_->fd);
     queue_ = ibv_create_cq(id_->verbs, send_slots + receive_slots, nullptr, completions_, 0);
-    memory_.resize((send_slots + receive_slots) * slot_bytes_);
+    memory_.resize((send_slots + receive_slots) * slot_bytes);
     region_ = ibv_reg_mr(id_->pd, memory_.data(), memory_.size(), IBV_ACCESS_LOCAL_WRITE);
     if (!queue_ || !region_) return false;
     ibv_qp_init_attr init{};
@@ -100,7 +100,7 @@ bool Stream::make_queue_pair() {
 }
 
 bool Stream::post_receive(std::uint32_t slot) {
-    ibv_sge piece{reinterpret_cast<std::uintptr_t>(receive_slot(slot)), slot_bytes_,
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(receive_slot(slot)), slot_bytes,
                   region_->lkey};
     ibv_recv_wr work{slot, nullptr, &piece, 1};
     ibv_recv_wr *bad = nullptr;
@@ -333,7 +333,7 @@ ssize_t Stream::send(std::span<const std::byte> bytes, int flags) {
             wait(guard);
             continue;
         }
-        const std::size_t count = std::min(bytes.size() - sent, slot_bytes_);
+        const std::size_t count = std::min(bytes.size() - sent, slot_bytes);
         std::memcpy(send_slot(*slot), bytes.data() + sent, count);
         if (!post(*slot, count, std::nullopt)) return refuse_call(ECONNRESET);
         sent += count;
@@ -508,7 +508,7 @@ std::size_t Stream::write_mapped(std::span<const std::byte> bytes, off_t offset)
         }
         const auto within = static_cast<std::uint64_t>(at - found->first);
         const std::size_t count =
-            std::min({bytes.size() - sent, slot_bytes_,
+            std::min({bytes.size() - sent, slot_bytes,
                       static_cast<std::size_t>(found->second.bytes - within)});
         std::memcpy(send_slot(*slot), bytes.data() + sent, count);
         ibv_sge piece{reinterpret_cast<std::uintptr_t>(send_slot(*slot)),

@@ -99,12 +99,12 @@ class Stream {
     void fail(int error);
     // Waits until something may have changed; the lock is free meanwhile.
     void wait(std::unique_lock<std::mutex>& guard);
-    std::byte *send_slot(std::uint32_t slot) { return memory_.data() + slot * slot_bytes_; }
+    std::byte *send_slot(std::uint32_t slot) { return memory_.data() + slot * slot_bytes; }
     std::byte *receive_slot(std::uint32_t slot);
     std::size_t copy_out(std::span<std::byte> into, bool keeps);
     std::optional<ssize_t> refusal_to_send() const;
 
-    static constexpr std::size_t slot_bytes_ = 16384;
+    static constexpr std::size_t slot_bytes = 16384;
 
     std::mutex lock_;
     State state_ = State::fresh;

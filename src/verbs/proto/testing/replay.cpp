@@ -59,7 +59,7 @@ Replay::Replay(std::span<const Heard> capture, const Address& place)
     : said_(decoded(capture, place)),
       device_({.port_count = 1}),
       own_(own_bytes),
-      buffer_(64 * 1024) {
+      buffer_(std::size_t{64} * 1024) {
     queue_ = device_.create_completion_queue(4096, nullptr);
     expose_memory();
     own_key_ = device_.memory().add({.domain = 1,

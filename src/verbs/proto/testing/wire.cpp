@@ -24,7 +24,7 @@ Wire::Wire(const DeviceConfig& config, std::uint64_t seed)
     : random(seed),
       devices_{Device(config, origin_of(0)), Device(config, origin_of(1))},
       paths_(config.port_count),
-      buffer_(64 * 1024) {}
+      buffer_(std::size_t{64} * 1024) {}
 
 OriginOf Wire::origin_of(std::size_t sender) {
     return [this, sender](const AddressVector& to, std::uint32_t) {

@@ -25,7 +25,8 @@ constexpr std::size_t short_bytes_max = 127;
 // A polynomial of 64 coefficients times x^distance, ready for the multiplier: products of reflected
 // operands come out one place too low, which the shift of the constant makes good.
 constexpr long long fold_constant(std::int64_t distance_bits) {
-    return static_cast<long long>(std::uint64_t{x_to_the(distance_bits)} << 1);
+    const auto shifted = std::uint64_t{x_to_the(distance_bits)} << 1;
+    return static_cast<long long>(shifted);
 }
 
 // The whole polynomial, which has a coefficient of x^32, and the quotient of x^64 by it.
@@ -139,7 +140,7 @@ LW_FOLDING std::uint32_t feed_folding(std::uint32_t state, std::span<const std::
     __m128i sums[4] = {loaded(at), loaded(at + 16), loaded(at + 32), loaded(at + 48)};
     sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(static_cast<int>(state)));
     for (at += 64; end - at >= 64; at += 64) {
-        for (int lane = 0; lane < 4; ++lane) {
+        for (std::size_t lane = 0; lane < 4; ++lane) {
             sums[lane] = folded(sums[lane], over<512>(), loaded(at + 16 * lane));
         }
     }
@@ -159,7 +160,7 @@ LW_FOLDING_WIDE std::uint32_t feed_folding_wide(std::uint32_t state,
     const __m128i begin = _mm_cvtsi32_si128(static_cast<int>(state));
     sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(begin));
     for (at += 256; end - at >= 256; at += 256) {
-        for (int lane = 0; lane < 4; ++lane) {
+        for (std::size_t lane = 0; lane < 4; ++lane) {
             sums[lane] = folded_wide(sums[lane], over_wide<2048>(), loaded_wide(at + 64 * lane));
         }
     }
