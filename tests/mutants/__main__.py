@@ -54,7 +54,7 @@ else:
 
 KILLED_MIN = 0.85
 # Programs that judge a change at most, and for how long.
-PROGRAMS_MAX = 8
+PROGRAMS_MAX = 16
 JUDGED_S = 240.0
 RESULTS = HOME / "results.jsonl"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
