@@ -103,7 +103,7 @@ def tune(
         if values["list"]:
             launching.show_list("collectives", ask(choice.launcher, job, "--list"), values)
             return
-        launches, enough = launches_of(choice, values)
+        most, enough = launches_of(choice, values)
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -111,7 +111,7 @@ def tune(
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
-        timed = Course(budget_s(values), launches, used_s=process_age_s(), enough=enough)
+        timed = Course(budget_s(values), most, used_s=process_age_s(), enough=enough)
         complete = Launcher(choice, values, folder, timed).measure(planned.points)
     display = "quiet" if values["quiet"] or as_json else "shown"
     write_tuning(Path(str(output)), display, complete=complete)
