@@ -111,8 +111,8 @@ contains
         case (2)
             do
                 call MPI_Waitany(requests_count, requests, index, MPI_STATUS_IGNORE, error)
-                ! Where none is active, MPI_UNDEFINED; MPICH 4.0 adds 1 to it.
-                if (index < 1) exit
+                ! Where none is active, MPI_UNDEFINED; MPICH 4.0 adds 1 to it, or none to an index.
+                if (index < 0) exit
                 found = found + 1
             end do
             call count_wrong("waitany", requests_count - found)
