@@ -3,7 +3,8 @@
 ! Persistent reductions, beside a send and a receive that are persistent as well: started one by one
 ! and together, and waited for and tested in several ways. On five ranks; rank 0 prints "KIND N"
 ! where N elements of all ranks were not added as ((x0 + x1) + x2) + (x3 + x4), and at the end
-! "checked N" with the number of starts. In Open MPI 4 the functions are an extension with other names.
+! "checked N" with the number of starts. In Open MPI 4 the functions are an extension with other
+! names.
 #ifdef WITH_EXTENSION
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #define MPI_Reduce_init MPIX_Reduce_init
@@ -111,14 +112,15 @@ contains
         case (2)
             do
                 call MPI_Waitany(requests_count, requests, index, MPI_STATUS_IGNORE, error)
-                ! Where none is active, MPI_UNDEFINED; MPICH 4.0 adds 1 to it.
-                if (index < 1) exit
+                ! Where none is active, MPI_UNDEFINED; MPICH 4.0 adds 1 to it, or none to an index.
+                if (index < 0) exit
                 found = found + 1
             end do
             call count_wrong("waitany", requests_count - found)
         case default
             do
-                call MPI_Testsome(requests_count, requests, done, indices, MPI_STATUSES_IGNORE, error)
+                call MPI_Testsome(requests_count, requests, done, indices, MPI_STATUSES_IGNORE, &
+                    error)
                 if (done == MPI_UNDEFINED) exit
                 found = found + done
             end do

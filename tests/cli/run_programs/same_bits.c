@@ -3,11 +3,11 @@
  * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that
  * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
- * well, also persistent ones.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
- * are multiplied by MPI_PROD; the product of two is exact, too.  With "others" it counts the
- * results of other operators that are not as they should be.  With "persistent" it also prepares
- * reductions of integers and doubles, and starts each twice.  With "groups" it also adds integers
- * and doubles over the two groups of an intercommunicator.
+ * well, also persistent ones.  With "scan" it prints what the last rank has of a scan instead.
+ * With "product" the cells are multiplied by MPI_PROD; the product of two is exact, too.  With
+ * "others" it counts the results of other operators that are not as they should be.  With
+ * "persistent" it also prepares reductions of integers and doubles, and starts each twice.  With
+ * "groups" it also adds integers and doubles over the two groups of an intercommunicator.
  */
 #include <mpi.h>
 #include <math.h>
