@@ -54,7 +54,7 @@ static size_t describe(char *text, size_t room, int rank) {
         char name[NAME_MAX_LENGTH + 1] = "";
         if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %255s", &begin, &end, name) < 3) continue;
         if (strcmp(name, last) == 0 || used > room - 1024) continue;
-        strcpy(last, name);
+        memcpy(last, name, sizeof last);
         used += (size_t)snprintf(text + used, room - used,
                                  "%s{\"at\":%llu,\"name\":\"%s\",\"frames\":[", comma, begin, name);
         for (int page = 0; page < PAGES && begin + (uint64_t)page * PAGE < end; ++page)

@@ -18,7 +18,7 @@
 #define LANEWISE_PARAMETER_send const void *send
 #define LANEWISE_PARAMETER_send_count Count send_count
 #define LANEWISE_PARAMETER_send_type MPI_Datatype send_type
-#define LANEWISE_PARAMETER_receive void *receive
+#define LANEWISE_PARAMETER_receive void *receive  // NOLINT(bugprone-macro-parentheses)
 #define LANEWISE_PARAMETER_receive_count Count receive_count
 #define LANEWISE_PARAMETER_receive_type MPI_Datatype receive_type
 #define LANEWISE_PARAMETER_counts const Count counts[]

@@ -61,7 +61,7 @@ extern "C" LANEWISE_EXPORT void mpi_ibarrier_f08_(const MPI_Fint *comm, MPI_Fint
     if (error) *error = code;
 }
 
-#define LANEWISE_PARAMETER(name) void *name
+#define LANEWISE_PARAMETER(name) void *name  // NOLINT(bugprone-macro-parentheses)
 #define LANEWISE_ADDRESS(name) void *
 #define LANEWISE_ARGUMENT(name) name
 

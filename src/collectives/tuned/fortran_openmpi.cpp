@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include <cstdlib>
+#include <type_traits>
 
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
@@ -96,12 +97,12 @@ bool is_forwarded(Operation operation, const void *comm) {
     return !active || forwards_all(operation, PMPI_Comm_f2c(number(comm))) || !sentinels().known();
 }
 
-static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are");
+static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are");
 
 }  // namespace
 }  // namespace lanewise::tuned
 
-#define LANEWISE_PARAMETER(name) void *name
+#define LANEWISE_PARAMETER(name) void *name  // NOLINT(bugprone-macro-parentheses)
 #define LANEWISE_ADDRESS(name) void *
 #define LANEWISE_ARGUMENT(name) name
 #define LANEWISE_TO_CALL(name) set(call.name, name)

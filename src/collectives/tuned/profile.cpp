@@ -28,9 +28,7 @@ namespace lanewise::tuned {
 namespace {
 
 using measure::Harness;
-using profile::Part;
 using profile::Record;
-using profile::Sums;
 
 struct Beginning {
     ClockOffset clock;
@@ -89,7 +87,8 @@ Gathered<Value> gather(const std::vector<Value>& mine) {
     PMPI_Gather(&count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     const auto places = places_of(all.counts);
     if (world_rank() == 0) {
-        all.values.resize(static_cast<std::size_t>(places.back() + all.counts.back()));
+        all.values.resize(static_cast<std::size_t>(places.back()) +
+                          static_cast<std::size_t>(all.counts.back()));
     }
     PMPI_Gatherv(mine.data(), count, element.type(), all.values.data(), all.counts.data(),
                  places.data(), element.type(), 0, MPI_COMM_WORLD);

@@ -79,8 +79,8 @@ DeviceObject make_device(const Config& config, int index) {
     device.guid = guid_of(config);
     device.shown.node_type = IBV_NODE_CA;
     device.shown.transport_type = IBV_TRANSPORT_IB;
-    std::strcpy(device.shown.name, name);
-    std::strcpy(device.shown.dev_name, name);
+    std::snprintf(device.shown.name, sizeof device.shown.name, "%s", name);
+    std::snprintf(device.shown.dev_name, sizeof device.shown.dev_name, "%s", name);
     std::snprintf(device.shown.dev_path, sizeof device.shown.dev_path,
                   "%s/class/infiniband_verbs/%s", ibv_get_sysfs_path(), name);
     std::snprintf(device.shown.ibdev_path, sizeof device.shown.ibdev_path, "%s/class/infiniband/%s",

@@ -113,15 +113,16 @@ static int open_gid_attribute(const char *path) {
     unsigned port = 0;
     unsigned index = 0;
     char what[8];
-    char text[64];
+    char interface[64];
     if (!path || sscanf(path, GID_ATTRIBUTE, &device, &port, what, &index) != 4) return -1;
     const char *link_layer = getenv("LANEWISE_HCA_LINK_LAYER");
     if (!link_layer) link_layer = getenv("LANEWISE_HCA_PERSONALITY"); /* its name in 0.1 */
+    const char *said = interface;
     if (strcmp(what, "ndevs") == 0) {
-        if (!interface_of(device, port, text, sizeof text - 1)) return -1;
+        if (!interface_of(device, port, interface, sizeof interface)) return -1;
     } else if (strcmp(what, "types") == 0) {
         const int infiniband = link_layer && strcmp(link_layer, "infiniband") == 0;
-        strcpy(text, infiniband ? "IB/RoCE v1" : "RoCE v2");
+        said = infiniband ? "IB/RoCE v1" : "RoCE v2";
     } else {
         return -1;
     }
@@ -300,7 +301,7 @@ static struct folder *ours(DIR *stream) {
     return found;
 }
 
-#define THE_NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+#define THE_NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
 
 DIR *opendir(const char *path) {
     if (!is_folder(path, NULL)) return THE_NEXT(opendir)(path);
@@ -321,7 +322,8 @@ struct dirent *readdir(DIR *stream) {
     if (folder->next == folder->count) return NULL;
     folder->entry = (struct dirent){.d_ino = folder->next + 1, .d_type = folder->kind};
     folder->entry.d_reclen = sizeof folder->entry;
-    strcpy(folder->entry.d_name, folder->names[folder->next++]);
+    snprintf(folder->entry.d_name, sizeof folder->entry.d_name, "%s",
+             folder->names[folder->next++]);
     return &folder->entry;
 }
 

@@ -6,6 +6,9 @@
 #pragma once
 
 #include <lanewise/wavefront/turned.hpp>
+
+#include <type_traits>
+
 #include "wavefront/kernel/cells.hpp"
 #include "wavefront/kernel/skewed_table.hpp"
 
@@ -49,8 +52,7 @@ inline constexpr SkewedFunctions skewed_kernels[] = {
 
 template <typename Isa>
 SkewedTable skewed_table(const char *instructions) {
-    return {instructions, skewed_kernels<Isa>,
-            sizeof skewed_kernels<Isa> / sizeof skewed_kernels<Isa>[0]};
+    return {instructions, skewed_kernels<Isa>, std::extent_v<decltype(skewed_kernels<Isa>)>};
 }
 
 }  // namespace lanewise::wavefront

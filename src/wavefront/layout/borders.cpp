@@ -193,7 +193,7 @@ std::uint64_t held_strips(const Borders& borders, const MatrixShape& shape) {
 // as it lies on disk and as rows.
 std::uint64_t edges_bytes(const Borders& borders, const MatrixShape& stored, std::uint64_t radius) {
     if (are_fixed(borders)) return 0;
-    const auto rows = 3 * stored.data_count * radius + stored.strip_rows;
+    const auto rows = radius * 3 * stored.data_count + stored.strip_rows;
     return rows * stored.columns * element_bytes(stored.element) + 2 * strip_bytes(stored);
 }
 

@@ -11,9 +11,9 @@
 namespace lanewise::paths::carried::testing {
 namespace {
 
-constexpr Nanoseconds microsecond = 1'000;
-constexpr Nanoseconds timeout_ns = 1'000 * microsecond;
-constexpr Nanoseconds not_ready_ns = 100 * microsecond;
+constexpr Nanoseconds microsecond_ns = 1'000;
+constexpr Nanoseconds timeout_ns = 1'000 * microsecond_ns;
+constexpr Nanoseconds not_ready_ns = 100 * microsecond_ns;
 constexpr std::uint32_t packet_bytes = 1024;
 constexpr std::uint32_t psn_mask = 0xffffff;
 constexpr int retries = 7;
