@@ -126,7 +126,7 @@ static int open_gid_attribute(const char *path) {
     } else {
         return -1;
     }
-    return open_line(text);
+    return open_line(said);
 }
 
 enum { names_max = 32, name_bytes = 32 }; /* more than counters; longer than IF_NAMESIZE */
