@@ -7,11 +7,21 @@
 namespace lanewise::sums {
 namespace {
 
+#if defined(__x86_64__)
+const AddLoops& widest_add_loops(const AddLoops& portable) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
+        return add_loops_avx512;
+    }
+    return __builtin_cpu_supports("avx2") ? add_loops_avx2 : portable;
+}
+#endif
+
 const AddLoops& add_loops() {
     static constexpr AddLoops portable{add_numbers<double>, add_numbers<float>};
 #if defined(__x86_64__)
-    static const bool wide = __builtin_cpu_supports("avx2") != 0;
-    if (wide) return add_loops_avx2;
+    static const AddLoops& widest = widest_add_loops(portable);
+    return widest;
 #endif
     return portable;
 }

@@ -5,8 +5,12 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
+
+#include "sums/combine_loops.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -54,6 +58,49 @@ TEST(CombineTest, ANaNHasNeitherSignNorPayloadWhicheverOperandItCameFrom) {
 
     EXPECT_EQ(bits(sums), bits({nan, nan, nan, nan, 2}));
     EXPECT_EQ(bits(products), bits({nan, nan, nan, nan, 1}));
+}
+
+// Numbers with a NaN here and there, and none in most of a long vector.
+template <typename Real>
+std::vector<Real> numbers_with_nans(std::size_t count, std::mt19937& random) {
+    std::vector<Real> numbers(count);
+    for (Real& one : numbers) {
+        one = random() % 40 == 0 ? -std::numeric_limits<Real>::quiet_NaN()
+                                 : static_cast<Real>(random()) - 0x1p31F;
+    }
+    return numbers;
+}
+
+template <typename Real>
+void expect_sums_one_by_one(void (*add)(const Real *, Real *, std::int64_t)) {
+    std::mt19937 random(11);
+    for (std::size_t count = 0; count <= 200; ++count) {
+        const auto left = numbers_with_nans<Real>(count, random);
+        const auto right = numbers_with_nans<Real>(count, random);
+        auto sums = right;
+        add(left.data(), sums.data(), static_cast<std::int64_t>(count));
+        for (std::size_t i = 0; i < count; ++i) {
+            const Real sum = left[i] + right[i];
+            const Real expected = std::isnan(sum) ? std::numeric_limits<Real>::quiet_NaN() : sum;
+            ASSERT_EQ(std::memcmp(&sums[i], &expected, sizeof expected), 0) << i << " of " << count;
+        }
+    }
+}
+
+TEST(CombineTest, TheLoopsOfEachProcessorAddOneByOne) {
+    expect_sums_one_by_one<double>(add_numbers<double>);
+    expect_sums_one_by_one<float>(add_numbers<float>);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        expect_sums_one_by_one(add_loops_avx2.doubles);
+        expect_sums_one_by_one(add_loops_avx2.floats);
+    }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
+        expect_sums_one_by_one(add_loops_avx512.doubles);
+        expect_sums_one_by_one(add_loops_avx512.floats);
+    }
+#endif
 }
 
 TEST(CombineTest, KeepsTheSignsOfZerosAndOverflowsToInfinity) {

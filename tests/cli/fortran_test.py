@@ -45,9 +45,9 @@ def printed(line: list[str]) -> list[str]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.one_mpi
 def test_each_collective_of_fortran_does_what_that_of_the_mpi_does(
-    form: str, mpi: str, compiled: Compile, tmp_path: Path
+    form: str, mpi: str, compiled: Compile
 ) -> None:
-    words = f"-J{tmp_path} {SOURCE} {FORMS[form]} {linked(mpi)}"
+    words = f"{SOURCE} {FORMS[form]} {linked(mpi)}"
     program = compiled(mpi, "mpif90", words)
 
     for ranks in (1, 2, 5):
@@ -58,9 +58,9 @@ def test_each_collective_of_fortran_does_what_that_of_the_mpi_does(
         assert told == dict.fromkeys(COLLECTIVES, "T"), f"on {ranks} ranks"
 
 
-def test_the_structs_of_fortran_are_those_of_c(compiled: Compile, tmp_path: Path) -> None:
+def test_the_structs_of_fortran_are_those_of_c(compiled: Compile) -> None:
     words = f"{MODULE} fortran_structs.f90"
-    ours = compiled("openmpi", "mpif90", f"-J{tmp_path} {words} {linked('openmpi')}")
+    ours = compiled("openmpi", "mpif90", f"{words} {linked('openmpi')}")
     theirs = compiled("openmpi", "mpicc", f"structs.c {linked('openmpi')}")
 
     fortran, c = printed([str(ours)]), printed([str(theirs)])
@@ -70,11 +70,9 @@ def test_the_structs_of_fortran_are_those_of_c(compiled: Compile, tmp_path: Path
 
 
 @pytest.mark.one_mpi
-def test_the_example_measures_a_broadcast_and_makes_one(
-    mpi: str, compiled: Compile, tmp_path: Path
-) -> None:
+def test_the_example_measures_a_broadcast_and_makes_one(mpi: str, compiled: Compile) -> None:
     words = f"{MODULE} {ROOT}/examples/measure_bcast.f90"
-    program = compiled(mpi, "mpif90", f"-J{tmp_path} {words} {linked(mpi)}")
+    program = compiled(mpi, "mpif90", f"{words} {linked(mpi)}")
 
     measured, *received = sorted(printed([*launch_line(mpi, 3), str(program)]))
 
@@ -113,7 +111,7 @@ def test_reductions_of_fortran_have_the_bits_of_the_level_that_was_asked_for(
 ) -> None:
     source = tmp_path / "sums_of_a_level.f90"
     source.write_text(SUMS_OF_A_LEVEL, encoding="utf-8")
-    program = compiled(mpi, "mpif90", f"-J{tmp_path} {SOURCE} {source} {linked(mpi)}")
+    program = compiled(mpi, "mpif90", f"{SOURCE} {source} {linked(mpi)}")
 
     assert printed([*launch_line(mpi, 3), str(program)]) == ["1.0 0.0"]
 
@@ -144,7 +142,7 @@ def test_a_failure_that_nobody_asks_for_stops_the_program_with_the_reason(
         f'call MPI_Init()\n{call}\nprint *, "still here"\nend\n',
         encoding="utf-8",
     )
-    words = f"-J{tmp_path} {SOURCE} {source} {linked('openmpi')}"
+    words = f"{SOURCE} {source} {linked('openmpi')}"
     program = compiled("openmpi", "mpif90", words)
 
     line = [*launch_line("openmpi", 1), str(program)]

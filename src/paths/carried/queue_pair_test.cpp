@@ -60,7 +60,7 @@ struct Shared {
 
 class Program {
   public:
-    Program(VirtualFabric& fabric, std::size_t host);
+    Program(VirtualNetwork& network, std::size_t host);
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
@@ -134,7 +134,7 @@ class Program {
 
 PairOptions options_for(std::vector<std::string>& complaints) {
     PairOptions made;
-    made.now = VirtualFabric::now;
+    made.now = VirtualNetwork::now;
     made.helper = Helper::caller;
     made.rules.failback_delay_ns = 50 * ms;
     made.rules.retry_window_ns = 60'000 * ms;
@@ -144,9 +144,9 @@ PairOptions options_for(std::vector<std::string>& complaints) {
     return made;
 }
 
-Program::Program(VirtualFabric& fabric, std::size_t host) : gid_(fabric.gid(host, 0)) {
-    auto opened = DevicePair::open(fabric.context(host, 0), fabric.context(host, 1),
-                                   VirtualFabric::verbs(), options_for(complaints_));
+Program::Program(VirtualNetwork& network, std::size_t host) : gid_(network.gid(host, 0)) {
+    auto opened = DevicePair::open(network.context(host, 0), network.context(host, 1),
+                                   VirtualNetwork::verbs(), options_for(complaints_));
     pair_ = std::move(*opened);
     domain_ = pair_->alloc_pd();
     region_ = pair_->reg_mr(domain_, memory_.get(), sizeof *memory_,
@@ -312,39 +312,39 @@ void Program::work(bool goes_on) {
 class World {
   public:
     explicit World(std::uint32_t seed)
-        : fabric_(seed), programs_{Program(fabric_, 0), Program(fabric_, 1)} {
+        : network_(seed), programs_{Program(network_, 0), Program(network_, 1)} {
         programs_[0].connect(programs_[1].address());
         programs_[1].connect(programs_[0].address());
         for (std::size_t host = 0; host < host_count; ++host) plan_work(host);
     }
-    ~World() { fabric_.flush_at_once(); }
+    ~World() { network_.flush_at_once(); }
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    VirtualFabric& fabric() { return fabric_; }
+    VirtualNetwork& network() { return network_; }
     Program& program(std::size_t host) { return programs_[host]; }
     void stall(double share) { stalls_ = share; }
-    void run(Nanoseconds duration) { fabric_.run_until(VirtualFabric::now() + duration); }
+    void run(Nanoseconds duration) { network_.run_until(VirtualNetwork::now() + duration); }
     void drain(Nanoseconds limit) {
         goes_on_ = false;
-        const Nanoseconds until = VirtualFabric::now() + limit;
+        const Nanoseconds until = VirtualNetwork::now() + limit;
         const auto is_idle = [](const Program& one) { return one.idle(); };
-        while (VirtualFabric::now() < until && !std::ranges::all_of(programs_, is_idle)) run(ms);
+        while (VirtualNetwork::now() < until && !std::ranges::all_of(programs_, is_idle)) run(ms);
         run(20 * ms);  // what is late comes
     }
 
   private:
     // A program is run after some microseconds, or milliseconds where its core has other work.
     void plan_work(std::size_t host) {
-        const Nanoseconds usual = (40 + fabric_.draw(120)) * microsecond;
-        const Nanoseconds pause = fabric_.chance(stalls_) ? fabric_.draw(15) * ms : 0;
-        fabric_.after(usual + pause, [this, host] {
+        const Nanoseconds usual = (40 + network_.draw(120)) * microsecond;
+        const Nanoseconds pause = network_.chance(stalls_) ? network_.draw(15) * ms : 0;
+        network_.after(usual + pause, [this, host] {
             programs_[host].work(goes_on_);
             plan_work(host);
         });
     }
 
-    VirtualFabric fabric_;
+    VirtualNetwork network_;
     std::array<Program, host_count> programs_;
     bool goes_on_ = true;
     double stalls_ = 0;
@@ -365,17 +365,17 @@ void expect_once_and_in_order(World& world) {
 
 // One of the things that happen to links.
 void disturb(World& world) {
-    VirtualFabric& fabric = world.fabric();
-    const std::size_t number = fabric.draw(devices_each);
-    Link& link = fabric.link(number);
-    const Nanoseconds lasts = (1 + fabric.draw(fabric.draw(2) == 0 ? 4 : 60)) * ms;
-    if (fabric.draw(3) == 0) {
+    VirtualNetwork& network = world.network();
+    const std::size_t number = network.draw(devices_each);
+    Link& link = network.link(number);
+    const Nanoseconds lasts = (1 + network.draw(network.draw(2) == 0 ? 4 : 60)) * ms;
+    if (network.draw(3) == 0) {
         link.silent = true;
-        fabric.after(lasts, [&link] { link.silent = false; });
+        network.after(lasts, [&link] { link.silent = false; });
         return;
     }
-    fabric.set_up(number, false);
-    fabric.after(lasts, [&fabric, number] { fabric.set_up(number, true); });
+    network.set_up(number, false);
+    network.after(lasts, [&network, number] { network.set_up(number, true); });
 }
 
 TEST(CarriedQueuePairTest, WithoutFaultsItStaysOnItsHomeDevice) {
@@ -389,10 +389,10 @@ TEST(CarriedQueuePairTest, WithoutFaultsItStaysOnItsHomeDevice) {
 TEST(CarriedQueuePairTest, ACutLeadsToTheOtherDeviceAndTheMendBack) {
     World world(2);
     world.run(20 * ms);
-    world.fabric().set_up(0, false);
+    world.network().set_up(0, false);
     world.run(200 * ms);
     EXPECT_EQ(world.program(0).counters().migrations, 1U);
-    world.fabric().set_up(0, true);
+    world.network().set_up(0, true);
     world.run(500 * ms);
     EXPECT_EQ(world.program(0).counters().returns, 1U);
     world.drain(1'000 * ms);
@@ -405,14 +405,14 @@ TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOn
     for (std::uint32_t seed = 1; seed <= last && !::testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         World world(seed);
-        VirtualFabric& fabric = world.fabric();
+        VirtualNetwork& network = world.network();
         world.stall(seed % 2 == 0 ? 0.01 : 0);
         for (std::size_t number = 0; number < devices_each; ++number) {
-            fabric.link(number).loss = seed % 3 == 0 ? 0.01 : 0;
-            fabric.link(number).late = seed % 5 == 0 ? 0 : 0.02;
+            network.link(number).loss = seed % 3 == 0 ? 0.01 : 0;
+            network.link(number).late = seed % 5 == 0 ? 0 : 0.02;
         }
         for (int cut = 0; cut < 8; ++cut) {
-            world.run(fabric.draw(30'000) * microsecond);
+            world.run(network.draw(30'000) * microsecond);
             disturb(world);
         }
         world.run(100 * ms);

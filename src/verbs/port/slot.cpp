@@ -145,7 +145,7 @@ std::optional<std::string> answer_of(const Descriptor& own, const std::string& m
 }  // namespace
 
 std::vector<std::string> ask_all(std::string_view question) {
-    constexpr timeval patience{1, 0};
+    constexpr timeval timeout{1, 0};
     constexpr int yes = 1;
     std::vector<std::string> answers;
     for (std::uint32_t slot = first_slot; slot <= last_slot; ++slot) {
@@ -154,7 +154,7 @@ std::vector<std::string> ask_all(std::string_view question) {
         const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};
         setsockopt(own.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
         setsockopt(own.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes, sizeof mailbox_bytes);
-        setsockopt(own.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(own.number(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
         const auto *address = reinterpret_cast<const sockaddr *>(&any);
         if (bind(own.number(), address, sizeof any.sun_family) != 0) continue;
         if (auto answer = answer_of(own, mailbox_name(slot), question)) {

@@ -95,7 +95,7 @@ struct VirtualQueuePair {
 struct VirtualDevice {
     verbs_context extended{};
     ibv_device shown{};
-    VirtualFabric *fabric = nullptr;
+    VirtualNetwork *network = nullptr;
     ibv_gid gid{};
     std::size_t number = 0;  // of its link
     std::deque<ibv_async_event> events;
@@ -103,7 +103,7 @@ struct VirtualDevice {
     // Those that were destroyed as well, since something may be planned for them.
     std::vector<std::unique_ptr<VirtualQueuePair>> made;
 
-    bool is_up() const { return fabric->link(number).up; }
+    bool is_up() const { return network->link(number).up; }
 };
 
 namespace {
@@ -173,7 +173,7 @@ void transmit(VirtualQueuePair& qp, const Posted& one, std::uint32_t index) {
         const std::uint32_t left = one.length - packet.offset;
         packet.bytes = gathered(one, packet.offset, std::min(left, packet_bytes));
     }
-    qp.device->fabric->send(*qp.device, std::move(packet));
+    qp.device->network->send(*qp.device, std::move(packet));
 }
 
 void transmit(VirtualQueuePair& qp, const Posted& one) {
@@ -201,10 +201,10 @@ void flush(VirtualQueuePair& qp) {
     qp.shown.state = IBV_QPS_ERR;
     ++qp.life;
     qp.early.clear();
-    VirtualFabric& fabric = *qp.device->fabric;
-    if (fabric.flush_max_ns() == 0) return complete_flushed(qp);
-    const Nanoseconds delay = fabric.draw(static_cast<std::uint32_t>(fabric.flush_max_ns()));
-    fabric.after(delay, [&qp, life = qp.life] {
+    VirtualNetwork& network = *qp.device->network;
+    if (network.flush_max_ns() == 0) return complete_flushed(qp);
+    const Nanoseconds delay = network.draw(static_cast<std::uint32_t>(network.flush_max_ns()));
+    network.after(delay, [&qp, life = qp.life] {
         if (qp.life == life) complete_flushed(qp);
     });
 }
@@ -223,7 +223,7 @@ void on_timeout(VirtualQueuePair& qp) {
 }
 
 void watch(VirtualQueuePair& qp) {
-    qp.device->fabric->after(qp.retry_at - clock_ns, [&qp, life = qp.life, due = qp.retry_at] {
+    qp.device->network->after(qp.retry_at - clock_ns, [&qp, life = qp.life, due = qp.retry_at] {
         if (qp.life == life && qp.retry_at == due) on_timeout(qp);
     });
 }
@@ -270,7 +270,7 @@ void answer(VirtualQueuePair& qp, PacketKind kind, std::uint32_t psn,
     packet.to_number = qp.peer_number;
     packet.psn = psn;
     packet.bytes = std::move(bytes);
-    qp.device->fabric->send(*qp.device, std::move(packet));
+    qp.device->network->send(*qp.device, std::move(packet));
 }
 
 void answer_read(VirtualQueuePair& qp, const Packet& packet) {
@@ -489,7 +489,7 @@ void post_datagram(VirtualQueuePair& qp, const ibv_send_wr& work) {
     packet.to = reinterpret_cast<AddressHandle *>(work.wr.ud.ah)->gid;
     packet.to_number = work.wr.ud.remote_qpn;
     packet.bytes = {at(work.sg_list->addr), at(work.sg_list->addr) + work.sg_list->length};
-    qp.device->fabric->send(*qp.device, std::move(packet));
+    qp.device->network->send(*qp.device, std::move(packet));
     ibv_wc wc{};
     wc.wr_id = work.wr_id;
     wc.opcode = IBV_WC_SEND;
@@ -555,10 +555,10 @@ int close_device(ibv_context *) {
 
 }  // namespace
 
-VirtualFabric::VirtualFabric(std::uint32_t seed) : random_(seed) {
+VirtualNetwork::VirtualNetwork(std::uint32_t seed) : random_(seed) {
     for (std::size_t at = 0; at < host_count * devices_each; ++at) {
         auto made = std::make_unique<VirtualDevice>();
-        made->fabric = this;
+        made->network = this;
         made->number = at % devices_each;
         made->gid = gid(at / devices_each, made->number);
         std::snprintf(made->shown.name, sizeof made->shown.name, "virtual%zu", made->number);
@@ -578,9 +578,9 @@ VirtualFabric::VirtualFabric(std::uint32_t seed) : random_(seed) {
     }
 }
 
-VirtualFabric::~VirtualFabric() = default;
+VirtualNetwork::~VirtualNetwork() = default;
 
-Verbs VirtualFabric::verbs() {
+Verbs VirtualNetwork::verbs() {
     Verbs made;
     made.close_device = close_device;
     made.query_device = query_device;
@@ -605,15 +605,15 @@ Verbs VirtualFabric::verbs() {
     return made;
 }
 
-Nanoseconds VirtualFabric::now() {
+Nanoseconds VirtualNetwork::now() {
     return clock_ns;
 }
 
-ibv_context *VirtualFabric::context(std::size_t host, std::size_t device) {
+ibv_context *VirtualNetwork::context(std::size_t host, std::size_t device) {
     return &devices_[host * devices_each + device]->extended.context;
 }
 
-ibv_gid VirtualFabric::gid(std::size_t host, std::size_t device) const {
+ibv_gid VirtualNetwork::gid(std::size_t host, std::size_t device) const {
     ibv_gid made{};
     made.raw[10] = made.raw[11] = 0xff;
     made.raw[12] = 10;
@@ -622,7 +622,7 @@ ibv_gid VirtualFabric::gid(std::size_t host, std::size_t device) const {
     return made;
 }
 
-void VirtualFabric::set_up(std::size_t number, bool up) {
+void VirtualNetwork::set_up(std::size_t number, bool up) {
     if (std::exchange(links_[number].up, up) == up) return;
     for (const auto& device : devices_) {
         if (device->number != number) continue;
@@ -633,15 +633,15 @@ void VirtualFabric::set_up(std::size_t number, bool up) {
     }
 }
 
-bool VirtualFabric::chance(double probability) {
+bool VirtualNetwork::chance(double probability) {
     return probability > 0 && std::bernoulli_distribution(probability)(random_);
 }
 
-void VirtualFabric::after(Nanoseconds delay, std::function<void()> then) {
+void VirtualNetwork::after(Nanoseconds delay, std::function<void()> then) {
     events_.emplace(clock_ns + delay, std::move(then));
 }
 
-void VirtualFabric::run_until(Nanoseconds moment) {
+void VirtualNetwork::run_until(Nanoseconds moment) {
     while (!events_.empty() && events_.begin()->first <= moment) {
         const auto event = events_.extract(events_.begin());
         clock_ns = std::max(clock_ns, event.key());
@@ -650,7 +650,7 @@ void VirtualFabric::run_until(Nanoseconds moment) {
     clock_ns = std::max(clock_ns, moment);
 }
 
-void VirtualFabric::send(const VirtualDevice& from, Packet packet) {
+void VirtualNetwork::send(const VirtualDevice& from, Packet packet) {
     const Link& link = links_[from.number];
     if (!link.up || link.silent || chance(link.loss)) return;
     Nanoseconds delay = draw(static_cast<std::uint32_t>(link.delay_max_ns));

@@ -42,12 +42,12 @@ struct VirtualDevice;
 struct VirtualQueuePair;
 struct Packet;
 
-class VirtualFabric {
+class VirtualNetwork {
   public:
-    explicit VirtualFabric(std::uint32_t seed);
-    ~VirtualFabric();
-    VirtualFabric(const VirtualFabric&) = delete;
-    VirtualFabric& operator=(const VirtualFabric&) = delete;
+    explicit VirtualNetwork(std::uint32_t seed);
+    ~VirtualNetwork();
+    VirtualNetwork(const VirtualNetwork&) = delete;
+    VirtualNetwork& operator=(const VirtualNetwork&) = delete;
 
     static Verbs verbs();
     static Nanoseconds now();
