@@ -16,7 +16,7 @@ from pathlib import Path
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.state import CONTROL
 
-LIMIT_S = 180
+LIMIT_S = 60
 LISTENER, CALLER = "a1", "a2"
 QPERF_PORT, UCX_PORT = 19765, 13337
 ADDRESS = "10.1.0.1"  # of the listener's port 1

@@ -35,7 +35,7 @@ from lanewise.tuning.specimen import MARGIN, ours, own
 START_S, CHOOSING_S = 0.5, 12.0
 DEFAULT_S = 10e-6
 # Of the logarithms: between launches, and between tunings.
-LAUNCH_SPREAD, TUNING_SPREAD = 0.035, 0.005
+LAUNCH_SPREAD, TUNING_SPREAD = 0.05, 0.005
 # Of so many launches one finds an algorithm slower by so much, as some do on real machines.
 ODD_OF, ODD_RATIO = 25, 1.3
 

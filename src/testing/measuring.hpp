@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "testing/ranks.hpp"
+
 namespace lanewise::testing {
 
 struct Free {
@@ -24,18 +26,6 @@ inline Operation operation_named(const char *name) {
     lw_operation *operation = nullptr;
     lw_operation_named(name, &operation);
     return Operation(operation);
-}
-
-inline int rank_of(MPI_Comm comm) {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    return rank;
-}
-
-inline int size_of(MPI_Comm comm) {
-    int size = 1;
-    MPI_Comm_size(comm, &size);
-    return size;
 }
 
 inline lw_measure_options fixed_repetitions(std::uint32_t count) {

@@ -203,12 +203,8 @@ def test_persistent_reductions_are_started_in_any_order_and_combined_in_one(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
     program = str(compiled(mpi, "mpicc", "persistent_order.c -ffp-contract=off -lm"))
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
-    done = subprocess.run(
-        [*command, *launch_line(mpi, ranks), program],
-        capture_output=True, text=True, check=False, timeout=LONG_S, env=os.environ,
-    )  # fmt: skip
+    done = run_in_order(mpi, ranks, [program], LONG_S)
 
     assert wrong_elements(done) == []
     assert done.stderr == ""
@@ -223,12 +219,8 @@ def test_persistent_reductions_of_a_fortran_program_are_combined_in_one_order(
     # The functions of Open MPI 4 are an extension.
     extension = "-DWITH_EXTENSION" if mpi == "openmpi" else ""
     program = str(compiled(mpi, "mpif90", f"{how} {extension} persistent_order.F90"))
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
-    done = subprocess.run(
-        [*command, *launch_line(mpi, 5), program],
-        capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ,
-    )  # fmt: skip
+    done = run_in_order(mpi, 5, [program])
 
     assert wrong_elements(done) == []
     assert done.stderr == ""
@@ -246,6 +238,17 @@ def test_one_line_says_that_reductions_over_two_groups_are_left_to_the_mpi(
     assert complaints.count(told) == complaints.count("\n") == 1
 
 
+def run_in_order(
+    mpi: str, ranks: int, program: list[str], timeout_s: float = TIMEOUT_S
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that checks its reductions itself under --same-bits order."""
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
+    return subprocess.run(
+        [*command, *launch_line(mpi, ranks), *program],
+        capture_output=True, text=True, check=False, timeout=timeout_s, env=os.environ,
+    )  # fmt: skip
+
+
 def wrong_elements(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Return what one_order.c says of elements that do not have the bits of the bracketing."""
     assert done.returncode == 0, done.stderr
@@ -259,12 +262,8 @@ def test_reductions_of_any_type_by_any_operator_are_combined_in_one_order(
     mpi: str, ranks: int, word: str, compiled: Compile
 ) -> None:
     program = [str(compiled(mpi, "mpicc", ONE_ORDER)), word]
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
-    done = subprocess.run(
-        [*command, *launch_line(mpi, ranks), *program],
-        capture_output=True, text=True, check=False, timeout=LONG_S, env=os.environ,
-    )  # fmt: skip
+    done = run_in_order(mpi, ranks, program, LONG_S)
 
     assert wrong_elements(done) == []
     assert done.stderr == ""
@@ -276,12 +275,8 @@ def test_the_first_call_on_a_communicator_need_not_block_and_operators_may_be_fr
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
     program = str(compiled(mpi, "mpicc", "early_requests.c -ffp-contract=off -lm"))
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
-    done = subprocess.run(
-        [*command, *launch_line(mpi, ranks), program],
-        capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ,
-    )  # fmt: skip
+    done = run_in_order(mpi, ranks, [program])
 
     assert wrong_elements(done) == []
     assert done.stderr == ""
@@ -297,12 +292,8 @@ def test_the_first_call_of_a_fortran_program_need_not_block(
     # Before MPICH 4.3 what MPI_Comm_idup makes is left to the MPI.
     duplicates = "-DIDUP_IS_SERVED" if mpi == "openmpi" else ""
     program = str(compiled(mpi, "mpif90", f"{how} {duplicates} early_requests.F90"))
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
 
-    done = subprocess.run(
-        [*command, *launch_line(mpi, 3), program],
-        capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ,
-    )  # fmt: skip
+    done = run_in_order(mpi, 3, [program])
 
     assert wrong_elements(done) == []
     assert done.stderr == ""

@@ -16,23 +16,15 @@
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/testing/calls.hpp"
+#include "testing/ranks.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
+using testing::rank_of;
+using testing::size_of;
+
 constexpr int block = 100'000;
-
-int rank_here() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
-
-int ranks_here() {
-    int ranks = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks;
-}
 
 /* Every rank writes the same file for itself, before anything asks for it. */
 const bool placed = [] {
@@ -60,7 +52,7 @@ TEST(Hosts, are_served_by_one_of_their_ranks_with_the_result_of_the_mpi) {
         for (unsigned seed = 300; seed < 312; ++seed) {
             lanewise::testing::Trial trial(algorithm->collective, seed, MPI_COMM_WORLD);
             auto traits = trial.traits();
-            traits.hosts = ranks_here() > 1;
+            traits.hosts = size_of(MPI_COMM_WORLD) > 1;
             if (!refusal(*algorithm, traits).empty()) continue;
             const auto expected = trial.by_the_mpi();
             bool served = false;
@@ -97,13 +89,13 @@ TEST(RankPlacement, NumbersSitesAsThePlacementSays) {
     const auto found = rank_placement(MPI_COMM_WORLD);
 
     ASSERT_TRUE(placed);
-    for (int rank = 0; rank < ranks_here(); ++rank) {
+    for (int rank = 0; rank < size_of(MPI_COMM_WORLD); ++rank) {
         EXPECT_EQ(found.sites[static_cast<std::size_t>(rank)], rank % 3);
     }
 }
 
 TEST(RankPlacement, ScatterOverLanesDeliversEachBlock) {
-    const int ranks = ranks_here();
+    const int ranks = size_of(MPI_COMM_WORLD);
     std::vector<int> send(static_cast<std::size_t>(ranks * block));
     std::iota(send.begin(), send.end(), 0);
     for (const char *name : {"multilane", "three_step", "single_lane"}) {
@@ -115,16 +107,16 @@ TEST(RankPlacement, ScatterOverLanesDeliversEachBlock) {
             ASSERT_EQ(served, ranks > 1);
             if (!served) continue;
             std::vector<int> expected(block);
-            std::iota(expected.begin(), expected.end(), rank_here() * block);
+            std::iota(expected.begin(), expected.end(), rank_of(MPI_COMM_WORLD) * block);
             EXPECT_EQ(receive, expected) << name << " over " << lanes;
         }
     }
 }
 
 TEST(RankPlacement, GatherOverLanesCollectsEachBlock) {
-    const int ranks = ranks_here();
+    const int ranks = size_of(MPI_COMM_WORLD);
     std::vector<int> send(block);
-    std::iota(send.begin(), send.end(), rank_here() * block);
+    std::iota(send.begin(), send.end(), rank_of(MPI_COMM_WORLD) * block);
     for (const char *name : {"multilane", "three_step", "single_lane"}) {
         for (int lanes = 1; lanes <= 3; ++lanes) {
             std::vector<int> receive(static_cast<std::size_t>(ranks * block), -1);
@@ -132,7 +124,7 @@ TEST(RankPlacement, GatherOverLanesCollectsEachBlock) {
             bool served = false;
             ASSERT_EQ(execute(call, over_lanes(Collective::gather, name, lanes), served), 0);
             ASSERT_EQ(served, ranks > 1);
-            if (!served || rank_here() != 0) continue;
+            if (!served || rank_of(MPI_COMM_WORLD) != 0) continue;
             std::vector<int> expected(receive.size());
             std::iota(expected.begin(), expected.end(), 0);
             EXPECT_EQ(receive, expected) << name << " over " << lanes;
@@ -141,7 +133,7 @@ TEST(RankPlacement, GatherOverLanesCollectsEachBlock) {
 }
 
 TEST(RankPlacement, ScatterOverLanesNeedNotBeWaitedFor) {
-    const int ranks = ranks_here();
+    const int ranks = size_of(MPI_COMM_WORLD);
     std::vector<int> send(static_cast<std::size_t>(ranks * block));
     std::iota(send.begin(), send.end(), 0);
     std::vector<int> receive(block, -1);
@@ -153,14 +145,14 @@ TEST(RankPlacement, ScatterOverLanesNeedNotBeWaitedFor) {
     if (!served) return;
     ASSERT_EQ(wait(*pending), MPI_SUCCESS);
     std::vector<int> expected(block);
-    std::iota(expected.begin(), expected.end(), rank_here() * block);
+    std::iota(expected.begin(), expected.end(), rank_of(MPI_COMM_WORLD) * block);
     EXPECT_EQ(receive, expected);
 }
 
 TEST(RankPlacement, AllgatherOverLanesCollectsEachBlockEverywhere) {
-    const int ranks = ranks_here();
+    const int ranks = size_of(MPI_COMM_WORLD);
     std::vector<int> send(block);
-    std::iota(send.begin(), send.end(), rank_here() * block);
+    std::iota(send.begin(), send.end(), rank_of(MPI_COMM_WORLD) * block);
     std::vector<int> expected(static_cast<std::size_t>(ranks * block));
     std::iota(expected.begin(), expected.end(), 0);
     for (int lanes = 1; lanes <= 3; ++lanes) {
@@ -175,9 +167,10 @@ TEST(RankPlacement, AllgatherOverLanesCollectsEachBlockEverywhere) {
 }
 
 TEST(RankPlacement, AllreduceOverLanesAddsUpTheSameBitsEverywhere) {
-    const int ranks = ranks_here();
+    const int ranks = size_of(MPI_COMM_WORLD);
     std::vector<double> send(block);
-    for (int i = 0; i < block; ++i) send[static_cast<std::size_t>(i)] = 1.0 / (1 + i + rank_here());
+    for (int i = 0; i < block; ++i)
+        send[static_cast<std::size_t>(i)] = 1.0 / (1 + i + rank_of(MPI_COMM_WORLD));
     for (int lanes = 1; lanes <= 3; ++lanes) {
         std::vector<double> receive(block, -1.0);
         const Call call{.collective = Collective::allreduce,

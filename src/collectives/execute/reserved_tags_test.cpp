@@ -8,23 +8,16 @@
 
 #include <vector>
 
+#include "testing/ranks.hpp"
+
 namespace lanewise::collectives {
 namespace {
 
+using testing::rank_of;
+using testing::size_of;
+
 constexpr int first = 100;
 constexpr int count = 70; /* more than a word of bits */
-
-int rank_here() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
-
-int ranks_here() {
-    int ranks = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks;
-}
 
 void take_all(ReservedTags& tags) {
     for (int tag = first; tag < first + count; ++tag) ASSERT_EQ(tags.take(MPI_COMM_WORLD), tag);
@@ -57,12 +50,12 @@ TEST(ReservedTags, one_that_a_single_rank_still_uses_is_taken_by_none) {
     const int kept = first + 66;
     const int freed = first + 69;
 
-    if (rank_here() != ranks_here() - 1) tags.give_back(kept);
+    if (rank_of(MPI_COMM_WORLD) != size_of(MPI_COMM_WORLD) - 1) tags.give_back(kept);
     tags.give_back(freed);
 
     EXPECT_EQ(tags.take(MPI_COMM_WORLD), freed);
     EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
-    if (rank_here() == ranks_here() - 1) tags.give_back(kept);
+    if (rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) tags.give_back(kept);
     EXPECT_EQ(tags.take(MPI_COMM_WORLD), kept);
 }
 
