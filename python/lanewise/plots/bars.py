@@ -45,6 +45,9 @@ def draw_bars(
         panel.set_title(title)
         _draw_panel(panel, bars, write, scale)
         if target is not None:
+            low, high = panel.get_xlim()
+            # The line and the words below it have room where no bar comes as far.
+            panel.set_xlim(low, max(high, target * _beyond(scale)))
             panel.axvline(target, color=INK, lw=0.9, ls="--")
             panel.annotate(
                 f"target {write(target)}",
@@ -58,6 +61,11 @@ def draw_bars(
                 fontsize=7.5,
             )
     return figure
+
+
+def _beyond(scale: Scale) -> float:
+    """Return by what a panel is longer than what it shows, so that words have room."""
+    return 4 if scale == "log" else 1.15
 
 
 def _draw_panel(
@@ -86,4 +94,4 @@ def _draw_panel(
     panel.xaxis.set_visible(False)
     panel.spines["bottom"].set_visible(False)
     low, high = panel.get_xlim()
-    panel.set_xlim(low, high * (4 if scale == "log" else 1.15))
+    panel.set_xlim(low, high * _beyond(scale))

@@ -69,6 +69,12 @@ def test_a_larger_value_has_a_longer_bar() -> None:
     assert ends[0] > ends[1] > 0
 
 
+def test_a_target_that_no_bar_reaches_is_seen() -> None:
+    figure = draw_bars([("Share", [Bar("one wave", 0.57)])], time_text, target=0.85)
+
+    assert figure.axes[0].get_xlim()[1] > 0.85
+
+
 def test_values_on_a_logarithmic_axis_are_dots() -> None:
     bars = [Bar("max", 0.8, "paper"), Bar("max", 0.004, "here")]
 
