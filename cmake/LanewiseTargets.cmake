@@ -386,6 +386,10 @@ function(lw_add_mpi_run name often ranks)
   if(LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT LANEWISE_SANITIZE)
     list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lw_give_way>)
   endif()
+  # All cases run every day without the sanitizers, in the tree of the same MPI.
+  if(LANEWISE_SANITIZE AND often STREQUAL "daily")
+    list(APPEND environment LANEWISE_FEW_CASES=1)
+  endif()
   # An MPI whose ranks do not find each other has none of its own that could be tested.
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
   set(limit_s ${lw_test_limit_s})
@@ -393,6 +397,6 @@ function(lw_add_mpi_run name often ranks)
     set(limit_s 600)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "mpi;${often}" TIMEOUT ${limit_s} PROCESSORS 2
-    SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises"
+    COST 2 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises"
     ENVIRONMENT "${environment}")
 endfunction()

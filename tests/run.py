@@ -78,7 +78,7 @@ def run_command(command: suites.Command, limit_s: float) -> tuple[int, str]:
             return 127, f"cannot start {error.filename}"
         try:
             status, remark = wait(running, limit_s, lambda: printed_to(output))
-        except KeyboardInterrupt:
+        except BaseException:
             end_group(running)
             raise
         return status, printed_to(output) + remark
@@ -198,6 +198,8 @@ def main() -> int:
     # A shell makes background jobs ignore interrupts, and children inherit that: tests that send an
     # interrupt would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # As an interrupt does, so that no suite is left running.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     REPORTS.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[Outcome]] = {}
     for index, suite in enumerate(chosen, start=1):

@@ -192,7 +192,7 @@ template <typename Real, int radius, Heading heading>
 struct recorder {
     using vector = typename Lanes<Real>::Vector;
     reach *found;
-    [[gnu::always_inline]] vector operator()(int below, int beside) const {
+    LW_WAVEFRONT_INLINED vector operator()(int below, int beside) const {
         const int down = heading.up ? -below : below;
         const int right = heading.left ? -beside : beside;
         const auto within = [](int offset) { return offset >= -radius && offset <= radius; };
@@ -209,7 +209,7 @@ template <typename Real>
 struct coefficient_recorder {
     using vector = typename Lanes<Real>::Vector;
     reach *found;
-    [[gnu::always_inline]] vector operator()(int down, int right) const {
+    LW_WAVEFRONT_INLINED vector operator()(int down, int right) const {
         if (down != 0 || right != 0) *found = reach::none;
         return vector{} + Real(1);
     }

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -149,6 +152,28 @@ def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:
     status, printed = run.run_command([sys.executable, "-c", child], 1)
 
     assert (status, printed.splitlines()[-1]) == (124, "stopped after 1 s")
+
+
+def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    os.mkfifo(said)
+    suite = f"import time; f = open({str(said)!r}, 'w', 1); print('begun', file=f); time.sleep(20)"
+    suite += "; print('ended', file=f)"
+    runner = (
+        "import sys; sys.path.insert(0, 'tests'); import run, suites;"
+        "long = suites.Suite('long', [sys.executable, '-c', sys.argv.pop()]);"
+        "suites.everyday = lambda: [long];"
+        "run.main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", runner, suite], cwd=run.ROOT) as running:
+        with said.open() as words:
+            assert words.readline() == "begun\n"
+
+            running.terminate()
+
+            # What is left when nobody can say more.
+            assert words.read() == ""
+        assert running.wait() == 128 + signal.SIGTERM
 
 
 def test_a_command_that_hangs_is_seen_with_its_last_line(

@@ -12,6 +12,16 @@
 #include <cstddef>
 #include <cstdint>
 
+// A loop over vectors becomes one function where the compiler optimises. Elsewhere nothing is
+// inlined by force: the sanitizers would check each copy, and take ten times as long to compile it.
+#ifdef __OPTIMIZE__
+#define LW_WAVEFRONT_INLINED [[gnu::always_inline]]
+#define LW_WAVEFRONT_FLATTENED [[gnu::flatten, gnu::noinline]]
+#else
+#define LW_WAVEFRONT_INLINED
+#define LW_WAVEFRONT_FLATTENED
+#endif
+
 namespace lanewise::wavefront {
 
 struct Borders;

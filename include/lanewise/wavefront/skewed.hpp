@@ -70,7 +70,7 @@ struct Skewed {
 
     // Lanes moved towards the last one, the first `by` filled with the last ones of `above`.
     template <int by>
-    [[gnu::always_inline]] static Vector moved_up(const Vector& own, const Vector& above) {
+    LW_WAVEFRONT_INLINED static Vector moved_up(const Vector& own, const Vector& above) {
         constexpr int n = 16 - by;
         return __builtin_shufflevector(own, above, by > 0 ? n : 0, by > 1 ? n + 1 : 1 - by,
                                        by > 2 ? n + 2 : 2 - by, by > 3 ? n + 3 : 3 - by,
@@ -79,12 +79,12 @@ struct Skewed {
     }
     // Towards the first one, the last `by` filled with the first ones of `below`.
     template <int by>
-    [[gnu::always_inline]] static Vector moved_down(const Vector& own, const Vector& below) {
+    LW_WAVEFRONT_INLINED static Vector moved_down(const Vector& own, const Vector& below) {
         return __builtin_shufflevector(own, below, by, by + 1, by + 2, by + 3, by + 4, by + 5,
                                        by + 6, by + 7);
     }
     // `by` is a constant once this is inlined.
-    [[gnu::always_inline]] static Vector moved(int by, const Vector& own, const Vector& other) {
+    LW_WAVEFRONT_INLINED static Vector moved(int by, const Vector& own, const Vector& other) {
         switch (by) {
             case -7:
                 return moved_up<7>(own, other);
@@ -121,13 +121,13 @@ struct Skewed {
 
     // Whether every vector around the one computed exists.
     struct Inside {
-        [[gnu::always_inline]] Vector operator()(const Vector *vectors, Index at) const {
+        LW_WAVEFRONT_INLINED Vector operator()(const Vector *vectors, Index at) const {
             return vectors[at];
         }
     };
     struct Anywhere {
         Index count;
-        [[gnu::always_inline]] Vector operator()(const Vector *vectors, Index at) const {
+        LW_WAVEFRONT_INLINED Vector operator()(const Vector *vectors, Index at) const {
             return at >= 0 && at < count ? vectors[at] : Vector{};
         }
     };
@@ -137,7 +137,7 @@ struct Skewed {
         const Sweep& sweep;
         Index t;
         Load load;
-        [[gnu::always_inline]] Vector operator()(int down, int right) const {
+        LW_WAVEFRONT_INLINED Vector operator()(int down, int right) const {
             const Index ahead = right + lag * down;
             const Vector own = ahead == -1 ? sweep.west : load(sweep.data, t + ahead);
             if (down < 0) return moved(down, own, load(sweep.above, t + ahead + lanes * lag));
@@ -148,14 +148,14 @@ struct Skewed {
     struct Coefficients {
         const Vector *const *matrices;
         Index at;
-        [[gnu::always_inline]] Vector operator()(unsigned matrix) const {
+        LW_WAVEFRONT_INLINED Vector operator()(unsigned matrix) const {
             return matrices[matrix][at];
         }
     };
 
     struct Largest {
         Vector value{};
-        [[gnu::always_inline]] void see(const Vector& before, const Vector& after) {
+        LW_WAVEFRONT_INLINED void see(const Vector& before, const Vector& after) {
             const Vector change = after > before ? after - before : before - after;
             const Vector infinite = Vector{} + static_cast<Real>(__builtin_inf());
             const Vector number = change < infinite ? change : infinite;
@@ -169,7 +169,7 @@ struct Skewed {
         }
     };
     struct Nothing {
-        [[gnu::always_inline]] void see(const Vector& /*before*/, const Vector& /*after*/) {}
+        LW_WAVEFRONT_INLINED void see(const Vector& /*before*/, const Vector& /*after*/) {}
         double most() const { return 0.0; }
     };
 
@@ -189,9 +189,8 @@ struct Skewed {
 
     // Vectors [first, end) of `count` waves in lockstep: every lane holds an interior cell.
     template <unsigned count, typename Observer>
-    [[gnu::flatten, gnu::noinline]] static void run_whole(const Cell& cell,
-                                                          const RowBlock *row_blocks, Index first,
-                                                          Index end, Observer *observers) {
+    LW_WAVEFRONT_FLATTENED static void run_whole(const Cell& cell, const RowBlock *row_blocks,
+                                                 Index first, Index end, Observer *observers) {
         Sweep sweeps[count];
         Observer seen[count];
         for (unsigned i = 0; i < count; ++i) {
@@ -215,9 +214,8 @@ struct Skewed {
 
     // Vectors [first, end) where some lanes hold cells of the border or none at all.
     template <typename Observer>
-    [[gnu::flatten, gnu::noinline]] static void run_masked(const Cell& cell,
-                                                           const RowBlock& row_block, Index first,
-                                                           Index end, Observer& observer) {
+    LW_WAVEFRONT_FLATTENED static void run_masked(const Cell& cell, const RowBlock& row_block,
+                                                  Index first, Index end, Observer& observer) {
         if (first >= end) return;
         Sweep sweep = begin_at(row_block, first);
         const Anywhere load{static_cast<Index>(row_block.columns) + (lanes - 1) * lag};

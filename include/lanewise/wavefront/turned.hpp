@@ -100,15 +100,15 @@ struct Turned {
     static constexpr Index first_lane = heading.up ? lanes - 1 : 0; /* that of its first row */
 
     // Lanes [from, end) of slice p of a row block; the others are not needed, and may not exist.
-    [[gnu::always_inline]] static Vector load(const Real *row_block, Index p, Index from = 0,
-                                              Index end = lanes) {
+    LW_WAVEFRONT_INLINED static Vector load(const Real *row_block, Index p, Index from = 0,
+                                            Index end = lanes) {
         if constexpr (!crossing) return reinterpret_cast<const Vector *>(row_block)[p];
         const auto lane = [&](Index l) {
             return l >= from && l < end ? row_block[(p + vectors_apart * l) * lanes + l] : Real(0);
         };
         return Vector{lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7)};
     }
-    [[gnu::always_inline]] static void store(Real *row_block, Index p, const Vector& values) {
+    LW_WAVEFRONT_INLINED static void store(Real *row_block, Index p, const Vector& values) {
         if constexpr (crossing) {
 #pragma GCC unroll 8
             for (Index l = 0; l < lanes; ++l)
@@ -153,7 +153,7 @@ struct Turned {
     struct Inside {
         const Sweep& sweep;
         Index p;
-        [[gnu::always_inline]] Vector operator()(int down, int right) const {
+        LW_WAVEFRONT_INLINED Vector operator()(int down, int right) const {
             const Index offset = right - lean * down;
             const Vector own = offset == -ahead ? sweep.last
                                : offset == 0    ? sweep.here
@@ -164,7 +164,7 @@ struct Turned {
             return Straight::moved(down, own, other(down, offset));
         }
         // Of the lanes that fall off the row block.
-        [[gnu::always_inline]] Vector other(int down, Index offset) const {
+        LW_WAVEFRONT_INLINED Vector other(int down, Index offset) const {
             if (down < 0) return load(sweep.above, p + offset - lanes * lean, lanes + down, lanes);
             if (down > 0) return load(sweep.below, p + offset + lanes * lean, 0, down);
             return Vector{};
@@ -173,9 +173,8 @@ struct Turned {
 
     // Steps [first, end), where every lane holds an interior cell.
     template <typename Observer>
-    [[gnu::flatten, gnu::noinline]] static void run_whole(const Cell& cell,
-                                                          const RowBlock& row_block, Index first,
-                                                          Index end, Observer& observer) {
+    LW_WAVEFRONT_FLATTENED static void run_whole(const Cell& cell, const RowBlock& row_block,
+                                                 Index first, Index end, Observer& observer) {
         Sweep s = of(row_block);
         Observer seen = observer;
         Index p = slice(row_block, first);

@@ -109,7 +109,7 @@ Scalar scalar_for(const std::string& name, const std::vector<double>& parameters
 
 // The best table that this processor runs; LANEWISE_WAVEFRONT_SIMD names a lesser one.
 SkewedTable choose_table() {
-#if defined(__x86_64__)
+#ifdef LANEWISE_HAS_SKEWED_AVX
     const char *const named = std::getenv("LANEWISE_WAVEFRONT_SIMD");
     const std::string_view wanted = named ? named : "";
     if (wanted != "avx2" && wanted != "portable" && __builtin_cpu_supports("avx512f"))

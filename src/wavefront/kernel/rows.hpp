@@ -85,8 +85,7 @@ struct RowCells {
         Real operator()(unsigned matrix) const { return rows[matrix][column]; }
     };
 
-    [[gnu::always_inline]] void update(const Cell& cell, std::uint64_t column,
-                                       auto& observer) const {
+    LW_WAVEFRONT_INLINED void update(const Cell& cell, std::uint64_t column, auto& observer) const {
         const Real before = rows[Cell::radius][column];
         const Stored after = cell(Data{rows, column}, Coefficients{coefficients, column});
         out[column] = after;

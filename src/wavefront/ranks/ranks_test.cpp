@@ -16,12 +16,14 @@
 #include <cmath>
 #include <random>
 
+#include "testing/cases.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
+using lanewise::testing::cases;
 using testing::Folder;
 using testing::Medium;
 
@@ -135,7 +137,7 @@ std::vector<double> join(const std::string& folder, const std::string& name, int
 
 TEST(RanksTest, AllRanksTogetherEqualTheSequentialLoop) {
     const Job job;
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    for (std::uint64_t seed = 0; seed < cases<std::uint64_t>(24, 14); ++seed) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);
         auto trial = draw(seed, job.ranks);
@@ -306,7 +308,7 @@ void expect_the_loop(std::uint64_t seed) {
 
 TEST(RanksTest, UpdatesOfOnesOwnOfSeveralMatricesEqualTheSequentialLoop) {
     // Seeds of the second seven go over parallelograms.
-    for (std::uint64_t seed = 0; seed < 14 && !HasFailure(); ++seed) {
+    for (std::uint64_t seed = 0; seed < cases<std::uint64_t>(14, 8) && !HasFailure(); ++seed) {
         expect_the_loop<Placed<false, 1>>(seed);
         expect_the_loop<Placed<false, 3>>(seed);
         expect_the_loop<Placed<true, 1>>(seed);
@@ -359,7 +361,7 @@ void expect_borders(std::uint64_t seed, const std::string& borders) {
 TEST(RanksTest, PartsHaveTheBordersOfTheWholeStore) {
     for (const auto *borders : {"neumann", "columns=periodic", "columns=periodic,top=neumann",
                                 "bottom=neumann,left=neumann"}) {
-        for (std::uint64_t seed = 0; seed < 7 && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 0; seed < cases<std::uint64_t>(7, 3) && !HasFailure(); ++seed) {
             expect_borders<Placed<false, 1>>(seed, borders);
             expect_borders<Placed<true, 2>>(seed, borders);
             expect_borders<Smooth>(seed, borders);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <random>
 
@@ -146,7 +147,16 @@ void expect_bits(const Trial& trial) {
               0);
 }
 
+// Kernels of another instruction set than the processor's best run where it is named.
+void expect_instructions(const char *named) {
+#if defined(__x86_64__)
+    if (!named || !__builtin_cpu_supports("avx2")) return;
+    EXPECT_STREQ(skewed_instructions(), named);
+#endif
+}
+
 TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
+    expect_instructions(std::getenv("LANEWISE_WAVEFRONT_SIMD"));
     for (std::uint64_t seed = 0; seed < trials && !HasFailure(); ++seed) {
         const auto trial = draw(seed);
         if (trial.shape.element == Element::f32)
