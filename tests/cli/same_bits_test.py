@@ -19,6 +19,9 @@ from conftest import Lanewise
 from run_safety_test import unloading
 from tuned_job import EVERY_SIZE, TIMEOUT_S, Compile, Run, counted, launch_line, tuning
 
+from lanewise.launch.choose import version_text
+from lanewise.launch.registry import LAUNCHERS
+
 CELLS = 12
 COUNT = 6000
 REQUESTED = (
@@ -34,10 +37,14 @@ REQUESTED = (
 # Asked for requests, the program also splits its ranks in every way, so it tries each number of
 # ranks up to its own.
 ONE_ORDER = "one_order.c -ffp-contract=off -lm"
+RANDOM = "random_reductions.c -ffp-contract=off -lm -lpthread"
 MORE = bool(os.environ.get("LANEWISE_TEST_SAME_BITS"))
 RANKS_AND_WORD = ((8, "requests"), (16, "whole")) if MORE else ((5, "requests"),)
 LONG_S = 900 if MORE else TIMEOUT_S
 PERSISTENT_RANKS = (2, 3, 4, 5, 8, 16) if MORE else (3, 5)
+# Seeds, and the numbers of ranks that they are tried on.
+SEEDS = range(1, 13) if MORE else (1, 2, 3)
+RANDOM_RANKS = range(1, 11) if MORE else (4,)
 # The table of docs/same-bits.md.
 IN_ONE_ORDER = {
     "reduce": ["binomial", "direct", "rabenseifner", "linear_nb"],
@@ -238,11 +245,66 @@ def test_one_line_says_that_reductions_over_two_groups_are_left_to_the_mpi(
     assert complaints.count(told) == complaints.count("\n") == 1
 
 
+@pytest.mark.one_mpi
+def test_one_line_says_that_reductions_with_spawned_ranks_are_left_to_the_mpi(
+    mpi: str, compiled: Compile
+) -> None:
+    if mpi == "mpich" and "4.0" in version_text(LAUNCHERS[mpi], launch_line(mpi, 2)[0]):
+        pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
+    program = str(compiled(mpi, "mpicc", "spawn_merge.c"))
+
+    done = run_in_order(mpi, 2, [program])
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
+    told = "calls of allreduce are left to the MPI: their bits may differ\n"
+    # The spawned job says it, too.
+    assert done.stderr.count(told) == 2
+
+
+@pytest.mark.one_mpi
+def test_one_line_says_that_reductions_of_device_memory_are_left_to_the_mpi(
+    mpi: str, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = str(compiled(mpi, "mpicc", "device_memory.c"))
+    monkeypatch.setenv("LD_PRELOAD", str(compiled(mpi, "mpicc", "-shared -fPIC device_driver.c")))
+
+    done = run_in_order(mpi, 3, [program])
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
+    for name in ("allreduce", "iallreduce"):
+        told = f"calls of {name} are left to the MPI: their bits may differ\n"
+        assert done.stderr.count(f" {told}") == 1
+
+
+@pytest.mark.parametrize("level", ["order", "ranks"])
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("ranks", RANDOM_RANKS)
+def test_reductions_drawn_at_random_have_the_bits_that_are_promised(
+    mpi: str, ranks: int, seed: int, level: str, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", RANDOM)), level, str(seed * 10 + ranks), "60"]
+
+    done = run_in_order(mpi, ranks, program, LONG_S, level=level)
+
+    assert wrong_elements(done) == []
+
+
+@pytest.mark.parametrize("level", ["order", "ranks"])
+def test_threads_that_reduce_at_the_same_time_get_the_bits_that_are_promised(
+    mpi: str, level: str, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", RANDOM)), level, "7", "40", "3"]
+
+    done = run_in_order(mpi, 3, program, LONG_S, level=level)
+
+    assert wrong_elements(done) == []
+
+
 def run_in_order(
-    mpi: str, ranks: int, program: list[str], timeout_s: float = TIMEOUT_S
+    mpi: str, ranks: int, program: list[str], timeout_s: float = TIMEOUT_S, level: str = "order"
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program that checks its reductions itself under --same-bits order."""
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "order", "--"]
+    """Run a program that checks its reductions itself under --same-bits."""
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", level, "--"]
     return subprocess.run(
         [*command, *launch_line(mpi, ranks), *program],
         capture_output=True, text=True, check=False, timeout=timeout_s, env=os.environ,

@@ -11,6 +11,7 @@
 #include "collectives/blocks.hpp"
 #include "collectives/execute/cached_call.hpp"
 #include "sums/mpi/exact_reduction.hpp"
+#include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -73,7 +74,9 @@ bool depends_on_order(const Call& call) {
     for (const MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR}) {
         if (call.op == op) return false;
     }
-    return !is_predefined_op(call.op) || !holds_integers(call.receive_type);
+    if (!is_predefined_op(call.op)) return true;
+    return !holds_integers(call.receive_type) &&
+           sums::f90_kind_of(call.receive_type) != sums::F90Kind::integer;
 }
 
 RankFree rank_free(const Call& call, int ranks) {

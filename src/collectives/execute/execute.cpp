@@ -181,11 +181,15 @@ class Pending {
     int hold_types() {
         int code = MPI_SUCCESS;
         const auto& operands = arrangement.operands;
-        if (frees_are_intercepted && !is_predefined_op(operands.op)) {
-            operation.hold(operands.op);
-            if (!is_predefined_type(operands.type)) operand.hold(operands.type);
-        } else {
-            code = element.hold(arrangement.operands.type);
+        // The MPI's own operators take only types of the MPI, of which it may have more than are
+        // known here. Nobody frees those.
+        if (!is_predefined_op(operands.op)) {
+            if (frees_are_intercepted) {
+                operation.hold(operands.op);
+                if (!is_predefined_type(operands.type)) operand.hold(operands.type);
+            } else {
+                code = element.hold(arrangement.operands.type);
+            }
         }
         return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
     }

@@ -29,6 +29,11 @@ class DuplicateInFlight : public collectives::InFlight {
     }
     MPI_Comm *comm() { return &comm_; }
     MPI_Request *request_of_comm() { return &requests_[1]; }
+    /* A function that fails may leave anything behind. */
+    void forget_comm() {
+        comm_ = MPI_COMM_NULL;
+        requests_[1] = MPI_REQUEST_NULL;
+    }
 
     bool go_on() override {
         bool done = false;
@@ -39,6 +44,8 @@ class DuplicateInFlight : public collectives::InFlight {
 
   private:
     void adopt() {
+        // The program's own could not be begun.
+        if (comm_ == MPI_COMM_NULL) return;
         auto *state = collectives::state_of(comm_);
         if (!state || state->interception.compared) return;
         PMPI_Comm_set_errhandler(private_, MPI_ERRORS_RETURN);
@@ -66,6 +73,14 @@ CommunicatorState *agreed_state(MPI_Comm comm) {
     return agreed ? state : nullptr;
 }
 
+/* Other ranks take part in the private one, so it goes on to its end. It is not freed: that would
+   be a matter of all ranks. */
+void end_unseen(std::unique_ptr<DuplicateInFlight> made) {
+    made->forget_comm();
+    MPI_Request unseen = MPI_REQUEST_NULL;
+    if (give_request(std::move(made), &unseen) == MPI_SUCCESS) PMPI_Request_free(&unseen);
+}
+
 }  // namespace
 
 int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request,
@@ -75,8 +90,12 @@ int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request,
     const Inside here;
     auto made = std::make_unique<DuplicateInFlight>(original->shared_from_this());
     int code = made->begin_private();
-    if (code == MPI_SUCCESS) code = idup(made->comm(), made->request_of_comm());
     if (code != MPI_SUCCESS) return raise_error(comm, code);
+    code = idup(made->comm(), made->request_of_comm());
+    if (code != MPI_SUCCESS) {
+        end_unseen(std::move(made));
+        return raise_error(comm, code);
+    }
     // Both MPIs set the handle at once, and say later that it may be used.
     *new_comm = *made->comm();
     code = give_request(std::move(made), request);

@@ -174,8 +174,9 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
         const auto freed = PMPI_Request_f2c(*request);                             \
         if (recording) forget_request(freed);                                      \
-        free_reduction(freed);                                                     \
-        own(request, error);                                                       \
+        if (!free_reduction(freed)) return own(request, error);                    \
+        *request = PMPI_Request_c2f(MPI_REQUEST_NULL);                             \
+        if (error) *error = MPI_SUCCESS;                                           \
     }
 
 #define LANEWISE_DEFINE_request_get_status(symbol)                                      \

@@ -13,6 +13,7 @@
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/roll_call.hpp"
 #include "collectives/tuned/same_bits.hpp"
 #include "collectives/tuned/switch.hpp"
 
@@ -172,6 +173,12 @@ CommunicatorState *state_compared_now(MPI_Comm comm) {
     return state;
 }
 
+/* Of a call that is left to the MPI after all. */
+void say_if_bits_are_asked_for(const Call& call, const CachedCall& decided) {
+    if (decided.state->interception.same_bits == SameBits::unasked) return;
+    say_what_may_differ(call, form_of(decided.operation));
+}
+
 /* Has `act` execute the call, or start it: `act(served)`. */
 template <typename Act>
 bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
@@ -184,9 +191,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     if (served && is_switched()) count_served();
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
-    if (decided.state->interception.same_bits != SameBits::unasked) {
-        say_what_may_differ(call, form_of(decided.operation));
-    }
+    say_if_bits_are_asked_for(call, decided);
     // The same call would be refused again, unless its operator is freed and the handle reused.
     if (is_predefined_op(call.op)) {
         decided.choice = {};
@@ -262,6 +267,12 @@ bool is_between_groups(MPI_Comm comm) {
     return PMPI_Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
 }
 
+/* Whether same bits cannot be had on a communicator, and nothing has been said of it: it has two
+   groups, or ranks of another job, about which nobody knows whether they have this library. */
+bool is_left_out(const CommunicatorState& state, MPI_Comm comm) {
+    return is_between_groups(comm) || (state.ranks > 1 && !started_together(comm));
+}
+
 }  // namespace
 
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
@@ -272,7 +283,8 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {
-        if (environment().same_bits != SameBits::unasked && is_between_groups(call.comm)) {
+        if (is_reduction(call.collective) && environment().same_bits != SameBits::unasked &&
+            is_left_out(*state, call.comm)) {
             say_what_may_differ(call, form_of(operation));
             return decided;
         }
@@ -305,7 +317,7 @@ CachedCall decide_persistent(const Call& call) {
     CachedCall decided;
     auto *state = state_compared_now(call.comm);
     const auto form = profile::Form::persistent;
-    if (!state || is_between_groups(call.comm)) {
+    if (!state || is_left_out(*state, call.comm)) {
         say_what_may_differ(call, form);
         return decided;
     }
@@ -343,7 +355,10 @@ bool is_sample(const CachedCall& decided) {
 
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm && !decided.reduces_exactly) return false;
-    if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
+    if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) {
+        say_if_bits_are_asked_for(call, decided);
+        return false;
+    }
     if (decided.reduces_exactly) {
         code = reduce_exactly(call, *decided.state);
         return true;
@@ -352,8 +367,12 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
 }
 
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
+    if (!decided.choice.algorithm) return false;
     // To ask the other ranks where their buffers are would be to wait for them.
-    if (!decided.choice.algorithm || decided.state->interception.has_devices) return false;
+    if (decided.state->interception.has_devices) {
+        say_if_bits_are_asked_for(call, decided);
+        return false;
+    }
     return serve(call, decided, code, [&](bool& served) {
         return start_request(call, decided.choice, served, request);
     });

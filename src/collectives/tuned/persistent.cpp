@@ -6,10 +6,12 @@
 #include <new>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/profile/attribution.hpp"
+#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/same_bits.hpp"
@@ -32,6 +34,7 @@ struct Prepared {
 struct PreparedTable {
     std::mutex mutex;
     std::unordered_map<MPI_Request, Prepared> by_request;
+    std::vector<MPI_Request> unused; /* that programs freed */
 };
 
 /* Never destroyed: requests that the program does not free are held to the end of the process. */
@@ -43,6 +46,23 @@ PreparedTable& prepared_table() {
 Prepared *prepared_for(MPI_Request request, PreparedTable& in) {
     const auto found = in.by_request.find(request);
     return found == in.by_request.end() ? nullptr : &found->second;
+}
+
+/* A request that the program may free, but MPI keeps: under MPICH 4.0 a persistent collective of
+   its own that gets the memory of a send that was freed never ends. */
+int take_request(MPI_Request *request, MPI_Comm comm) {
+    {
+        auto& in = prepared_table();
+        const std::scoped_lock lock(in.mutex);
+        if (!in.unused.empty()) {
+            *request = in.unused.back();
+            in.unused.pop_back();
+            return MPI_SUCCESS;
+        }
+    }
+    // A session alone has no MPI_COMM_SELF.
+    return PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0,
+                          has_world() ? MPI_COMM_SELF : comm, request);
 }
 
 SharedPersistentCall prepare_here(const Call& call) {
@@ -66,7 +86,7 @@ bool prepare_reduction(const Call& call, MPI_Request *request, int& code) {
     auto prepared = prepare_here(call);
     if (!prepared) return false;
     MPI_Request made = MPI_REQUEST_NULL;
-    code = PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, call.comm, &made);
+    code = take_request(&made, call.comm);
     if (code != MPI_SUCCESS) return true;
     auto& in = prepared_table();
     const std::scoped_lock lock(in.mutex);
@@ -112,22 +132,26 @@ bool start_reduction(MPI_Request request, int& code) {
     return true;
 }
 
-void free_reduction(MPI_Request request) {
-    if (prepared_reductions.load(std::memory_order_relaxed) == 0) return;
+bool free_reduction(MPI_Request request) {
+    if (prepared_reductions.load(std::memory_order_relaxed) == 0) return false;
     Prepared freed;
+    const bool is_kept = has_world();
     {
         auto& in = prepared_table();
         const std::scoped_lock lock(in.mutex);
         const auto found = in.by_request.find(request);
-        if (found == in.by_request.end()) return;
+        if (found == in.by_request.end()) return false;
         freed = std::move(found->second);
         in.by_request.erase(found);
+        if (is_kept) in.unused.push_back(request);
         prepared_reductions.store(static_cast<int>(in.by_request.size()),
                                   std::memory_order_relaxed);
     }
-    if (freed.behind == MPI_REQUEST_NULL) return;
+    if (!is_kept) PMPI_Request_free(&request);
+    if (freed.behind == MPI_REQUEST_NULL) return true;
     started_reductions.fetch_sub(1, std::memory_order_relaxed);
     PMPI_Request_free(&freed.behind);
+    return true;
 }
 
 MPI_Request request_behind(MPI_Request request) {

@@ -32,8 +32,9 @@ bool prepare_reduction(const collectives::Call& call, MPI_Request *request, int&
 /* Starts what `request` was prepared for and returns true; false: it is not of here. */
 bool start_reduction(MPI_Request request, int& code);
 
-/* The program frees the request. A start that has not ended goes on by itself. */
-void free_reduction(MPI_Request request);
+/* The program frees the request. A start that has not ended goes on by itself. False: it is not of
+   here. */
+bool free_reduction(MPI_Request request);
 
 /* The request of the start that is not known to be complete; null: there is none. */
 MPI_Request request_behind(MPI_Request request);

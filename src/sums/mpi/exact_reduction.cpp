@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sums/mpi/f90_types.hpp"
 #include "sums/nearest_products.hpp"
 #include "sums/nearest_sums.hpp"
 #include "sums/plain_arithmetic.hpp"
@@ -69,6 +70,14 @@ bool lacks_memory_for(const Take& take) {
     } catch (const std::bad_alloc&) {
         return true;
     }
+}
+
+// Not while the MPI is called: it may go on with another reduction, whose operator is the program's
+// and has to find the arithmetic that the program chose.
+template <typename Compute>
+void plainly(const Compute& compute) {
+    const PlainArithmetic here;
+    compute();
 }
 
 // The words of a chunk. Each thread keeps its own from call to call, since fresh memory costs more
@@ -150,9 +159,10 @@ int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const
     int code = PMPI_Reduce_scatter(words, sums, counts.data(), MPI_INT64_T, MPI_SUM, job.comm);
     if (code != MPI_SUCCESS) return code;
     const Share& own = shares[static_cast<std::size_t>(job.rank)];
-    packing.unpack(
-        sums, windows.subspan(own.first_block, own.block_end - own.first_block),
-        result.subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count)));
+    const auto own_windows = windows.subspan(own.first_block, own.block_end - own.first_block);
+    const auto own_result =
+        result.subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count));
+    plainly([&] { packing.unpack(sums, own_windows, own_result); });
     for (std::size_t r = 0; r < shares.size(); ++r) {
         counts[r] = shares[r].count;
         firsts[r] = shares[r].first;
@@ -175,7 +185,7 @@ int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Wor
         words = memory.make_room(2 * words_expected * values.size());
         sharing.make_room(job.ranks);
     });
-    find_windows(values, windows);
+    plainly([&] { find_windows(values, windows); });
     Window& agreed = room[windows.size()];
     agreed.specials = lacks || job.lacks_memory ? 1 : 0;
     int code = PMPI_Allreduce(MPI_IN_PLACE, room.data(),
@@ -192,14 +202,14 @@ int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Wor
     }
     const bool shared = !job.is_reduce() && job.ranks > 1 && values.size() >= shared_count;
     std::int64_t *sums = words + count;
-    packing.pack(values, windows, words);
+    plainly([&] { packing.pack(values, windows, words); });
     if (shared) {
         return reduce_shared(words, sums, windows, std::span<Real>(result, values.size()), packing,
                              job, sharing);
     }
     code = add_words(words, sums, count, job);
     if (code != MPI_SUCCESS || !job.gets_result()) return code;
-    packing.unpack(sums, windows, std::span<Real>(result, values.size()));
+    plainly([&] { packing.unpack(sums, windows, std::span<Real>(result, values.size())); });
     return MPI_SUCCESS;
 }
 
@@ -217,6 +227,7 @@ Real *make_room(Words& memory, std::size_t count) {
 template <typename Real>
 void combine_to_nearest(std::span<const Real *const> vectors, std::size_t count, Real *result,
                         Combining combining) {
+    const PlainArithmetic here;
     if (combining == Combining::sum) {
         add_to_nearest(vectors, count, result);
     } else if (combining == Combining::product) {
@@ -361,11 +372,26 @@ int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
     int code = PMPI_Comm_size(job.comm, &job.ranks);
     if (code == MPI_SUCCESS) code = PMPI_Comm_rank(job.comm, &job.rank);
     if (code != MPI_SUCCESS) return code;
-    const PlainArithmetic here;
     const void *values = send == MPI_IN_PLACE ? receive : send;
     const auto all = static_cast<std::size_t>(count * numbers.per_element);
     return numbers.are_doubles ? reduce_all<double>(values, receive, all, job)
                                : reduce_all<float>(values, receive, all, job);
+}
+
+}  // namespace
+
+namespace {
+
+/* One that was made for a precision and a range may be of a format that is known here. */
+std::optional<Numbers> numbers_of_f90(MPI_Datatype type) {
+    const auto kind = f90_kind_of(type);
+    if (!kind || *kind == F90Kind::integer) return std::nullopt;
+    const int per_element = *kind == F90Kind::complex ? 2 : 1;
+    int bytes = 0;
+    PMPI_Type_size(type, &bytes);
+    if (bytes == 8 * per_element) return Numbers{true, per_element};
+    if (bytes == 4 * per_element) return Numbers{false, per_element};
+    return std::nullopt;
 }
 
 }  // namespace
@@ -398,10 +424,11 @@ std::optional<Numbers> numbers_of(MPI_Datatype type) {
     for (const Known& one : known) {
         if (one.type == type) return one.numbers;
     }
-    return std::nullopt;
+    return numbers_of_f90(type);
 }
 
 std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type) {
+    if (op != MPI_SUM && op != MPI_PROD && op != MPI_MAX && op != MPI_MIN) return std::nullopt;
     const auto numbers = numbers_of(type);
     if (!numbers) return std::nullopt;
     if (op == MPI_SUM) return Combining::sum;
@@ -457,7 +484,6 @@ int exact_reduce_scatter(const void *send, void *receive, const Scattered& block
 
 int combine_exactly(std::span<const void *const> vectors, std::int64_t count, Numbers numbers,
                     Combining combining, void *result) {
-    const PlainArithmetic here;
     const auto all = static_cast<std::size_t>(count * numbers.per_element);
     const bool lacks = lacks_memory_for([&] {
         if (numbers.are_doubles) {

@@ -34,6 +34,13 @@ int main(int argc, char **argv) {
     device[0] = rank;
     MPI_Allreduce(device, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     expect(sum, ranks * (ranks - 1) / 2, "allreduce from devices");
+    double *halves = (double *)(device + 2), half = 0;
+    halves[0] = 0.5;
+    MPI_Allreduce(halves, &half, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    expect((int)(2 * half), ranks, "allreduce of numbers from devices");
+    MPI_Iallreduce(halves, &half, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect((int)(2 * half), ranks, "iallreduce of numbers from devices");
     device[0] = rank == 0 ? 3 : -1;
     MPI_Ibcast(device, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -7,6 +7,7 @@
 int main(int argc, char **argv) {
     MPI_Comm parent, between, all, half;
     int value = 0, rank = 0, ranks = 0, sum = 0, worst = 0;
+    double part = 0.5, parts = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     between = parent;
@@ -23,7 +24,8 @@ int main(int argc, char **argv) {
     value = rank == 0 ? 42 : 0;
     MPI_Bcast(&value, 1, MPI_INT, 0, all);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
-    int wrong = value != 42 || sum != ranks * (ranks - 1) / 2;
+    MPI_Allreduce(&part, &parts, 1, MPI_DOUBLE, MPI_SUM, all);
+    int wrong = value != 42 || parts != ranks / 2.0 || sum != ranks * (ranks - 1) / 2;
     MPI_Comm_split(all, rank % 2, rank, &half);
     MPI_Bcast(&value, 1, MPI_INT, 0, half);
     MPI_Reduce(&wrong, &worst, 1, MPI_INT, MPI_MAX, 0, all);

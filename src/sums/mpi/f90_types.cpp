@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sums/mpi/f90_types.hpp"
+
+namespace lanewise::sums {
+namespace {
+
+int combiner_of(MPI_Datatype type) {
+    int combiner = MPI_COMBINER_NAMED;
+#ifdef LANEWISE_HAS_LARGE_COUNTS
+    // MPICH aborts where the other function is asked about a type with large counts.
+    MPI_Count integers = 0;
+    MPI_Count addresses = 0;
+    MPI_Count large_counts = 0;
+    MPI_Count datatypes = 0;
+    PMPI_Type_get_envelope_c(type, &integers, &addresses, &large_counts, &datatypes, &combiner);
+#else
+    int integers = 0;
+    int addresses = 0;
+    int datatypes = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
+#endif
+    return combiner;
+}
+
+}  // namespace
+
+std::optional<F90Kind> f90_kind_of(MPI_Datatype type) {
+    switch (combiner_of(type)) {
+        case MPI_COMBINER_F90_REAL:
+            return F90Kind::real;
+        case MPI_COMBINER_F90_COMPLEX:
+            return F90Kind::complex;
+        case MPI_COMBINER_F90_INTEGER:
+            return F90Kind::integer;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace lanewise::sums
