@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine itself costs: two devices in one thread, datagrams handed over by pointer.
+// What the engine itself costs: two devices in one thread, datagrams handed over by pointer; and
+// what it costs to store each byte once, against memcpy(3), which does not promise that:
+//
+//   engine_bench --benchmark_filter=copy --benchmark_enable_random_interleaving
+//                --benchmark_repetitions=30 --benchmark_report_aggregates_only
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
 
+#include "verbs/proto/memory/place.hpp"
 #include "verbs/proto/testing/peer.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 
@@ -79,6 +87,36 @@ void sealing(benchmark::State& state) {
     state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(sealing)->Arg(16)->Arg(80)->Arg(1040)->Arg(4112);
+
+// From behind the headers of a packet to the begin of a page, as most data are copied.
+template <typename Copy>
+void copy(benchmark::State& state, const Copy& copy_bytes) {
+    constexpr std::size_t headers_bytes = 28;
+    constexpr std::size_t page_bytes = 4096;
+    const auto bytes = static_cast<std::size_t>(state.range(0));
+    const std::vector<std::byte> packet(headers_bytes + bytes, std::byte{7});
+    std::vector<std::byte> memory(bytes + page_bytes);
+    void *begin = memory.data();
+    std::size_t room = memory.size();
+    auto *page = static_cast<std::byte *>(std::align(page_bytes, bytes, begin, room));
+    for (auto _ : state) {
+        copy_bytes(page, packet.data() + headers_bytes, bytes);
+        benchmark::ClobberMemory();
+    }
+    state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+void copy_once(benchmark::State& state) {
+    copy(state, place);
+}
+void copy_by_memcpy(benchmark::State& state) {
+    // By a pointer that could be of any function, so that no size is known when it is compiled.
+    void *(*volatile any)(void *, const void *, std::size_t) = std::memcpy;
+    copy(state, any);
+}
+constexpr std::int64_t largest_copy_bytes = 1 << 20;
+BENCHMARK(copy_once)->RangeMultiplier(2)->Range(8, largest_copy_bytes);
+BENCHMARK(copy_by_memcpy)->RangeMultiplier(2)->Range(8, largest_copy_bytes);
 
 }  // namespace
 }  // namespace lanewise::verbs::testing
