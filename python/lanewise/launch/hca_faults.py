@@ -49,6 +49,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ibv_query_device": ("EIO", "ENOMEM"),
     "ibv_query_port": ("EIO", "ENODEV"),
     "ibv_query_gid": ("EIO", "ENODEV"),
+    "ibv_query_gid_ex": ("EIO", "ENODATA"),
+    "ibv_query_gid_table": ("EIO", "EINVAL"),
     "ibv_query_pkey": ("EIO", "ENODEV"),
     "ibv_alloc_pd": ("ENOMEM",),
     "ibv_alloc_td": ("ENOMEM",),
@@ -78,6 +80,11 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ibv_post_recv": ("ENOMEM", "EINVAL", "EFAULT"),
     "ibv_post_srq_recv": ("ENOMEM", "EINVAL", "EFAULT"),
 }
+# Those on a queue pair, which a rule may name.
+QUEUE_PAIR_CALLS = (
+    "ibv_bind_mw", "ibv_modify_qp", "ibv_query_qp", "ibv_attach_mcast", "ibv_detach_mcast",
+    "ibv_post_send", "ibv_post_recv",
+)  # fmt: skip
 COMPLETIONS = (
     "any", "send", "write", "read", "compare_swap", "fetch_add", "bind_window",
     "local_invalidate", "receive",
@@ -123,6 +130,7 @@ class Fault:
     probability: float = 1.0
     times: int | None = None
     device: str = ""  # empty: all devices
+    queue_pair: int = 0  # which of those that the process creates, from 1; 0: all of them
     peer: str = ""  # from whom a packet comes; empty: from anybody
     bytes_min: int = 0  # of the data of a packet
 
@@ -136,6 +144,7 @@ class Fault:
         words += [f"name={self.name}"] * (self.name != "any")
         words += [f"times={self.times}"] * (self.times is not None)
         words += [f"device={self.device}"] * bool(self.device)
+        words += [f"queue_pair={self.queue_pair}"] * bool(self.queue_pair)
         words += [f"peer={self.peer}"] * bool(self.peer)
         words += [f"bytes_min={self.bytes_min}"] * bool(self.bytes_min)
         return " ".join(words)
@@ -195,9 +204,14 @@ class _Reader(Tables):
             if what == "reject" and name != "request":
                 raise self.refuse((*path, "action"), "only a request can be rejected; use ignore")
             value, keys = 0, ("action",)
-        on_device = () if place == "connection" else ("device",)
+        on_device = () if place == "connection" else ("device", "queue_pair")
         self.known(table, path, (place, *keys, *on_device, *_WHEN))
         which: dict[str, Any] = {"device": self.device(table, path)}
+        if "queue_pair" in table:
+            if place == "call" and name not in QUEUE_PAIR_CALLS:
+                remedy = f"{name} is not called on a queue pair; omit it"
+                raise self.refuse((*path, "queue_pair"), remedy)
+            which |= self.count(table, path, "queue_pair", 1)
         if place == "packet":
             which["peer"] = self.peer(table, path)
             which["bytes_min"] = round(self.quantity(table, path, "size_min", SIZE))
@@ -243,6 +257,12 @@ class _Reader(Tables):
             if time_us < 1:
                 raise self.refuse((*path, key), f"{key} = {table[key]!r}: use 1 us or more")
             return {f"{key}_us": time_us}
+        return self.count(table, path, key, least)
+
+    def count(
+        self, table: dict[str, Any], path: tuple[str | int, ...], key: str, least: int
+    ) -> dict[str, Any]:
+        """Return a number of something, `least` or more, by the name of its field."""
         count = self.whole(table, path, key, least)
         if count < least:
             raise self.refuse((*path, key), f"{key} = {count}: use {least} or more")

@@ -120,3 +120,32 @@ def test_a_rule_may_name_a_device() -> None:
 def test_a_device_that_cannot_be_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):
         read(f"[[fault]]\n{text}", "f.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'call = "ibv_post_send"', 'completion = "send"\nstatus = "IBV_WC_GENERAL_ERR"',
+        'packet = "write"\naction = "lose"',
+    ],
+)  # fmt: skip
+def test_a_rule_may_name_a_queue_pair(text: str) -> None:
+    (fault,) = read(f"[[fault]]\n{text}\nqueue_pair = 2", "f.toml")
+    assert fault.queue_pair == 2
+    assert "queue_pair=2" in fault.line()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'call = "ibv_reg_mr"\nqueue_pair = 1',
+            "f.toml:3: ibv_reg_mr is not called on a queue pair",
+        ),
+        ('call = "ibv_post_send"\nqueue_pair = 0', "f.toml:3: queue_pair = 0: use 1 or more"),
+        ('connection = "any"\naction = "ignore"\nqueue_pair = 1', "unknown key 'queue_pair'"),
+    ],
+)
+def test_a_queue_pair_that_cannot_be_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence):
+        read(f"[[fault]]\n{text}", "f.toml")

@@ -50,6 +50,7 @@ class Replayed:
     value: int
     at: tuple[int, ...] = ()
     device: str = ""  # that the rule counts; empty: all devices
+    queue_pair: int = 0  # that it counts; 0: all of them
     peer: str = ""  # of the packets that it counts; empty: all
     bytes_min: int = 0
 
@@ -59,6 +60,7 @@ class Replayed:
         words += [f"name={self.name}", f"number={self.number}"]
         words += [f"at={','.join(map(str, self.at))}"]
         words += [f"device={self.device}"] * bool(self.device)
+        words += [f"queue_pair={self.queue_pair}"] * bool(self.queue_pair)
         words += [f"peer={self.peer}"] * bool(self.peer)
         words += [f"bytes_min={self.bytes_min}"] * bool(self.bytes_min)
         return " ".join(words)
@@ -141,13 +143,23 @@ class _Line:
         times = hca_faults.ACTION_TIMES
         delay = (f"{times[what]}_us",) if what in times else ()
         for key in self.values:
-            if key not in {"fault", "occurrence", place, "what", "device", *traits, *delay}:
+            if key not in {
+                "fault",
+                "occurrence",
+                place,
+                "what",
+                "device",
+                "queue_pair",
+                *traits,
+                *delay,
+            }:
                 raise self.refuse(f"unknown key '{key}'")
         number = self.whole("fault", LARGEST)
         bytes_min = self.whole("bytes_min", LARGEST) if "bytes_min" in self.values else 0
+        queue_pair = self.whole("queue_pair", LARGEST) if "queue_pair" in self.values else 0
         return Replayed(
             number, place, name, what, value,
-            device=self.device(), peer=self.peer(), bytes_min=bytes_min,
+            device=self.device(), queue_pair=queue_pair, peer=self.peer(), bytes_min=bytes_min,
         )  # fmt: skip
 
     def peer(self) -> str:

@@ -54,6 +54,12 @@ def test_the_faults_of_an_outcome_are_read_like_the_lines_of_their_log() -> None
     assert read_noted([json.loads(line) for line in lines.splitlines()]) == read(lines, "log")
 
 
+def test_a_rule_for_a_queue_pair_counts_what_occurs_on_that_one_again() -> None:
+    (rule,) = read(ERROR.replace("{", '{"queue_pair": 2, '), "log")
+    assert rule.queue_pair == 2
+    assert rule.line().endswith("name=send number=2 at=7 queue_pair=2")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -2,8 +2,9 @@
 //
 // Two programs with a queue pair each, carried by whole pairs of virtual devices
 // (testing/virtual_devices.hpp), whose links are cut, fall silent, lose packets and bring them
-// late, while the programs are now and then not run for a while. Whatever happens, each message,
-// write and atomic takes effect once and in order. A failure names the seed.
+// late, also those of an epoch in the next, while the programs are now and then not run for a
+// while. Whatever happens, each message, write and atomic takes effect once and in order. A failure
+// names the seed.
 
 #include "paths/carried/queue_pair.hpp"
 
@@ -399,8 +400,27 @@ TEST(CarriedQueuePairTest, ACutLeadsToTheOtherDeviceAndTheMendBack) {
     expect_once_and_in_order(world);
 }
 
+TEST(CarriedQueuePairTest, PacketsThatComeInTheNextEpochOfTheirDeviceChangeNothing) {
+    World world(3);
+    VirtualNetwork& network = world.network();
+    network.link(0).kept = 0.3;
+    world.run(20 * ms);
+    for (int cut = 0; cut < 2; ++cut) {
+        network.set_up(0, false);
+        world.run(30 * ms);
+        network.set_up(0, true);
+        world.run(250 * ms);
+    }
+    world.drain(1'000 * ms);
+    expect_once_and_in_order(world);
+    EXPECT_EQ(world.program(0).counters().returns, 2U);
+    EXPECT_GT(network.kept_count(), 1'000U);
+    EXPECT_EQ(network.mistaken_count(), 0U);
+}
+
 TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOnceAndInOrder) {
     std::uint64_t migrations = 0;
+    std::uint64_t kept = 0;
     const auto last = lanewise::testing::cases<std::uint32_t>(2'000, 10);
     for (std::uint32_t seed = 1; seed <= last && !::testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
@@ -410,6 +430,7 @@ TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOn
         for (std::size_t number = 0; number < devices_each; ++number) {
             network.link(number).loss = seed % 3 == 0 ? 0.01 : 0;
             network.link(number).late = seed % 5 == 0 ? 0 : 0.02;
+            network.link(number).kept = seed % 4 == 0 ? 0 : 0.1;
         }
         for (int cut = 0; cut < 8; ++cut) {
             world.run(network.draw(30'000) * microsecond);
@@ -418,9 +439,12 @@ TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOn
         world.run(100 * ms);
         world.drain(20'000 * ms);
         expect_once_and_in_order(world);
+        EXPECT_EQ(network.mistaken_count(), 0U);
+        kept += network.kept_count();
         migrations += world.program(0).counters().migrations;
     }
     EXPECT_GT(migrations, last);
+    EXPECT_GT(kept, 100 * last);
 }
 
 }  // namespace

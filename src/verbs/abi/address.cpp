@@ -143,6 +143,8 @@ int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_
     ah_attr->port_num = port_num;
     if (!(wc->wc_flags & IBV_WC_GRH)) return 0;
 
+    // The table of GIDs is the device's.
+    if (owner.adapter->is_dead()) return EIO;
     const std::lock_guard guard(owner.adapter->lock());
     if (port_num < 1 || port_num > owner.adapter->ports().size()) return EINVAL;
     Address source{};

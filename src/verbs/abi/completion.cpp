@@ -50,9 +50,11 @@ constexpr std::string_view name_of(CompletedWork work) {
 // A completion that is to have an error, and a queue pair that is broken by it as by a true one.
 void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
     if (completion.status != Status::success) return;
-    const auto fault = injector.decide({.place = faults::Place::completion,
-                                        .name = name_of(completion.work),
-                                        .device = owner.adapter->config().name});
+    const auto fault =
+        injector.decide({.place = faults::Place::completion,
+                         .name = name_of(completion.work),
+                         .device = owner.adapter->config().name,
+                         .queue_pair = ordinal_of(owner.adapter->engine(), completion.qpn)});
     if (!fault) return;
     completion.status = static_cast<Status>(fault->value);
     QueuePair *queue_pair = owner.adapter->engine().find(completion.qpn);
@@ -151,7 +153,7 @@ using lanewise::verbs::Completion;
 extern "C" {
 
 ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
-    if (const int error = planned_error("ibv_create_comp_channel", context)) return refuse(error);
+    if (const int error = command_error("ibv_create_comp_channel", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     auto object = HandlePool<ChannelObject>::make();
     object->shown = {context, object->notices.descriptor(), 0};

@@ -130,6 +130,7 @@ struct QueuePairObject {
     ExtendedDomainObject *extended_domain = nullptr;  // of one that takes extended requests
     RequestBatch batch;
     std::uint32_t events_taken = 0;
+    std::uint64_t ordinal = 0;  // which of those that the process has created, from 1
 };
 
 struct ChannelObject {
@@ -263,6 +264,8 @@ int planned_error(std::string_view call, Shown *on) {
     if (!is_live(on)) return faults::planned_error(call, {});
     if constexpr (std::is_same_v<Shown, ibv_context>) {
         return faults::planned_error(call, on->device->name);
+    } else if constexpr (std::is_same_v<Shown, ibv_qp>) {
+        return faults::planned_error(call, on->context->device->name, own(on).ordinal);
     } else {
         return faults::planned_error(call, on->context->device->name);
     }
@@ -299,6 +302,10 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr& attributes,
                                       std::uint8_t port);
 ibv_ah_attr shown_address(const AddressVector& address);
+
+// Which queue pair of the process has this number on a device: its place among all that were
+// created, from 1; 0 where none has it (queue_pair.cpp).
+std::uint64_t ordinal_of(Device& engine, std::uint32_t number);
 
 // None where it makes no sense to bind the window so by this queue pair. The engine looks at what
 // the binding would open (memory_windows.cpp).

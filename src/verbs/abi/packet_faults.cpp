@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verbs/abi/adapter.hpp"
+#include "verbs/abi/objects.hpp"
 #include "verbs/faults/injector.hpp"
 #include "verbs/proto/wire/opcode.hpp"
 #include "verbs/proto/wire/packet.hpp"
@@ -59,6 +60,12 @@ std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
     return Numbered{stream, packet->base.psn};
 }
 
+// Which queue pair of the process a packet is for; 0 for none.
+std::uint64_t receiver_of(Device& engine, std::span<const std::byte> datagram) {
+    const auto packet = decode(datagram).packet;
+    return packet ? ordinal_of(engine, packet->base.destination_qpn) : 0;
+}
+
 std::uint64_t data_bytes(std::span<const std::byte> datagram) {
     const auto packet = decode(datagram).packet;
     return packet ? packet->payload.size() : 0;
@@ -83,6 +90,7 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
     const auto fault = faults::Injector::get()->decide({.place = faults::Place::packet,
                                                         .name = kind_of_packet(packet),
                                                         .device = config_.name,
+                                                        .queue_pair = receiver_of(*engine_, packet),
                                                         .peer = peer,
                                                         .bytes = data_bytes(packet)});
     if (sent && (!fault || arrives_with(fault->what))) arrived_.add(sent->stream, sent->psn);

@@ -212,6 +212,7 @@ int ibv_query_gid(ibv_context *context, uint8_t port_num, int index, ibv_gid *gi
 
 int _ibv_query_gid_ex(ibv_context *context, uint32_t port_num, uint32_t gid_index,
                       ibv_gid_entry *entry, uint32_t flags, size_t entry_size) {
+    if (const int error = command_error("ibv_query_gid_ex", context)) return error;
     if (const int error = refusal(context)) return error;
     if (flags != 0) return EOPNOTSUPP;
     const auto found = gid_entry(own(context), port_num, gid_index);
@@ -223,6 +224,7 @@ int _ibv_query_gid_ex(ibv_context *context, uint32_t port_num, uint32_t gid_inde
 
 ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry *entries, size_t max_entries,
                              uint32_t flags, size_t entry_size) {
+    if (const int error = command_error("ibv_query_gid_table", context)) return -error;
     if (const int error = refusal(context)) return -error;
     if (flags != 0) return -EOPNOTSUPP;
     std::size_t count = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "verbs/abi/objects.hpp"
@@ -113,6 +114,8 @@ ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     object->engine =
         engine.create_queue_pair(engine_init(init, *transport, of, number, object.get()));
     if (!object->engine) return nullptr;
+    static std::atomic<std::uint64_t> created = 0;
+    object->ordinal = ++created;
     ibv_qp& qp = object->shown.qp_base;
     qp.context = opened;
     qp.qp_context = init.qp_context;
@@ -228,6 +231,11 @@ ibv_qp_init_attr shown_init(const ibv_qp& qp, const QueuePairInit& from) {
 }
 
 }  // namespace
+
+std::uint64_t ordinal_of(Device& engine, std::uint32_t number) {
+    const QueuePair *found = engine.find(number);
+    return found ? static_cast<const QueuePairObject *>(found->init().cookie)->ordinal : 0;
+}
 
 ibv_qp *create_qp_ex(ibv_context *, ibv_qp_init_attr_ex *init) {
     constexpr unsigned known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |

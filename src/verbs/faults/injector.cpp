@@ -34,6 +34,7 @@ std::string line_of(const Decision& decision, Place place, std::string_view name
     if (fault.what == "port_down") delay = fmt::format(", \"for_us\": {}", fault.value);
     std::string which;
     if (!fault.device.empty()) which += fmt::format(", \"device\": \"{}\"", fault.device);
+    if (fault.queue_pair > 0) which += fmt::format(", \"queue_pair\": {}", fault.queue_pair);
     if (!fault.peer.empty()) which += fmt::format(", \"peer\": \"{}\"", fault.peer);
     if (fault.bytes_min > 0) which += fmt::format(", \"bytes_min\": {}", fault.bytes_min);
     return fmt::format(

@@ -52,11 +52,14 @@ class Injector {
     std::int64_t begun_ns_ = monotonic_ns();
 };
 
-// The errno with which a call on a device is to fail; 0 if it is to go well.
-inline int planned_error(std::string_view call, std::string_view device) {
+// The errno with which a call on a device, and on one of its queue pairs where the call has one, is
+// to fail; 0 if it is to go well.
+inline int planned_error(std::string_view call, std::string_view device,
+                         std::uint64_t queue_pair = 0) {
     Injector *injector = Injector::get();
     if (!injector) return 0;
-    const std::optional<Rule> fault = injector->decide({.name = call, .device = device});
+    const std::optional<Rule> fault =
+        injector->decide({.name = call, .device = device, .queue_pair = queue_pair});
     return fault ? static_cast<int>(fault->value) : 0;
 }
 

@@ -103,8 +103,8 @@ std::optional<Rule> rule_of(const Words& words) {
         take(words, "every", rule.every) && rule.every > 0 &&
         take(words, "after_us", rule.after_us) && take(words, "every_us", rule.every_us) &&
         take(words, "probability", rule.probability) && take(words, "times", rule.times) &&
-        take(words, "bytes_min", rule.bytes_min) && take(words, "number", rule.number) &&
-        take_occurrences(words, rule.at);
+        take(words, "queue_pair", rule.queue_pair) && take(words, "bytes_min", rule.bytes_min) &&
+        take(words, "number", rule.number) && take_occurrences(words, rule.at);
     return good ? std::optional(rule) : std::nullopt;
 }
 
@@ -172,6 +172,7 @@ std::optional<Decision> Plan::decide(const Occurrence& one) {
         const Rule& rule = script_.rules[index];
         if (rule.place != one.place || (!rule.name.empty() && rule.name != one.name)) continue;
         if (!rule.device.empty() && rule.device != one.device) continue;
+        if (rule.queue_pair != 0 && rule.queue_pair != one.queue_pair) continue;
         if (!rule.peer.empty() && rule.peer != one.peer) continue;
         if (one.bytes < rule.bytes_min) continue;
         Seen& seen = seen_[index].try_emplace(std::string(one.name)).first->second;

@@ -30,7 +30,8 @@ std::string_view name_of(Place place);
 struct Rule {
     Place place = Place::call;
     std::string name;
-    std::string device;  // that it concerns, as lanewise1; empty: all of them
+    std::string device;            // that it concerns, as lanewise1; empty: all of them
+    std::uint64_t queue_pair = 0;  // that it concerns (Occurrence); 0: all of them
     // Packets that it concerns: from this address, and with so many bytes of data at least.
     std::string peer;  // empty: from any
     std::uint64_t bytes_min = 0;
@@ -55,6 +56,7 @@ struct Occurrence {
     Place place = Place::call;
     std::string_view name = {};
     std::string_view device = {};
+    std::uint64_t queue_pair = 0;  // which of those that the process has created, from 1; 0: none
     // What else is known of a packet.
     std::string_view peer = {};
     std::uint64_t bytes = 0;

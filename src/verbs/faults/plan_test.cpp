@@ -191,6 +191,18 @@ TEST(FaultPlan, WhatARuleDidByTimeAReplayDoesByCountAtAnyTime) {
     EXPECT_THAT(hits(again, 9, "ibv_post_send"), ElementsAre(2, 4, 5));
 }
 
+TEST(FaultPlan, CountsOnlyWhatIsOnTheQueuePairThatARuleNames) {
+    Plan plan(script_of("place=completion what=IBV_WC_GENERAL_ERR queue_pair=2 after=1"));
+    const auto met = [&](std::uint64_t queue_pair) {
+        return plan.decide({.place = Place::completion, .name = "send", .queue_pair = queue_pair})
+            .has_value();
+    };
+    EXPECT_FALSE(met(2));
+    EXPECT_FALSE(met(1));
+    EXPECT_FALSE(met(0));
+    EXPECT_TRUE(met(2));
+}
+
 TEST(PlanTest, ARuleForAPeerAndASizeCountsOnlyPacketsThatAreMeant) {
     const auto script =
         read_script("place=packet what=lose after=1 times=1 peer=10.0.0.2 bytes_min=100\n");

@@ -115,10 +115,13 @@ static void print_queries(void) {
     struct ibv_srq_attr limits;
     struct ibv_qp_attr attributes;
     struct ibv_qp_init_attr init;
+    struct ibv_gid_entry entry;
     uint16_t key;
     printf("ibv_query_device %d\n", ibv_query_device(context, &device));
     printf("ibv_query_port %d\n", ibv_query_port(context, 1, &port));
     printf("ibv_query_gid %d\n", noted(ibv_query_gid(context, 1, 0, &gid)));
+    printf("ibv_query_gid_ex %d\n", ibv_query_gid_ex(context, 1, 0, &entry, 0));
+    printf("ibv_query_gid_table %d\n", (int)-ibv_query_gid_table(context, &entry, 1, 0));
     printf("ibv_query_pkey %d\n", noted(ibv_query_pkey(context, 1, 0, &key)));
     printf("ibv_query_srq %d\n", ibv_query_srq(srq, &limits));
     printf("ibv_query_qp %d\n", ibv_query_qp(qp, &attributes, IBV_QP_STATE, &init));
@@ -142,6 +145,7 @@ static void print_queues(void) {
     struct ibv_qp_init_attr wanted = {
         .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {8, 8, 1, 1, 0}};
     struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+    printf("ibv_create_comp_channel %d\n", made(ibv_create_comp_channel(context)));
     printf("ibv_create_cq %d\n", made(ibv_create_cq(context, 16, NULL, NULL, 0)));
     printf("ibv_resize_cq %d\n", ibv_resize_cq(cq, 32));
     printf("ibv_create_srq %d\n", made(ibv_create_srq(pd, &shared)));

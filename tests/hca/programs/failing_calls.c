@@ -27,6 +27,9 @@ static int made(const void *object) {
 static int noted(int minus_one) {
     return minus_one ? errno : 0;
 }
+static int counted(ssize_t count) {
+    return count < 0 ? (int)-count : 0;
+}
 
 // `call` is an expression with an errno; it is evaluated twice.
 #define TRY(verb, call)                            \
@@ -59,6 +62,10 @@ static void try_queries(void) {
     TRY("ibv_query_port", ibv_query_port(context, 1, &port));
     union ibv_gid gid;
     TRY("ibv_query_gid", noted(ibv_query_gid(context, 1, 0, &gid)));
+    struct ibv_gid_entry entry;
+    TRY("ibv_query_gid_ex", ibv_query_gid_ex(context, 1, 0, &entry, 0));
+    struct ibv_gid_entry table[256];
+    TRY("ibv_query_gid_table", counted(ibv_query_gid_table(context, table, 256, 0)));
     uint16_t key;
     TRY("ibv_query_pkey", noted(ibv_query_pkey(context, 1, 0, &key)));
     struct ibv_ah_attr to = {.is_global = 1, .port_num = 1, .grh = {.dgid = gid, .hop_limit = 1}};

@@ -2,13 +2,15 @@
 //
 // Sends a hundred messages to itself over a queue pair that is looped, one after the other. Prints
 // the status of the last completion, how many came, then each asynchronous event. At the end it
-// runs the command that it was given, if any, while it still has the device.
+// runs the command that it was given, if any, while it still has the device. With -s the queue pair
+// is the second that it creates; the first one stays idle.
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { messages = 100, events_wait_ms = 300 };
 
@@ -18,7 +20,7 @@ static struct ibv_qp *qp;
 static struct ibv_cq *cq;
 static struct ibv_mr *mr;
 
-static void make(void) {
+static void make(int is_second) {
     struct ibv_device **devices = ibv_get_device_list(NULL);
     context = ibv_open_device(devices[0]);
     struct ibv_pd *pd = ibv_alloc_pd(context);
@@ -26,6 +28,7 @@ static void make(void) {
     cq = ibv_create_cq(context, 16, NULL, NULL, 0);
     struct ibv_qp_init_attr wanted = {
         .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {8, 8, 1, 1, 0}};
+    if (is_second && !ibv_create_qp(pd, &wanted)) exit(2);
     qp = ibv_create_qp(pd, &wanted);
     if (!mr || !qp) exit(2);
 }
@@ -74,7 +77,9 @@ static enum ibv_wc_status pass_on(void) {
 }
 
 int main(int argc, char **argv) {
-    make();
+    const int is_second = argc > 1 && strcmp(argv[1], "-s") == 0;
+    const char *command = argv[1 + is_second];
+    make(is_second);
     loop();
     int passed = 0;
     enum ibv_wc_status status = IBV_WC_SUCCESS;
@@ -88,5 +93,5 @@ int main(int argc, char **argv) {
         ibv_ack_async_event(&event);
     }
     fflush(stdout);
-    return argc > 1 && system(argv[1]) != 0;
+    return command && system(command) != 0;
 }

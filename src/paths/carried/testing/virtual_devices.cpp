@@ -341,12 +341,15 @@ void on_datagram(VirtualQueuePair& qp, const Packet& packet) {
     qp.complete(wc);
 }
 
+bool is_ready(const VirtualQueuePair& qp) {
+    return qp.shown.state == IBV_QPS_RTR || qp.shown.state == IBV_QPS_RTS;
+}
+
 void deliver(VirtualDevice& device, const Packet& packet) {
     const auto found = device.queue_pairs.find(packet.to_number);
     if (found == device.queue_pairs.end()) return;
     VirtualQueuePair& qp = *found->second;
-    const bool ready = qp.shown.state == IBV_QPS_RTR || qp.shown.state == IBV_QPS_RTS;
-    if (!ready) return;
+    if (!is_ready(qp)) return;
     switch (packet.kind) {
         case PacketKind::datagram:
             return on_datagram(qp, packet);
@@ -360,6 +363,22 @@ void deliver(VirtualDevice& device, const Packet& packet) {
             return wait_again(qp, not_ready_ns);
         default:
             return on_request(qp, packet);
+    }
+}
+
+// Whether the number of a packet is one that the queue pair waits for, now or later. It would take
+// such a packet for one of its own, even if it is of a life before.
+bool is_awaited(const VirtualQueuePair& qp, const Packet& packet) {
+    const auto begins_with = [&](const Posted& one) { return one.first == packet.psn; };
+    switch (packet.kind) {
+        case PacketKind::ack:
+        case PacketKind::not_ready:
+            return !qp.posted.empty() && ahead_of(packet.psn, qp.posted.front().first) >= 0 &&
+                   ahead_of(packet.psn, qp.next_psn) < 0;
+        case PacketKind::response:
+            return std::ranges::any_of(qp.posted, begins_with);
+        default:
+            return ahead_of(packet.psn, qp.expected) >= 0;
     }
 }
 
@@ -472,6 +491,7 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
     if (mask & IBV_QP_DEST_QPN) qp.peer_number = attributes->dest_qp_num;
     if (mask & IBV_QP_RQ_PSN) qp.expected = attributes->rq_psn;
     if (mask & IBV_QP_SQ_PSN) qp.next_psn = attributes->sq_psn;
+    if (attributes->qp_state == IBV_QPS_RTR) qp.device->network->bring_kept(qp);
     return 0;
 }
 
@@ -660,7 +680,25 @@ void VirtualNetwork::send(const VirtualDevice& from, Packet packet) {
         if (std::memcmp(&device->gid, &packet.to, sizeof packet.to) == 0) to = device.get();
     }
     if (!to || to->number != from.number) return;
+    if (packet.kind != PacketKind::datagram && chance(link.kept)) {
+        kept_.emplace(packet.to_number, packet);
+    }
     after(delay, [to, packet = std::move(packet)] { deliver(*to, packet); });
+}
+
+void VirtualNetwork::bring_kept(VirtualQueuePair& queue_pair) {
+    const Link& link = links_[queue_pair.device->number];
+    const auto [begin, end] = kept_.equal_range(queue_pair.shown.qp_num);
+    for (auto at = begin; at != end; ++at) {
+        const Nanoseconds delay = draw(static_cast<std::uint32_t>(link.kept_max_ns));
+        after(delay, [this, &queue_pair, packet = std::move(at->second)] {
+            if (!is_ready(queue_pair)) return;
+            ++kept_count_;
+            if (is_awaited(queue_pair, packet)) ++mistaken_count_;
+            deliver(*queue_pair.device, packet);
+        });
+    }
+    kept_.erase(begin, end);
 }
 
 }  // namespace lanewise::paths::carried::testing

@@ -3,9 +3,10 @@
 // Devices that exist in a test only, behind the verbs that carrying queue pairs needs: two hosts,
 // two devices each, and a link between those of the same number. Time moves only when the test says
 // so, and a seed decides about every packet: when it arrives, whether it is lost, or comes long
-// after. A reliable queue pair is one of the InfiniBand standard (9.7): packet numbers, cumulative
-// acknowledgements, going back, receivers that are not ready, work that is flushed, a while later,
-// by the error state. What is under way to a queue pair stays under way when that is reset.
+// after, or comes once more when the queue pair that it is for has begun anew. A reliable queue
+// pair is one of the InfiniBand standard (9.7): packet numbers, cumulative acknowledgements, going
+// back, receivers that are not ready, work that is flushed, a while later, by the error state. What
+// is under way to a queue pair stays under way when that is reset.
 
 #pragma once
 
@@ -34,8 +35,12 @@ struct Link {
     bool silent = false;  // packets are lost, and nobody is told
     double loss = 0;
     double late = 0;  // packets that take up to `late_max_ns`
+    // Packets of which the network keeps a copy until their queue pair has been reset and is ready
+    // again, when it brings them within `kept_max_ns`.
+    double kept = 0;
     Nanoseconds delay_max_ns = 30'000;
     Nanoseconds late_max_ns = 20'000'000;
+    Nanoseconds kept_max_ns = 2'000'000;
 };
 
 struct VirtualDevice;
@@ -71,14 +76,24 @@ class VirtualNetwork {
     // Until the moment, or the first call of after() that comes before.
     void run_until(Nanoseconds moment);
 
+    // Copies of packets that came to a queue pair which had begun anew, and of these, those whose
+    // numbers it did not take for old ones.
+    std::uint64_t kept_count() const { return kept_count_; }
+    std::uint64_t mistaken_count() const { return mistaken_count_; }
+
     // For the devices.
     void send(const VirtualDevice& from, Packet packet);
+    // A queue pair has begun anew.
+    void bring_kept(VirtualQueuePair& queue_pair);
 
   private:
     std::mt19937 random_;
     Nanoseconds flush_max_ns_ = 3'000'000;
     std::array<Link, devices_each> links_;
     std::vector<std::unique_ptr<VirtualDevice>> devices_;
+    std::multimap<std::uint32_t, Packet> kept_;  // by the number of who they are for
+    std::uint64_t kept_count_ = 0;
+    std::uint64_t mistaken_count_ = 0;
     std::multimap<Nanoseconds, std::function<void()>> events_;
 };
 
