@@ -69,3 +69,21 @@ def test_a_launcher_that_starts_every_rank_alone_is_not_usable(tmp_path: Path) -
     assert "MPI has 1 rank where PMI_SIZE promises 2" in shown
     assert "remedy: use Open MPI" in shown
     assert "mpich" not in shown.splitlines()[-1], "what is ready"
+
+
+def test_a_launcher_whose_ranks_do_not_start_is_not_usable_and_has_a_remedy() -> None:
+    if why_not("openmpi"):
+        pytest.skip(why_not("openmpi"))
+    alone = ["unshare", "-n"] if os.getuid() == 0 else ["unshare", "-rn"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no network namespace can be made here")
+
+    done = subprocess.run(
+        [*alone, sys.executable, "-m", "lanewise", "doctor", "--json"],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+    )  # fmt: skip
+
+    found = {one["name"]: one for one in json.loads(done.stdout)["launchers"]}
+    assert not found["openmpi"]["usable"]
+    assert found["openmpi"]["fault"].startswith("its ranks do not start: ")
+    assert found["openmpi"]["remedies"] == ["bring up the loopback interface: ip link set lo up"]

@@ -290,6 +290,35 @@ def test_a_file_of_other_bytes_widths_or_order_is_converted(
         np.testing.assert_array_equal(store, values)
 
 
+AT_ONCE = ("avx512", "avx2", "portable")
+
+
+@pytest.mark.parametrize(
+    ("create", "run", "told"),
+    [
+        ((), (), AT_ONCE),
+        ((), ("--directions", "fast-sweeping"), AT_ONCE),
+        ((), ("--borders", "neumann"), ("scalar",)),
+        (("--layout", "row-major"), (), ("scalar",)),
+        (("--tile-columns", 32), ("--directions", "symmetric"), ("scalar",)),
+    ],
+)
+def test_a_run_says_whether_eight_rows_went_at_once(
+    native: Lanewise,
+    tmp_path: Path,
+    create: tuple[str | int, ...],
+    run: tuple[str, ...],
+    told: tuple[str, ...],
+) -> None:
+    store = tmp_path / "s"
+    native("create", store, "--rows", 48, "--cols", 64, "--kernel", "sor", *create)
+
+    done = native("run", store, "--iterations", 4, *run, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["simd"] in told
+
+
 @pytest.mark.parametrize("layout", ["row-major", "skewed", "block", "frontier"])
 def test_a_store_runs_to_the_same_bits_in_every_layout(
     lanewise: Lanewise, tmp_path: Path, layout: str

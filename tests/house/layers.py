@@ -57,6 +57,7 @@ MPI_FOLDERS = (
 # A Python package, and the packages that it may import.
 PYTHON_PARTS: dict[str, set[str]] = {
     "errors": set(),
+    "interrupts": set(),
     "files": {"errors"},
     "results": {"errors", "files"},
     "toml": {"errors"},

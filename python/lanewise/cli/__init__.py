@@ -22,6 +22,7 @@ import lanewise
 from lanewise.cli.example import ExampleTyper
 from lanewise.cli.renamed import translate
 from lanewise.errors import LanewiseError
+from lanewise.interrupts import raise_from_now_on
 
 # A command below one that takes arguments of its own; it is found by its two words.
 BELOW: dict[str, str] = {
@@ -160,6 +161,7 @@ def run_one(arguments: list[str]) -> int:
 
 def execute(app: typer.Typer, arguments: list[str], program: str) -> int:
     """Run `app`, turning each failure into one line and a status."""
+    raise_from_now_on()
     command = typer.main.get_command(app)
     name = name_of(command, arguments, program)
     try:

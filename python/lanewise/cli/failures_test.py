@@ -155,19 +155,30 @@ def test_an_interrupt_of_a_group_that_is_a_command_itself_is_told_in_one_line(
     assert one_line(capsys) == "lanewise suite: stopped"
 
 
-def test_an_interrupt_before_the_command_is_loaded_is_told_in_one_line() -> None:
-    script = (
-        "import runpy, sys\n"
-        "class Interrupted:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'lanewise.cli':\n"
-        "            raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Interrupted())\n"
-        "runpy.run_module('lanewise', run_name='__main__')\n"
-    )
+# An interrupt where Python would make another exception of it: while a class is made in an import.
+INTERRUPTED = """
+import os, runpy, signal, sys
 
+class Interrupting:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            type("Imported", (), {"part": Interrupting()})
+
+MODULE = sys.argv[1]
+sys.meta_path.insert(0, Finder())
+sys.argv[1:] = ["suite", "--list"]
+runpy.run_module("lanewise", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("module", ["lanewise.cli", "typer", "lanewise.cli.suite"])
+def test_an_interrupt_while_the_command_is_loaded_is_told_in_one_line(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stderr) == (130, "lanewise: stopped\n")

@@ -22,6 +22,9 @@ from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.trial import why_ranks_are_apart
 
 DISK_BYTES_MIN = 1_000_000_000
+# What Open MPI says in a network of its own whose loopback interface is down.
+NO_NETWORK = "unable to find network interfaces"
+LOOPBACK_UP = "bring up the loopback interface: ip link set lo up"
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def find_launcher(
     if executable and build is not None:
         fault = why_ranks_are_apart(Choice(launcher, executable, build))
         if fault:
-            remedies.append(another_mpi(launcher))
+            remedies.append(LOOPBACK_UP if NO_NETWORK in fault else another_mpi(launcher))
     return LauncherFound(
         name=launcher.name,
         executable=executable,

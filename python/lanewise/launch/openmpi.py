@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from lanewise.launch.hosts import spread
 from lanewise.launch.job import Job, Launcher
 
+# PRRTE, which is the mpirun of Open MPI 5, has a prefix of its own.
+PREFIXES = ("OMPI", "PRTE")
 WHOLE_JOB = "ras_slurm_use_entire_allocation"
+# After it has asked ranks to end, mpirun waits so many seconds before it kills them, even if they
+# are gone by then. Ranks of ours end when they are asked, and what they measured is in the file.
+BEFORE_KILL = "odls_base_sigkill_timeout"
 
 
 def command(job: Job) -> list[str]:
@@ -34,8 +39,7 @@ def environment(job: Job) -> Mapping[str, str]:
     if job.user_id == 0:
         variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if job.scheduler == "Slurm" and job.slots is not None and job.ranks > job.slots:
-        # PRRTE, which is the mpirun of Open MPI 5, has a prefix of its own.
-        variables |= {f"{prefix}_MCA_{WHOLE_JOB}": "1" for prefix in ("OMPI", "PRTE")}
+        variables |= {f"{prefix}_MCA_{WHOLE_JOB}": "1" for prefix in PREFIXES}
     return variables
 
 
@@ -59,5 +63,6 @@ LAUNCHER = Launcher(
     rank_variables=("OMPI_COMM_WORLD_", "PMIX_"),
     command=command,
     environment=environment,
+    at_end={f"{prefix}_MCA_{BEFORE_KILL}": "0" for prefix in PREFIXES},
     with_variables=with_variables,
 )

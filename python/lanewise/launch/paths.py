@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Path files: which ports the hosts have, and which of them reach each other."""
+"""The ports of this host, as an entry of a path file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import subprocess
 from collections.abc import Mapping
 from ipaddress import IPv6Address
-from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
@@ -57,23 +56,6 @@ def _is_shared(gid: str) -> bool:
     address = IPv6Address(gid)
     mapped = address.ipv4_mapped
     return address.is_loopback or (mapped is not None and mapped.is_loopback)
-
-
-def read(path: Path) -> dict[str, Any]:
-    """Return a path file; RequestError where it is none."""
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RequestError(
-            f"{path} does not exist; lanewise rdma discover -o {path} writes it"
-        ) from None
-    except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise RequestError(f"{path} is not JSON; write it with: lanewise rdma discover") from None
-    if not isinstance(known, dict) or known.get("schema") != "lanewise-paths":
-        raise RequestError(f"{path} is no path file; write one with: lanewise rdma discover")
-    return known
 
 
 def with_host(known: dict[str, Any] | None, host: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ else there are the last words of the MPI, which come with the error as its `deta
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +64,8 @@ def run_native(
     Raises RunError where the launcher cannot be started, LimitError where it takes too long.
     """
     write_files(choice.launcher, job)
-    environment = {**choice.launcher.environment(job), **conditions.environment}
+    unset = {name: text for name, text in choice.launcher.at_end.items() if name not in os.environ}
+    environment = {**unset, **choice.launcher.environment(job), **conditions.environment}
     line = line_of(choice, job, conditions)
     return run(line, environment, on_event, conditions.limit_s, conditions.tail_lines)
 

@@ -10,10 +10,17 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice
+from lanewise.launch.job import Job
 from lanewise.launch.native import NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run import Outcome
-from lanewise.launch.run_native import ask_program, failure_of, require_success, words_of
+from lanewise.launch.run_native import (
+    ask_program,
+    failure_of,
+    require_success,
+    run_native,
+    words_of,
+)
 
 HERE = Path()
 BUILD = NativeBuild(HERE, "openmpi", "4.1", "Release", "", "0", HERE, HERE)
@@ -92,3 +99,22 @@ def test_what_an_mpi_says_of_its_own_insides_is_left_out() -> None:
     ]
 
     assert words_of(ended(1, *lines)) == "mca_bml_base_open() failed"
+
+
+@pytest.mark.parametrize(("asked", "waits_s"), [(None, "0"), ("3", "3")])
+def test_mpirun_ends_ranks_without_a_pause_unless_the_user_wants_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str | None, waits_s: str
+) -> None:
+    name = "OMPI_MCA_odls_base_sigkill_timeout"
+    if asked is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, asked)
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text(f"#!/bin/sh\necho ${name}\n", encoding="utf-8")
+    mpirun.chmod(0o755)
+    job = Job(("lanewise-measure",), 2, str(mpirun), "openmpi")
+
+    outcome = run_native(CHOICE, job)
+
+    assert list(outcome.output) == [waits_s]

@@ -17,7 +17,7 @@ from lanewise.errors import LanewiseError
 from lanewise.launch.choose import Choice
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
-from lanewise.launch.run_native import Conditions, run_native, sentence_in
+from lanewise.launch.run_native import Conditions, run_native, sentence_in, words_of
 
 RANKS = 2
 LIMIT_S = 30.0
@@ -27,7 +27,7 @@ _ALONE = re.compile(r"MPI has 1 rank where \S+ promises \d+")
 
 @cache
 def why_ranks_are_apart(choice: Choice) -> str:
-    """Return what the native program says where its ranks do not find each other; else nothing.
+    """Return why ranks do not start, or do not find each other; nothing where they do.
 
     Launchers that simulate their ranks, or that ask a batch system for hosts, are not tried.
     """
@@ -44,7 +44,10 @@ def why_ranks_are_apart(choice: Choice) -> str:
             outcome = run_native(choice, job, conditions=Conditions(limit_s=LIMIT_S))
         except LanewiseError as error:
             return str(error)
-    return fault_in(sentence_in(list(outcome.output)) or "")
+    sentence = sentence_in(list(outcome.output)) or ""
+    if outcome.status != 0 and not sentence:
+        return f"its ranks do not start: {words_of(outcome)}"
+    return fault_in(sentence)
 
 
 def fault_in(sentence: str) -> str:

@@ -211,10 +211,11 @@ std::function<void(const RunProgress&)> progress_printer(const MatrixShape& shap
     };
 }
 
+/* What updates the rows: vectors, or one cell after the other. */
 const char *instructions(const Kernel& kernel, const Directions& directions,
                          const Borders& borders) {
-    const bool skewed =
-        kernel.layout == &layouts::skewed && is_plain(directions) && are_fixed(borders);
+    const bool at_once = is_plain(directions) || kernel.turned_at_once;
+    const bool skewed = kernel.layout == &layouts::skewed && at_once && are_fixed(borders);
     return skewed ? skewed_instructions() : "scalar";
 }
 

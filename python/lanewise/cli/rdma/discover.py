@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
+from lanewise.files import paths as path_files
 from lanewise.files.whole import write_whole
-from lanewise.launch import paths as path_files
+from lanewise.launch import paths
 
 
 def register(app: typer.Typer) -> None:
@@ -53,9 +54,9 @@ def discover(
     Run it on each host with the same file.  A port belongs to the rail with its own number, unless
     --rail says otherwise.
     """
-    host = path_files.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
-    known = path_files.read(output) if output and output.is_file() else None
-    text = path_files.text_of(path_files.with_host(known, host))
+    host = paths.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
+    known = path_files.load(output) if output and output.is_file() else None
+    text = paths.text_of(paths.with_host(known, host))
     if output is None:
         sys.stdout.write(text)
         return

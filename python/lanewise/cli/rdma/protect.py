@@ -13,7 +13,7 @@ import typer
 from lanewise.cli.numbers import duration_s
 from lanewise.cli.rdma.run import Program, become
 from lanewise.errors import RequestError
-from lanewise.launch import paths
+from lanewise.files import paths
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection, check, variables_for
 from lanewise.launch.use_mark import use_mark
@@ -86,7 +86,7 @@ def protect(
     if not program:
         raise RequestError("no program; say: lanewise rdma protect -- ibv_rc_pingpong 10.0.0.2")
     if path_file is not None:
-        paths.read(path_file)
+        paths.load(path_file)
         path_file = path_file.resolve()
     protection = Protection(
         path_file=path_file,
