@@ -304,6 +304,45 @@ def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> 
     assert json.loads(line)["figures"] == {"speedup_16_ranks": 7.5}
 
 
+class AsDeclared(Prepared):
+    """Runs that keep every target, in each of the launches that are declared."""
+
+    def __init__(self, *files: str) -> None:
+        super().__init__()
+        self.files = [Path(name) for name in files]
+
+    def __call__(self, experiment: Experiment, folder: Path) -> Finished:
+        values = {name: target.value for name, target in experiment.targets.items()}
+        launches = {
+            figure.name: [values[figure.name]] * figure.estimator.launches
+            for figure in experiment.figures
+            if figure.target
+        }
+        outcome = Outcome(values, [], {"load_average": 1.0}, self.files, launches=launches)
+        return Finished(experiment, outcome)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("files", [("plot.png",), ("plot.svg",)], ids=["a plot", "no plot"])
+def test_a_whole_run_tells_the_launches_within_each_target_and_needs_plots(
+    files: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept")
+
+    good = reproduce_all(request, AsDeclared(*files))
+
+    said = capsys.readouterr().err
+    assert good == (files == ("plot.png",))
+    assert ("draws no plot" in said) == (not good)
+    for experiment in experiments_of():
+        for figure in experiment.figures:
+            if figure.target:
+                number = figure.estimator.launches
+                launches = f"{number} of {number} launch{'es' * (number > 1)} within it"
+                sentence = rf"target {figure.name} .*: met, .*; {launches}"
+                assert re.search(sentence, said), figure.name
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> None:
     class Interrupted(Prepared):

@@ -19,6 +19,7 @@ from experiments.papers.answers import Answer, Run, answers, newest_kept, papers
 from experiments.papers.catalogue import experiments_of
 from experiments.papers.conduct import Conduct, conduct
 from experiments.papers.page import refuse_output, verdict, write_page
+from experiments.run import Finished
 from lanewise.errors import RunError
 
 NOT_REACHED = "it was not reached before the run was interrupted"
@@ -54,9 +55,10 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
         found = conduct(experiments_of(), request.folder, _say, quick=request.quick, run=run)
         for experiment, answered, finished in found:
             runs[experiment.name] = answered
-            good = good and finished is not None and (request.quick or finished.met)
+            good = good and finished is not None
             if finished is None or request.quick:
                 continue
+            good = _told_as_well(finished) and good
             if results.append(show.as_object(finished), kept_in) is None:
                 lost.append(experiment.name)
     finally:
@@ -80,6 +82,13 @@ def _write(request: Request, runs: dict[str, Run]) -> None:
         return
     sys.stdout.write(text_of(found))
     sys.stdout.write(f"page: {request.output}\ndata: {data}\n")
+
+
+def _told_as_well(finished: Finished) -> bool:
+    """Say of each target whether it was met, and what is not as declared; tell if all is well."""
+    for sentence in (*map(show.target_sentence, finished.judged), *finished.faults):
+        _say(f"  {sentence}")
+    return finished.met and not finished.faults
 
 
 def text_of(found: list[Answer]) -> str:

@@ -13,7 +13,7 @@ import os
 import shutil
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,16 +101,27 @@ def run(workspace: Workspace) -> Outcome:
     if shutil.which(PROGRAM) is None:
         raise RunError("NetPIPE is not installed; apt-get install netpipe-openmpi")
     found = {size: compared(workspace, size) for size in SIZES_BYTES}
-    figures = {"apart_percent": 100 * max(one.apart for one in found.values())}
-    for size, one in found.items():
-        figures[f"ratio_{size}_bytes"] = statistics.median(one.ratios)
     return Outcome(
-        figures=figures,
+        figures=figures_of(found),
         rows=[row_of(size, one) for size, one in found.items()],
         conditions={"pairs": PAIRS, "load": os.getloadavg()[0]},
         files=draw(workspace, found),
         launches={"apart_percent": apart_by_pair(list(found.values()))},
     )
+
+
+def figures_of(found: Mapping[int, Agreement]) -> dict[str, float]:
+    """Return how far the worst size is apart, and the ratio of each with its interval.
+
+    An interval that covers 1 is not apart however wide it is, so that its ends tell what a run can
+    have found.
+    """
+    figures = {"apart_percent": 100 * max(one.apart for one in found.values())}
+    for size, one in found.items():
+        key = f"ratio_{size}_bytes"
+        low, high = one.interval
+        figures |= {key: statistics.median(one.ratios), f"{key}_low": low, f"{key}_high": high}
+    return figures
 
 
 def apart_by_pair(found: Sequence[Agreement]) -> list[float]:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.peers_agree.experiment import Agreement, printed_by_netpipe, take_turns
+from experiments.peers_agree.experiment import (
+    EXPERIMENT,
+    Agreement,
+    figures_of,
+    printed_by_netpipe,
+    take_turns,
+)
 from lanewise.errors import RunError
 
 
@@ -33,6 +39,16 @@ def test_one_disturbed_pair_does_not_move_the_interval() -> None:
     disturbed = Agreement(quiet.theirs_s, (*quiet.ours_s[:-1], 1e-3))
 
     assert disturbed.interval[1] < 1.02
+
+
+def test_the_ratio_of_each_size_is_kept_with_the_ends_of_its_interval() -> None:
+    found = figures_of({8: agreement(1.0), 4096: agreement(1.1)})
+
+    low, high = agreement(1.1).interval
+    assert found["apart_percent"] == pytest.approx(100 * (low - 1))
+    assert found["ratio_8_bytes"] == pytest.approx(1.0)
+    assert (found["ratio_4096_bytes_low"], found["ratio_4096_bytes_high"]) == (low, high)
+    assert all(EXPERIMENT.figure(key) is not None for key in found)
 
 
 def test_the_two_go_first_in_turn() -> None:

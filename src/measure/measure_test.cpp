@@ -5,6 +5,7 @@
 
 #include <lanewise/measure.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -24,6 +25,7 @@ using testing::operation_named;
 using testing::rank_of;
 using testing::Samples;
 using testing::size_of;
+using ::testing::UnorderedElementsAreArray;
 
 using Sizes = std::vector<std::uint64_t>;
 
@@ -64,6 +66,7 @@ struct Counted {
     int executions = 0;
     int teardowns = 0;
     std::uint64_t message_bytes = 0;
+    Sizes sizes; /* of each batch, in the order taken */
     int root = -1;
     int size = 0;
 
@@ -80,6 +83,7 @@ struct Counted {
         counted->root = root;
         counted->size = size_of(comm);
         counted->message_bytes = bytes;
+        counted->sizes.push_back(bytes);
         *state = self;
         return 0;
     }
@@ -112,6 +116,23 @@ TEST(Measure, MeasuresEachOfManySizes) {
         EXPECT_EQ(point_of(samples, i).message_bytes, sizes[i]);
         EXPECT_EQ(point_of(samples, i).repetitions, 2u);
     }
+}
+
+TEST(Measure, TakesSizesInAnOrderThatTheSeedDecides) {
+    Sizes sizes(8);
+    std::iota(sizes.begin(), sizes.end(), std::uint64_t{1});
+    std::vector<Sizes> taken;
+    for (const std::uint64_t seed : {1u, 2u, 1u}) {
+        Counted counted;
+        auto options = fixed_repetitions(2);
+        options.seed = seed;
+        measure(counted.operation().get(), sizes, options);
+        taken.push_back(counted.sizes);
+    }
+
+    EXPECT_THAT(Sizes(taken[0].begin(), taken[0].begin() + 8), UnorderedElementsAreArray(sizes));
+    EXPECT_NE(taken[0], taken[1]);
+    EXPECT_EQ(taken[0], taken[2]);
 }
 
 TEST(Measure, OfNoSizesGivesNoPoints) {

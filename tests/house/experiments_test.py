@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 import tree
 
-from experiments import published, results
-from experiments.experiment import Estimator, Experiment, Figure, Target
+from experiments import published, results, show
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Target
 from experiments.registry import EXPERIMENTS
+from experiments.run import Finished
 
 REASON_LETTERS_MIN = 12
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
@@ -65,6 +66,50 @@ def test_what_is_left_open_is_caught(offence: str, figures: tuple[Figure, ...]) 
     (said,) = offences(Experiment("x", "000 §1", "", EXPERIMENTS[0].run, figures))
 
     assert offence in said
+
+
+def finished(experiment: Experiment, missed: str) -> Finished:
+    """Return a run that keeps every target but one, which its first launch alone keeps."""
+    values: dict[str, float] = {}
+    launches: dict[str, list[float]] = {}
+    for figure in experiment.figures:
+        if figure.target is None:
+            values[re.sub(r"\{\w+\}", "some", figure.name)] = 1.0
+            continue
+        kept = figure.target.value
+        beyond = kept + (1 if figure.target.op == "<=" else -1)
+        values[figure.name] = beyond if figure.name == missed else kept
+        others = figure.estimator.launches - 1
+        launches[figure.name] = [kept] + [values[figure.name]] * others
+    return Finished(experiment, Outcome(values, [], {}, [Path("plot.png")], launches=launches))
+
+
+@EACH
+def test_a_run_that_misses_any_one_target_has_missed(experiment: Experiment) -> None:
+    assert finished(experiment, "").met
+    assert finished(experiment, "").faults == []
+    for name in experiment.targets:
+        assert not finished(experiment, name).met, name
+
+
+@EACH
+def test_every_run_prints_the_launches_within_each_target_and_why_others_have_none(
+    experiment: Experiment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for missed in ["", *experiment.targets]:
+        show.print_outcome(finished(experiment, missed))
+        printed = capsys.readouterr().out
+
+        for figure in experiment.figures:
+            number = figure.estimator.launches
+            within = 1 if figure.name == missed else number
+            said = f"{within} of {number} launch{'es' * (number > 1)} within it"
+            if figure.target:
+                (line,) = re.findall(rf"^target {re.escape(figure.name)} .*$", printed, re.M)
+                assert ("MISSED" in line) == (figure.name == missed)
+                assert said in line
+            else:
+                assert figure.why_none in printed
 
 
 @EACH

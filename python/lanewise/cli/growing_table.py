@@ -107,7 +107,8 @@ def take_point(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
     if table.group_of(point) != seen.group:
         before = [] if seen.group is None else [""]
         heading = table.heading(point, rule, seen.columns)
-        lines = [*before, f"# {point.operation}", heading, *lines]
+        title = f"# {point.operation}{table.single_mark(point.launch_count)}"
+        lines = [*before, title, heading, *lines]
         seen.group = table.group_of(point)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

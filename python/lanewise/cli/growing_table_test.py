@@ -35,6 +35,18 @@ def test_each_operation_opens_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("launches", "title"), [(1, "# scatter (1 launch)"), (2, "# scatter")])
+def test_the_title_says_where_all_is_of_a_single_launch(
+    launches: int, title: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = Seen(points=1, launches=launches)
+    for launch in range(1, launches + 1):
+        seen.begin(launch)
+        take(point_event("scatter", 8, launch=launch), seen, {})
+
+    assert capsys.readouterr().out.splitlines()[0] == title
+
+
 def test_a_row_comes_with_the_last_launch_and_is_over_all(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -38,8 +38,13 @@ def written(path: Path, text: str | bytes) -> Path:
         ("imb-4.1.txt", ("IMB 4.1", 4), ("reduce_scatter", 0), 0.06e-6),
         ("netpipe-3.7.2.out", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.349762),
         ("netpipe-3.7.2.txt", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.35),
+        ("netpipe-5.out", ("NetPIPE", 2), ("pingpong", 1), 1.31e-6),
         ("nccl-all-gather.txt", ("nccl-tests", 2), ("allgather", 512), 10e-6),
+        ("nccl-error-column.txt", ("nccl-tests", 2), ("allreduce", 8), 22.5e-6),
+        ("nccl-2.18.3-alltoall.txt", ("nccl-tests 2.18.3", 2), ("alltoall", 512), 10e-6),
         ("reprompi-bcast.txt", ("ReproMPI", 4), ("bcast", 8), 4e-6),
+        ("reprompi-window.txt", ("ReproMPI", 4), ("allreduce", 8), 4e-6),
+        ("reprompi-summary.txt", ("ReproMPI", 4), ("allreduce", 8), 4.5e-6),
     ],
 )
 def test_the_first_row_is_a_point_by_our_definitions(
@@ -115,6 +120,53 @@ def test_sizes_of_nccl_tests_are_divided_by_the_ranks_where_each_has_a_block(
     first = load(written(tmp_path / "x.txt", text.replace("all_gather", program))).points[0]
 
     assert (first.operation, first.message_bytes) == point
+
+
+def test_the_tests_of_rccl_are_read_as_those_of_nccl(tmp_path: Path) -> None:
+    text = (SPECIMENS / "nccl-error-column.txt").read_text()
+    text = text.replace("nThread 1 nGpus 2", "nThreads: 1 nGpus: 2 nRanks: 1")
+
+    samples = load(written(tmp_path / "rccl.txt", f"# rccl-tests version 2.18.3\n{text}"))
+
+    assert samples.context.tool == "nccl-tests 2.18.3"
+    assert samples.context.ranks == 2
+
+
+def test_netpipe_5_tells_the_time_of_small_messages_and_the_rate_of_large_ones_best() -> None:
+    points = load(SPECIMENS / "netpipe-5.out").points
+
+    assert [one.message_bytes for one in points] == [1, 8, 1024, 1048576]
+    assert [one.mean_s for one in points] == pytest.approx(
+        [1.31e-6, 1.32e-6, 8 * 1024e-9 / 3.389, 8 * 1048576e-9 / 91.779], rel=1e-9
+    )
+
+
+def test_repetitions_of_repro_mpi_in_which_a_rank_was_late_are_left_out() -> None:
+    samples = load(SPECIMENS / "reprompi-window.txt")
+
+    assert [one.repetitions for one in samples.points] == [7, 7]
+    assert max(samples.points[0].samples_s) == pytest.approx(7e-6)
+    assert samples.context.imported["notes"] == [
+        "repetitions with an error code, in which a rank was late, are left out"
+    ]
+
+
+def test_a_summary_of_repro_mpi_gives_its_medians_and_sizes_in_bytes() -> None:
+    point = load(SPECIMENS / "reprompi-summary.txt").points[1]
+
+    assert point.message_bytes == 1000
+    assert (point.median_s, point.mean_s) == pytest.approx((14e-6, 14.5e-6))
+    assert (point.min_s, point.max_s) == pytest.approx((13e-6, 19e-6))
+    assert point.repetitions == 9
+
+
+def test_a_summary_of_repro_mpi_without_medians_gives_its_means(tmp_path: Path) -> None:
+    text = "test count total_nrep valid_nrep mean_sec\nMPI_Bcast 8 10 10 0.000002\n"
+
+    samples = load(written(tmp_path / "x.txt", text), 4)
+
+    assert samples.points[0].centre_s == pytest.approx(2e-6)
+    assert samples.context.imported["number"] == "average"
 
 
 def test_several_runs_are_named_in_the_report_and_one_asks_for_more(tmp_path: Path) -> None:
@@ -196,6 +248,29 @@ def test_every_number_that_osu_prints_comes_back(tmp_path: Path, rows: dict[int,
             "read: allgather is left out: its sizes are divided by the ranks",
         ),
         ("8 1.0\n", "osu.txt", "neither a file of lanewise measure nor"),
+        ("9" * 400 + " 1.0 0.00000001\n", "osu.txt", "neither a file of lanewise measure nor"),
+        (
+            "  0: \x1b[0;32m      1  B\x1b[0m     20000 times -->    6.1 Mbps  in  1.3 usecs\n",
+            ":1:",
+            "NetPIPE 5 rounds sizes on the terminal; name the file that it writes (np.out)",
+        ),
+        (
+            "        8     0.048     0.044     0.054    1.32\n"
+            "       16     0.192     0.176     0.216    1.32\n",
+            ":2:",
+            "16 bytes at 0.192 Gbps do not take 1.32 us; run it on two ranks",
+        ),
+        (
+            "        8     0.048     0.044     0.054    1.32\n"
+            "       16     0.097     0.088     0.108    1.32    1.20 GFlops\n",
+            ":2:",
+            "run it without --workload and --integrity",
+        ),
+        (
+            (SPECIMENS / "reprompi-bcast.txt").read_text().replace(" test ", " process test "),
+            ":14:",
+            "not a row of the columns test nrep count runtime_sec; run mpibenchmark without -v",
+        ),
     ],
 )
 def test_damaged_text_is_one_line_with_its_place(

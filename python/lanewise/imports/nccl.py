@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The text of nccl-tests: devices, headings, one row per size; the out-of-place time is taken.
 
+What the columns are is read from the headings, which have changed with the versions; the tests of
+RCCL, which began as a copy, print the same.
+
 Its size is all the bytes of a rank's larger buffer, as its PERFORMANCE.md says, so that of an
 operation with blocks is divided by the ranks.
 """
@@ -24,7 +27,8 @@ from lanewise.imports.printed import (
 )
 
 NAME = "nccl-tests"
-PARAMETERS = re.compile(r"^#\s*nThread\s+\d+\s+nGpus\s+\d+", re.MULTILINE)
+PARAMETERS = re.compile(r"^#\s*nThreads?:?\s+\d+\s+nGpus:?\s+\d+", re.MULTILINE)
+VERSION = re.compile(r"^#\s*(?:nccl|rccl)-tests version (\d[\w.]*)")
 PROGRAM = re.compile(r"\b(\w+)_perf\b")
 DEVICE = re.compile(r"#\s+Rank\s+\d+\s")
 # Of each program the operation here, and whether its size counts one block per rank.
@@ -55,6 +59,8 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
     for line in data_lines(lines):
         if found := PROGRAM.search(line.text):
             program = found[1]
+        if found := VERSION.match(line.text):
+            output.version = found[1]
         if PARAMETERS.match(line.text):
             devices = 0
         elif DEVICE.match(line.text):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReproMPI's mpibenchmark: settings as `#@key=value`, then one row per repetition."""
+"""ReproMPI's mpibenchmark: settings as `#@key=value`, then one row per repetition or per size.
+
+Rows per size are what --summary prints.  With windows each repetition has an error code, which is
+not 0 where a rank was late.
+"""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lanewise.imports.printed import (
     Line,
@@ -23,8 +26,12 @@ from lanewise.imports.printed import (
 
 NAME = "ReproMPI"
 SETTING = re.compile(r"#@(\w+)=(\S+)")
-COLUMNS = ("test", "nrep", "count", "runtime_sec")
-HEADING = re.compile(r"^\s*test\s+nrep\s+count\s+runtime_sec\s*$", re.MULTILINE)
+# A program that was built to print sizes in bytes does not print counts.
+SIZE = r"(?:count|msize_bytes)"
+REPETITIONS = rf"test\s+nrep\s+{SIZE}\s+(?:errorcode\s+)?runtime_sec"
+SUMMARY = rf"test\s+{SIZE}\s+total_nrep\s+valid_nrep(?:\s+(?:mean|median|min|max)_sec)+"
+HEADING = re.compile(rf"^\s*(?:{REPETITIONS}|{SUMMARY})\s*$", re.MULTILINE)
+SUMMED = {"mean_sec": "mean_s", "median_sec": "median_s", "min_sec": "min_s", "max_sec": "max_s"}
 # How a count relates to the blocks is not documented.
 LEFT_OUT = ("MPI_Reduce_scatter",)
 
@@ -35,7 +42,7 @@ class Run(NamedTuple):
     test: str
     message_bytes: int
     ranks: int
-    launch: int
+    launch: int = 1
 
 
 def detect(head: str) -> bool:
@@ -44,39 +51,80 @@ def detect(head: str) -> bool:
 
 
 def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
-    """Read every repetition of each test and size."""
+    """Read every repetition of each test and size, or what is said of all."""
     output = Output(NAME, number="median")
     settings: dict[str, str] = {}
     times: dict[Run, list[float]] = {}
-    begun: set[str] | None = None
+    columns: list[str] = []
+    begun: set[str] = set()
     for line in data_lines(lines):
         if found := SETTING.match(line.text):
             settings[found[1]] = found[2]
         elif HEADING.match(line.text):
-            begun = set()
+            columns, begun = line.words, set()
         elif not line.text.lstrip().startswith("#"):
-            if begun is None or len(line.words) != len(COLUMNS):
-                raise PrintedError(
-                    line.number,
-                    f"not a row of the columns {' '.join(COLUMNS)}; "
-                    "run mpibenchmark without --summary and -v",
-                )
+            check_row(line, columns)
             test = word_in(line, 0, "test")
             if test not in begun:
                 begun.add(test)
                 output.begin(test)
-            key = Run(
-                test,
-                whole_in(line, 2, "count") * setting(settings, "datatype_size_bytes", 1),
-                setting(settings, "nprocs", ranks),
-                output.runs[test],
-            )
-            times.setdefault(key, []).append(number_in(line, 3, "runtime_sec"))
-    for key, samples_s in times.items():
-        operation = operation_of(output, key.test)
-        if operation:
-            output.points.append(point_of(operation, key, samples_s))
+            run = run_of(line, columns, settings, ranks)._replace(launch=output.runs[test])
+            if "runtime_sec" in columns:
+                add_repetition(output, times.setdefault(run, []), columns, line)
+            else:
+                add_summary(output, run, columns, line)
+    for run, samples_s in times.items():
+        operation = operation_of(output, run.test)
+        if operation and samples_s:
+            output.points.append(point_of(operation, run, samples_s))
     return output
+
+
+def check_row(line: Line, columns: list[str]) -> None:
+    """Refuse a row that is not of the columns above it."""
+    if not columns or len(line.words) != len(columns):
+        named = " ".join(columns) or "test nrep count runtime_sec"
+        raise PrintedError(
+            line.number, f"not a row of the columns {named}; run mpibenchmark without -v"
+        )
+
+
+def run_of(line: Line, columns: list[str], settings: dict[str, str], ranks: int) -> Run:
+    """Return what a row is of."""
+    size = "count" if "count" in columns else "msize_bytes"
+    element_bytes = setting(settings, "datatype_size_bytes", 1) if size == "count" else 1
+    return Run(
+        word_in(line, 0, "test"),
+        whole_in(line, columns.index(size), size) * element_bytes,
+        setting(settings, "nprocs", ranks),
+    )
+
+
+def add_repetition(output: Output, times: list[float], columns: list[str], line: Line) -> None:
+    """Add a repetition, unless a rank was late in it."""
+    if "errorcode" in columns and whole_in(line, columns.index("errorcode"), "errorcode"):
+        output.note("repetitions with an error code, in which a rank was late, are left out")
+    else:
+        times.append(number_in(line, columns.index("runtime_sec"), "runtime_sec"))
+
+
+def add_summary(output: Output, run: Run, columns: list[str], line: Line) -> None:
+    """Add the point of a row of --summary."""
+    operation = operation_of(output, run.test)
+    values: dict[str, Any] = {
+        SUMMED[name]: number_in(line, place, name)
+        for place, name in enumerate(columns)
+        if name in SUMMED
+    }
+    if "median_s" not in values:
+        output.number = "average"
+    if not values.get("median_s", values.get("mean_s", 0.0)) > 0:
+        output.note("rows without a median or a mean, or whose time is 0, are left out")
+        return
+    values["repetitions"] = whole_in(line, columns.index("valid_nrep"), "valid_nrep")
+    if operation:
+        point = Printed(operation, run.message_bytes, run.ranks, launch=run.launch, **values)
+        output.points.append(point)
 
 
 def setting(settings: dict[str, str], name: str, default: int) -> int:
@@ -101,7 +149,7 @@ def point_of(operation: str, run: Run, samples_s: list[float]) -> Printed:
         run.message_bytes,
         run.ranks,
         mean_s=fmean(samples_s),
-        median_s=median(samples_s) if samples_s else math.nan,
+        median_s=median(samples_s),
         repetitions=len(samples_s),
         samples_s=tuple(samples_s),
         launch=run.launch,

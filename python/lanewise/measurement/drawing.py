@@ -11,7 +11,7 @@ from lanewise.errors import RequestError
 from lanewise.plots import Curve, curve_of, draw_curves, draw_ratios
 from lanewise.results.compare import Ratio
 from lanewise.results.records import Point
-from lanewise.results.table import ranks_of
+from lanewise.results.table import ranks_of, single_mark
 from lanewise.tuning.content import Choice, CollectiveTuning, Figures, Tuning
 
 Run = tuple[str, Sequence[Point]]
@@ -23,7 +23,21 @@ def figure_of(runs: Sequence[Run]) -> Figure:
     operations = dict.fromkeys(point.operation for _, points in drawn for point in points)
     if not operations:
         raise RequestError("no point has a positive time; there is nothing to draw")
-    return draw_curves([(name, _curves(name, drawn)) for name in operations])
+    return draw_curves(
+        [(_title(name, _all(name, drawn)), _curves(name, drawn)) for name in operations]
+    )
+
+
+def _all(operation: str, runs: Sequence[Run]) -> list[Point]:
+    return [point for _, points in runs for point in points if point.operation == operation]
+
+
+def _title(name: str, shown: Sequence[Point | Ratio]) -> str:
+    """Return the title of a panel, which says where what is shown is of a single launch."""
+    counts = {one.launches if isinstance(one, Ratio) else one.launch_count for one in shown}
+    if counts == {1}:
+        return f"{name}{single_mark(1)}"
+    return f"{name} (in part of 1 launch)" if 1 in counts else name
 
 
 def _curves(operation: str, runs: Sequence[Run]) -> list[Curve]:
@@ -44,7 +58,11 @@ def _curves(operation: str, runs: Sequence[Run]) -> list[Curve]:
 def figure_of_ratios(ratios: Sequence[Ratio]) -> Figure:
     """Draw one panel for each operation, with a curve for each pair of ranks where there are."""
     operations = dict.fromkeys(one.operation for one in ratios)
-    return draw_ratios([(name, _ratio_curves(name, ratios)) for name in operations])
+    panels = []
+    for name in operations:
+        shown = [one for one in ratios if one.operation == name]
+        panels.append((_title(name, shown), _ratio_curves(name, ratios)))
+    return draw_ratios(panels)
 
 
 def _ratio_curves(operation: str, ratios: Sequence[Ratio]) -> list[Curve]:

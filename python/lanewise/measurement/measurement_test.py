@@ -20,13 +20,15 @@ from lanewise.results import specimen
 SIZES_BYTES = (8, 64, 512)
 
 
-def measured(folder: Path, name: str = "samples.jsonl", **changes: Any) -> lanewise.Measurement:
+def measured(
+    folder: Path, name: str = "samples.jsonl", launches: int = 3, **changes: Any
+) -> lanewise.Measurement:
     named: dict[str, Any] = {
         "operations": ("scatter", "bcast"),
         "sizes_bytes": SIZES_BYTES,
         **changes,
     }
-    records = specimen.launched_records(launches=3, spread=0.02, **named)
+    records = specimen.launched_records(launches=launches, spread=0.02, **named)
     return lanewise.Measurement.load(specimen.write(folder / name, records))
 
 
@@ -125,6 +127,18 @@ def test_a_figure_has_a_panel_for_each_operation_and_a_curve_for_each_run(tmp_pa
     assert np.asarray(lines[1].get_ydata()).tolist() == second["scatter"].median_s.tolist()
     with pytest.raises(RequestError, match="1 labels for 2 measurements"):
         first.plot(second, labels=("before",))
+
+
+def test_a_figure_says_which_panels_are_of_a_single_launch(tmp_path: Path) -> None:
+    several = measured(tmp_path)
+    single = measured(tmp_path, "single.jsonl", launches=1)
+
+    def titles(figure: Any) -> list[str]:
+        return [panel.get_title(loc="left") for panel in figure.axes]
+
+    assert titles(single.plot()) == ["scatter (1 launch)", "bcast (1 launch)"]
+    assert titles(several.plot(single, labels=("a", "b")))[0] == "scatter (in part of 1 launch)"
+    assert titles(several.compare(single).plot())[0] == "scatter (1 launch)"
 
 
 def test_a_notebook_shows_a_figure_without_pyplot(tmp_path: Path) -> None:

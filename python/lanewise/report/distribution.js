@@ -72,7 +72,7 @@ function pointWords(curve, i) {
     return [`Median ${timeText(curve.median_s[i])}; too few repetitions for an interval.`,
       `${extra.join(", ")}; ${curve.stopped_text[i]}.`];
   }
-  const over = curve.launches[i] > 1 ? ` over ${curve.launches[i]} launches` : "";
+  const over = curve.launches[i] > 1 ? ` over ${curve.launches[i]} launches` : " within 1 launch";
   return [
     `Median ${timeText(curve.median_s[i])}, interval${over} ${timeText(curve.low_s[i])} to ` +
       `${timeText(curve.high_s[i])}.`,

@@ -110,6 +110,11 @@ def launches_text(count: int) -> str:
     return "1 launch" if count == 1 else f"{count} launches"
 
 
+def single_mark(count: int) -> str:
+    """Return what follows the title of a single launch, which says nothing about the next."""
+    return f" ({launches_text(1)})" if count == 1 else ""
+
+
 def tables(points: Iterable[Point], context: Context, columns: int = UNLIMITED) -> Iterator[str]:
     """Yield the lines of all tables, one table per operation, a blank line between them.
 

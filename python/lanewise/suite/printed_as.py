@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lanewise.results.records import Point
-from lanewise.results.table import line
+from lanewise.results.table import line, single_mark
 from lanewise.suite.parity import Parity, parity_of
 
 OSU_VERSION = "7.4"
@@ -261,7 +261,9 @@ def differences(layout: Layout, pairs: Sequence[tuple[Point, Point]]) -> Iterato
     tool = layout.definition.upper().replace("NETPIPE", "NetPIPE")
     overlaps = layout.parity(pairs[0][1]).formula.overlaps
     what = f"{tool}'s t_ovrl - t_CPU" if overlaps else tool
-    yield f"# {what} beside isolated repetitions, which end when the slowest rank has finished:"
+    mark = single_mark(pairs[0][1].launch_count)
+    ends = f"which end when the slowest rank has finished{mark}:"
+    yield f"# {what} beside isolated repetitions, {ends}"
     yield line("# Size", [f"{tool}(us)", "Isolated(us)", f"Isolated/{tool}"])
     for isolated, looped in pairs:
         looped_s = looped.median_s

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lanewise.results import specimen
+from lanewise.results.launches import together
 from lanewise.results.records import Point, parse_record
 from lanewise.suite.parity import PARITIES
 from lanewise.suite.printed_as import OSU_TITLES, Layout, differences, tables
@@ -58,6 +61,16 @@ def test_what_isolated_repetitions_take_stands_in_comments_with_the_ratio() -> N
 
     assert all(line.startswith("#") for line in lines)
     assert lines[-1].split() == ["#", "8", "1.00", "2.00", "2.00"]
+
+
+def test_the_comments_say_where_all_is_of_a_single_launch() -> None:
+    isolated, looped = pair("osu", "bcast", 8, 1e-6)
+    several = together([looped, replace(looped, launch=2)], {})
+
+    first, *_ = differences(Layout("osu", 2), [(isolated, looped)])
+    assert first.endswith("has finished (1 launch):")
+    first, *_ = differences(Layout("osu", 2), [(isolated, several)])
+    assert first.endswith("has finished:")
 
 
 def test_every_title_of_osu_is_of_a_benchmark_that_is_listed() -> None:

@@ -7,6 +7,7 @@ late does not count as delay.
 
     python -m lanewise.testbed.probe stamp COUNT            with   probe HOST COUNT
     python -m lanewise.testbed.probe drain STREAMS SECONDS  with   pour HOST STREAMS
+    python -m lanewise.testbed.probe flood HOST BITS_PER_S  which needs no other end
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ _GAP_S = 0.002
 _TIMEOUT_S = 10.0
 _SO_TIMESTAMPNS = 35
 _BUFFER_BYTES = 1 << 18
+# The kernel cuts what is sent into packets (UDP_SEGMENT), so that Python need not send each.
+_UDP_SEGMENT = 103
+PACKET_BYTES = 1472
+_PACKETS = 40
 
 
 def stamp(count: int) -> None:
@@ -91,6 +96,21 @@ def pour(host: str, streams: int) -> None:
         thread.join()
 
 
+def flood(host: str, bits_per_s: float) -> None:
+    """Send packets at a rate, whether they arrive or not, until it is ended."""
+    data = bytes(_PACKETS * PACKET_BYTES)
+    pause = threading.Event()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, PACKET_BYTES)
+        begin_s, sent_bits = time.monotonic(), 0
+        while True:
+            if sent_bits > bits_per_s * (time.monotonic() - begin_s):
+                pause.wait(_GAP_S / 4)
+                continue
+            link.sendto(data, (host, PORT))
+            sent_bits += 8 * len(data)
+
+
 def say(values: dict[str, object]) -> None:
     """Print one line of JSON."""
     sys.stdout.write(json.dumps(values) + "\n")
@@ -98,7 +118,7 @@ def say(values: dict[str, object]) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Be one of the four ends."""
+    """Be one of the ends."""
     if words[0] == "stamp":
         stamp(int(words[1]))
     elif words[0] == "probe":
@@ -107,6 +127,8 @@ def main(words: list[str]) -> None:
         drain(int(words[1]), float(words[2]))
     elif words[0] == "pour":
         pour(words[1], int(words[2]))
+    elif words[0] == "flood":
+        flood(words[1], float(words[2]))
 
 
 if __name__ == "__main__":

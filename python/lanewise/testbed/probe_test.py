@@ -2,10 +2,16 @@
 """Probes measure what passes between two processes."""
 
 import json
+import socket
 import subprocess
 import sys
 
+import pytest
+
 from lanewise.testbed import probe
+
+# All probes of a machine have one port.
+pytestmark = pytest.mark.xdist_group("probe")
 
 
 def start(*words: object) -> "subprocess.Popen[str]":
@@ -34,3 +40,14 @@ def test_a_drain_counts_what_is_poured_in_after_the_warm_up() -> None:
     assert answer["received_bytes"] > 0
     assert answer["elapsed_s"] >= 0.1
     assert sender.returncode == 0
+
+
+def test_a_flood_sends_packets_that_fit_the_link_to_nobody_in_particular() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", probe.PORT))
+        receiver.settimeout(20)
+        with start("flood", "127.0.0.1", 1e6) as sender:
+            sizes = {len(receiver.recv(1 << 16)) for _ in range(80)}
+            sender.kill()
+
+    assert sizes == {probe.PACKET_BYTES}

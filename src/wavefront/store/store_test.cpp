@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -177,6 +178,21 @@ TEST(StoreTest, AMatrixThatIsWrittenAgainKeepsOneGeneration) {
     const auto damaged = verify(*store);
     ASSERT_TRUE(damaged);
     EXPECT_TRUE(damaged->empty());
+}
+
+TEST(StoreTest, AMatrixThatIsWrittenAgainLeavesNoFileOpen) {
+    const auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    auto store = Store::create(folder / "s", shape, {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto before = open_files();
+
+    ASSERT_TRUE(fill_with_demo_values(*store, 2));
+
+    EXPECT_EQ(open_files(), before);
 }
 
 TEST(StoreTest, NewDataForgetTheHalosAndTheFormerStateOfThoseBeforeThem) {
