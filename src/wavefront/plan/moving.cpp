@@ -12,9 +12,8 @@
 namespace lanewise::wavefront {
 namespace {
 
-// Eight transfers of a mebibyte keep a disk busy, as measured with fio. Long tiles are cut into
-// transfers by the queue; one of them may go while the other is worked on.
-constexpr std::uint64_t bytes_under_way = 16 << 20;
+// Long tiles are cut into transfers by the queue; one of them may go while the other is worked on.
+constexpr std::uint64_t bytes_under_way = 2 * bytes_that_fill_disk;
 constexpr std::uint64_t tiles_min = 2;
 constexpr std::uint64_t tiles_max = 64;
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t radius_max = 8;
 // One strip being read and one being written while the waves work on the others.
 constexpr std::uint64_t strips_in_transfer_min = 2;
-constexpr std::uint64_t strips_in_transfer = 4;
+constexpr std::uint64_t strips_in_transfer_max = 4;
 // The widest row block of `radius` rows or more that divides a strip, eight rows where possible:
 // short row blocks keep waves close together, long ones make hand-offs rare.
 std::uint64_t choose_rows_per_block(const Request& request) {
@@ -40,6 +40,14 @@ std::uint64_t conversion_bytes(const Request& request) {
     const auto& shape = request.shape;
     if (lie_alike(stored(request), shape)) return 0;
     return shape.strip_rows * shape.columns * element_bytes(shape.element);
+}
+
+// As many as keep the disks busy: with more of them, what has been read is in the processor's
+// caches no more when it is worked on.
+std::uint64_t strips_in_transfer(const Request& request) {
+    const auto strip = request.shape.matrix_count() * strip_bytes(stored(request));
+    const auto wanted = (request.disks * bytes_that_fill_disk + strip - 1) / strip;
+    return std::clamp(wanted, strips_in_transfer_min, strips_in_transfer_max);
 }
 
 std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t rows_per_block,
@@ -147,7 +155,7 @@ Result<Plan> make_plan(const Request& request) {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
 
     // A group leaves several row blocks at once: with more buffers, transfers go on meanwhile.
-    auto transfers = strips_in_transfer +
+    auto transfers = strips_in_transfer(request) +
                      2 * plan.tiling.rounds * plan.rows_per_block / request.shape.strip_rows;
     while (transfers > strips_in_transfer_min &&
            memory(plan.waves, order, transfers) > request.memory_bytes)

@@ -47,6 +47,21 @@ TEST(PlanTest, BytesAre56PerCellAndPass) {
                      56.0 * cells * 64.0 / 16.0);
 }
 
+TEST(PlanTest, NoMoreStripsAreInTransferThanKeepTheDisksBusy) {
+    auto request = livermore(8192, &layouts::skewed);
+    request.waves = 1;
+    const auto one_disk = make_plan(request);
+    request.disks = 2;
+    const auto two_disks = make_plan(request);
+    request.shape.coefficient_count = 0;
+    const auto small_strips = make_plan(request);
+
+    // Two are worked on, and one is written behind them; the others, of 6 MiB each, are read.
+    EXPECT_EQ(one_disk->buffers, 3u + 2u);
+    EXPECT_EQ(two_disks->buffers, 3u + 3u);
+    EXPECT_EQ(small_strips->buffers, 3u + 4u);
+}
+
 TEST(PlanTest, CountsTheMemoryOfEachThread) {
     const auto shape = livermore(16384, &layouts::row_major).shape;
 

@@ -60,6 +60,7 @@ struct Request {
     std::uint64_t iterations_done = 0; /* of the same run */
     std::uint64_t pause_every = 0;     /* iterations after which a pass ends; 0: none */
     std::uint64_t pause_bytes = 0;     /* of memory that is needed then */
+    std::uint64_t disks = 1;           /* over which the strips are distributed */
     Borders borders{};
 };
 

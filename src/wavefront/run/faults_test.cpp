@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
@@ -290,6 +291,35 @@ TEST(DiskQueueTest, AStripOfLittleMoreThanAMebibyteIsOneRequest) {
     ASSERT_TRUE(completion);
     EXPECT_EQ(completion->error, 0);
     EXPECT_EQ(requests, std::vector<std::size_t>{bytes});
+}
+
+// How many transfers of a mebibyte, of 40, a ring of so many disks offers the kernel at a time.
+std::size_t offered_of_40(std::uint64_t disks) {
+    auto memory = Memory::reserve(piece_bytes);
+    EXPECT_TRUE(memory);
+    auto calls = ring_calls();
+    auto entries = std::make_shared<std::size_t>(0);
+    calls.entry = [=, entry = calls.entry](io_uring *ring) {
+        ++*entries;
+        return entry(ring);
+    };
+    // Only once, so that the ring is taken.
+    calls.submit = [first = true, submit = calls.submit](io_uring *ring) mutable {
+        return std::exchange(first, false) ? submit(ring) : -EAGAIN;
+    };
+    const auto queue = make_uring_queue(calls, disks);
+    if (!queue) return 0;
+    const auto before = *entries;
+    for (std::uint64_t tag = 0; tag < 40; ++tag)
+        (*queue)->submit({.file = 0, .memory = memory->begin(), .bytes = piece_bytes, .tag = tag});
+    return *entries - before;
+}
+
+TEST(DiskQueueTest, NoMoreIsUnderWayThanKeepsTheDisksBusy) {
+    if (!make_uring_queue()) GTEST_SKIP() << "io_uring is not available";
+
+    EXPECT_EQ(offered_of_40(1), 8u);
+    EXPECT_EQ(offered_of_40(3), 24u);
 }
 
 FileCalls stuttering(std::uint64_t seed) {

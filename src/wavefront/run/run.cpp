@@ -105,7 +105,7 @@ class Run {
           still_(options.still_iterations) {}
 
     Result<RunReport> go() {
-        auto queue = make_disk_queue(options_.queue);
+        auto queue = make_disk_queue(options_.queue, store_.manifest().disks.size());
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
         const auto bytes = ring_bytes();
@@ -407,6 +407,7 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .iterations_done = options.iterations_done,
             .pause_every = options.pause_every,
             .pause_bytes = options.pause_every ? measure_bytes(stored, kernel.radius) : 0,
+            .disks = options.disks,
             .borders = options.borders};
 }
 
@@ -464,7 +465,9 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
         return bad_argument(
             "the first residual is of the data with the borders that the store has; where borders "
             "are not fixed give --until a value without *first, or atol without rtol");
-    return plan_run(store.shape(), kernel, options);
+    auto of_store = options;
+    of_store.disks = store.manifest().disks.size();
+    return plan_run(store.shape(), kernel, of_store);
 }
 
 RunEntry entry_of(const Kernel& kernel, const RunOptions& options, std::uint64_t iterations) {

@@ -44,6 +44,7 @@ struct RunOptions {
     double tolerance = no_tolerance;
     std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
+    std::uint64_t disks = 1; /* of the store; a run asks the store itself */
     /* Wraps the queue, for tests that inject faults; may be empty. */
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;

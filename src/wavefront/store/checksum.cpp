@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See checksum.hpp. The header of xxHash is compiled in here and nowhere else.
+// See checksum.hpp. The header of xxHash is compiled in here, and once for each further
+// instruction set.
 
 #include "wavefront/store/checksum.hpp"
 
@@ -13,8 +14,23 @@
 
 namespace lanewise::wavefront {
 
-std::uint64_t checksum(const void *bytes, std::size_t size) {
+std::uint64_t checksum_portable(const void *bytes, std::size_t size) {
     return XXH3_64bits(bytes, size);
+}
+
+std::vector<ChecksumFunction> checksum_functions() {
+    std::vector<ChecksumFunction> functions;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) functions.push_back(checksum_avx512);
+    if (__builtin_cpu_supports("avx2")) functions.push_back(checksum_avx2);
+#endif
+    functions.push_back(checksum_portable);
+    return functions;
+}
+
+std::uint64_t checksum(const void *bytes, std::size_t size) {
+    static const auto best = checksum_functions().front();
+    return best(bytes, size);
 }
 
 std::string checksum_text(std::uint64_t sum) {

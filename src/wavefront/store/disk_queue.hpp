@@ -59,8 +59,9 @@ class DiskQueue {
 
 enum class QueueKind { automatic, io_uring, threads };
 
-/* `automatic` takes io_uring, and threads where the kernel or the container refuses it. */
-Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind);
+/* `automatic` takes io_uring, and threads where the kernel or the container refuses it. The files
+ * of the transfers are on so many `disks`. */
+Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind, std::uint64_t disks = 1);
 
 /* What the threads call to move bytes; tests give calls that come back short, fail or tear. */
 struct FileCalls {
@@ -79,7 +80,8 @@ struct RingCalls {
 RingCalls ring_calls();
 
 /* LW_ERR_UNSUPPORTED where the kernel or the container refuses it. */
-Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls = ring_calls());
+Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls = ring_calls(),
+                                                    std::uint64_t disks = 1);
 std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
 
 inline constexpr std::uint64_t piece_bytes = 1 << 20;

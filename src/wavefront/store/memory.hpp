@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Memory: a region of whole pages for direct I/O, zero at first, on huge pages
-// where the kernel has them to spare.
+// where the kernel has them to spare. It begins at a huge page, so that only what is
+// left over at its end is in small ones.
 
 #pragma once
 
@@ -12,6 +13,8 @@
 #include "base/result.hpp"
 
 namespace lanewise::wavefront {
+
+inline constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 
 class Memory {
   public:

@@ -25,6 +25,8 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "wavefront/run/run.hpp"
+#include "wavefront/store/checksum.hpp"
+#include "wavefront/store/memory.hpp"
 #include "wavefront/testing/trial.hpp"
 
 /* The most that a call of `write` or `pread` moves, which the system may make less than all. */
@@ -48,6 +50,33 @@ extern "C" ssize_t pread(int file, void *bytes, std::size_t size, off_t offset) 
 
 namespace lanewise::wavefront {
 namespace {
+
+TEST(MemoryTest, BeginsAtAHugePageWhateverItsSize) {
+    for (const auto bytes : {std::uint64_t{1}, 3 * disk_block_bytes, huge_page_bytes - 1,
+                             huge_page_bytes, 5 * huge_page_bytes + disk_block_bytes}) {
+        const auto first = Memory::reserve(bytes);
+        const auto second = Memory::reserve(bytes);
+
+        for (const auto *memory : {&first, &second}) {
+            ASSERT_TRUE(*memory);
+            auto *const begin = (*memory)->begin();
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(begin) % huge_page_bytes, 0u);
+            EXPECT_EQ((*memory)->bytes(), bytes);
+            begin[0] = begin[bytes - 1] = std::byte{1};
+        }
+    }
+}
+
+TEST(ChecksumTest, EveryInstructionSetGivesTheSameSum) {
+    std::vector<std::byte> bytes(70000);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 3);
+
+    for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 7) {
+        for (const auto function : checksum_functions())
+            EXPECT_EQ(function(bytes.data(), size), checksum_portable(bytes.data(), size)) << size;
+        EXPECT_EQ(checksum(bytes.data(), size), checksum_portable(bytes.data(), size)) << size;
+    }
+}
 
 using ::testing::ElementsAre;
 using testing::Folder;

@@ -30,7 +30,9 @@ namespace {
 
 constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
-// The kernel takes no registered buffer longer than this.
+// The kernel takes no registered buffer longer than this. One that is in huge pages throughout it
+// gives to the disk in few segments, any other page by page, of which a request holds a few hundred
+// at most: what is in small pages at the end of the memory is a buffer of its own.
 constexpr std::uint64_t registered_buffer_bytes = std::uint64_t{1} << 30;
 // How often the ring is looked at where it cannot say that something is complete.
 constexpr int look_again_ms = 1;
@@ -63,8 +65,11 @@ bool passes(int error) {
 
 class UringQueue final : public DiskQueue {
   public:
-    UringQueue(const io_uring& ring, int event, RingCalls calls)
-        : ring_(ring), event_(event), calls_(std::move(calls)) {
+    UringQueue(const io_uring& ring, int event, RingCalls calls, std::uint64_t disks)
+        : ring_(ring),
+          event_(event),
+          calls_(std::move(calls)),
+          bytes_under_way_max_(disks * bytes_that_fill_disk) {
         feed();
     }
 
@@ -74,6 +79,8 @@ class UringQueue final : public DiskQueue {
         while (under_way_ > 0) {
             if (auto *const cqe = next()) take(cqe);
         }
+        // The kernel takes a ring apart in its own time: the memory is let go of now.
+        if (!registered_.empty()) io_uring_unregister_buffers(&ring_);
         io_uring_queue_exit(&ring_);
         ::close(event_);
     }
@@ -84,10 +91,12 @@ class UringQueue final : public DiskQueue {
     const Broken& broken() const { return broken_; }
 
     void register_memory(const Memory& memory) override {
+        const auto in_huge_pages = memory.bytes() / huge_page_bytes * huge_page_bytes;
         std::vector<iovec> parts;
-        for (std::uint64_t at = 0; at < memory.bytes(); at += registered_buffer_bytes)
-            parts.push_back(
-                {memory.begin() + at, std::min(registered_buffer_bytes, memory.bytes() - at)});
+        for (std::uint64_t at = 0; at < memory.bytes(); at += parts.back().iov_len) {
+            const auto end = at < in_huge_pages ? in_huge_pages : memory.bytes();
+            parts.push_back({memory.begin() + at, std::min(registered_buffer_bytes, end - at)});
+        }
         if (!registered_.empty()) io_uring_unregister_buffers(&ring_);
         const auto count = static_cast<unsigned>(parts.size());
         const bool taken = io_uring_register_buffers(&ring_, parts.data(), count) == 0;
@@ -135,15 +144,16 @@ class UringQueue final : public DiskQueue {
     // Offers the kernel what waits, and what it did not take before.
     void feed() {
         if (broken_.error != 0) return fail_waiting();
-        while (!waiting_.empty() && under_way_ < pieces_under_way_max) {
+        while (!waiting_.empty() && has_room()) {
             auto *const sqe = calls_.entry(&ring_);
             if (sqe == nullptr) break;
             auto piece = std::make_unique<Piece>(waiting_.front());
             waiting_.pop_front();
             prepare(sqe, *piece);
             offered_.push_back(piece.get());
-            io_uring_sqe_set_data(sqe, piece.release());
             ++under_way_;
+            bytes_under_way_ += piece->end - piece->begin;
+            io_uring_sqe_set_data(sqe, piece.release());
         }
         listen();
         if (!offered_.empty()) offer();
@@ -157,6 +167,17 @@ class UringQueue final : public DiskQueue {
         for (int i = 0; i < taken && !offered_.empty(); ++i) offered_.pop_front();
     }
 
+    // More than keeps the disks busy is no faster: each transfer takes longer, and what it brings
+    // is in the processor's caches no more when it is worked on.
+    bool has_room() const {
+        return under_way_ < pieces_under_way_max && bytes_under_way_ < bytes_under_way_max_;
+    }
+
+    void came_back(const Piece& piece) {
+        --under_way_;
+        bytes_under_way_ -= piece.end - piece.begin;
+    }
+
     // Something is to be done, but the kernel has none of it.
     bool has_nothing_to_wait_for() const {
         const auto offered = offered_.size() - static_cast<std::size_t>(std::count(
@@ -166,8 +187,7 @@ class UringQueue final : public DiskQueue {
 
     // Whatever comes next, the kernel has what leads to it.
     bool has_all_it_can() const {
-        const bool full = under_way_ == pieces_under_way_max;
-        return offered_.empty() && listening_ && (waiting_.empty() || full);
+        return offered_.empty() && listening_ && (waiting_.empty() || !has_room());
     }
 
     void listen() {
@@ -216,8 +236,9 @@ class UringQueue final : public DiskQueue {
                 listening_ = false;
                 continue;
             }
-            --under_way_;
-            leave_out(std::unique_ptr<Piece>(offered)->whole);
+            const std::unique_ptr<Piece> piece(offered);
+            came_back(*piece);
+            leave_out(piece->whole);
         }
         fail_waiting();
     }
@@ -244,15 +265,14 @@ class UringQueue final : public DiskQueue {
     // The registered buffer that holds all of the bytes; none: they are not registered, or cross a
     // boundary.
     std::optional<int> registered_buffer(const std::byte *memory, unsigned bytes) const {
-        if (registered_.empty()) return std::nullopt;
-        const auto *begin = static_cast<const std::byte *>(registered_.front().iov_base);
-        if (std::less<>()(memory, begin)) return std::nullopt;
-        const auto at = static_cast<std::uint64_t>(memory - begin);
-        const auto part = at / registered_buffer_bytes;
-        if (part >= registered_.size() ||
-            at % registered_buffer_bytes + bytes > registered_[part].iov_len)
-            return std::nullopt;
-        return static_cast<int>(part);
+        const auto holds_all = [&](const iovec& part) {
+            const auto *begin = static_cast<const std::byte *>(part.iov_base);
+            return !std::less<>()(memory, begin) &&
+                   !std::less<>()(begin + part.iov_len, memory + bytes);
+        };
+        const auto found = std::find_if(registered_.begin(), registered_.end(), holds_all);
+        if (found == registered_.end()) return std::nullopt;
+        return static_cast<int>(found - registered_.begin());
     }
 
     void prepare(io_uring_sqe *sqe, const Piece& piece) const {
@@ -273,7 +293,7 @@ class UringQueue final : public DiskQueue {
     }
 
     void finish(std::unique_ptr<Piece> piece, int result) {
-        --under_way_;
+        came_back(*piece);
         Whole *whole = piece->whole;
         if (result == -EINTR || result == -EAGAIN) {
             waiting_.push_front(*piece);
@@ -299,7 +319,9 @@ class UringQueue final : public DiskQueue {
     Broken broken_;
     std::vector<iovec> registered_;
     unsigned refusals_ = 0;
-    unsigned under_way_ = 0;      /* pieces in the ring, those that are offered too */
+    unsigned under_way_ = 0; /* pieces in the ring, those that are offered too */
+    std::uint64_t bytes_under_way_ = 0;
+    std::uint64_t bytes_under_way_max_;
     std::deque<Piece *> offered_; /* in the ring, but not taken by the kernel; null: the eventfd */
     std::deque<Piece> waiting_;
     std::deque<Completion> complete_;
@@ -315,7 +337,7 @@ RingCalls ring_calls() {
         .wait = [](io_uring *ring, io_uring_cqe **cqe) { return io_uring_wait_cqe(ring, cqe); }};
 }
 
-Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls) {
+Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls, std::uint64_t disks) {
     const auto unavailable = [](int error) {
         return Failure{LW_ERR_UNSUPPORTED, std::string("io_uring is not available: ") +
                                                std::strerror(error) + "; use --io threads"};
@@ -329,14 +351,14 @@ Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls) {
         return Failure{LW_ERR_UNSUPPORTED,
                        std::string("no eventfd: ") + std::strerror(errno) + "; use --io threads"};
     }
-    auto queue = std::make_unique<UringQueue>(ring, event, std::move(calls));
+    auto queue = std::make_unique<UringQueue>(ring, event, std::move(calls), disks);
     if (queue->broken().error != 0) return unavailable(queue->broken().error);
     return std::unique_ptr<DiskQueue>(std::move(queue));
 }
 
-Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind) {
+Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind, std::uint64_t disks) {
     if (kind == QueueKind::threads) return make_thread_queue();
-    auto queue = make_uring_queue();
+    auto queue = make_uring_queue(ring_calls(), disks);
     if (queue || kind == QueueKind::io_uring) return queue;
     return make_thread_queue();
 }
