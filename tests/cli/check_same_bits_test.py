@@ -101,6 +101,24 @@ def test_in_one_order_runs_on_as_many_ranks_are_compared(
     assert {run["compared_with"] for run in told["runs"]} == {"3 ranks", "4 ranks"}
 
 
+def test_reductions_of_any_type_are_the_same_under_two_mpis_in_one_order(
+    compiled: Compile, lanewise: Lanewise
+) -> None:
+    # Some MPIs name the types of programs; that is no difference.
+    source = "random_reductions.c -ffp-contract=off -lm -lpthread"
+    words = ["order", "21", "40"]
+    lines = {
+        mpi: [*line_of(mpi, str(compiled(mpi, "mpicc", source))), *words]
+        for mpi in ("openmpi", "mpich")
+    }
+    options = ("--ranks", "3", "--same-bits", "order", "--also", " ".join(lines["mpich"]))
+
+    status, told = found(lanewise, *options, "--", *lines["openmpi"])
+
+    assert (status, told["same"]) == (0, True), told
+    assert {run["unseen"] for run in told["runs"]} == {0}
+
+
 def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise) -> None:
     lines = {
         mpi: line_of(mpi, str(compiled(mpi, "mpicc", PROGRAM))) for mpi in ("openmpi", "mpich")

@@ -277,6 +277,17 @@ def test_one_line_says_that_reductions_of_device_memory_are_left_to_the_mpi(
 
 
 @pytest.mark.parametrize("level", ["order", "ranks"])
+def test_reductions_that_the_mpi_refuses_leave_an_error_and_nothing_else(
+    mpi: str, level: str, compiled: Compile
+) -> None:
+    program = str(compiled(mpi, "mpicc", "refused_reductions.c"))
+
+    done = run_in_order(mpi, 3, [program], level=level)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
+
+
+@pytest.mark.parametrize("level", ["order", "ranks"])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("ranks", RANDOM_RANKS)
 def test_reductions_drawn_at_random_have_the_bits_that_are_promised(

@@ -136,9 +136,9 @@ def check_same_bits(
     Run a program in several ways, and say which reduction first differs.
 
     The program runs twice in the same way, on each number of ranks, and with other algorithms of
-    its MPI.  Its output is compared, and the result of every blocking reduction in the order of
-    the calls.  With --same-bits order, only runs on the same number of ranks are compared.  Ends
-    with status 1 if anything differs.
+    its MPI.  Its output is compared, and the result of every reduction in the order of the calls.
+    With --same-bits order, only runs on the same number of ranks are compared.  Ends with status 1
+    if anything differs.
     """
     words = list(line or [])
     if not words:

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -175,6 +176,47 @@ TEST(Packing, of_an_element_beyond_two_gibibytes_is_left_to_the_mpi_by_all_ranks
                     .comm = MPI_COMM_WORLD};
 
     EXPECT_EQ(served_on(call, "ring"), 0);
+}
+
+/* While it lives, errors are returned. */
+class ReturnedErrors {
+  public:
+    ReturnedErrors() { set(MPI_ERRORS_RETURN); }
+    ~ReturnedErrors() { set(MPI_ERRORS_ARE_FATAL); }
+    ReturnedErrors(const ReturnedErrors&) = delete;
+    ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+  private:
+    static void set(MPI_Errhandler handler) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    }
+};
+
+// Messages of a rank with an error are longer than expected.
+TEST(Errors, leave_what_lies_behind_the_result_of_other_ranks_as_it_was) {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks < 2) return;
+    const ReturnedErrors returned;
+    for (const auto *algorithm : {"recursive_doubling", "binomial", "direct", "linear_nb"}) {
+        const double mine = 1;
+        std::vector<double> result(2048, 7);
+        // No MPI knows the place of a number by itself.
+        const Call call{.collective = Collective::allreduce,
+                        .send = &mine,
+                        .receive = result.data(),
+                        .receive_count = 1,
+                        .receive_type = MPI_DOUBLE,
+                        .op = MPI_MAXLOC,
+                        .comm = MPI_COMM_WORLD};
+        bool served = false;
+
+        EXPECT_NE(execute(call, {find_algorithm(call.collective, algorithm), 0, 1}, served),
+                  MPI_SUCCESS);
+
+        EXPECT_EQ(std::count(result.begin() + 1, result.end(), 7), 2047) << algorithm;
+    }
 }
 
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {

@@ -343,7 +343,8 @@ class Longer {
     Longer(const Instruction& i, const Operands& s) {
         MPI_Count unit_bytes = 0;
         PMPI_Type_size_x(s.type, &unit_bytes);
-        const auto blocks = i.units * unit_bytes / static_cast<std::int64_t>(bytes.size()) + 1;
+        // A single block would lie together.
+        const auto blocks = i.units * unit_bytes / static_cast<std::int64_t>(bytes.size()) + 2;
         const int code = PMPI_Type_create_hvector(
             static_cast<int>(blocks), static_cast<int>(bytes.size()), 0, MPI_BYTE, &type_);
         if (code == MPI_SUCCESS) PMPI_Type_commit(&type_);

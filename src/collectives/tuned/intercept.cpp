@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "collectives/execute/datatype.hpp"
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
@@ -16,6 +17,8 @@
 #include "collectives/tuned/roll_call.hpp"
 #include "collectives/tuned/same_bits.hpp"
 #include "collectives/tuned/switch.hpp"
+#include "sums/mpi/exact_reduction.hpp"
+#include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -94,10 +97,24 @@ Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     return bytes_of(call.counts[0], call.receive_type);
 }
 
+/* Whether the MPI refuses the operator: those of its own take types of its own only, and of these
+   not all. */
+bool is_refused(const Call& call) {
+    if (!is_reduction(call.collective) || !is_predefined_op(call.op)) return false;
+    const auto type = call.receive_type;
+    if (const auto numbers = sums::numbers_of(type)) {
+        const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
+        const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
+        return takes_places || (takes_extremes && numbers->per_element == 2);
+    }
+    return !is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type);
+}
+
 /* Whether this is a reduce_scatter of blocks, of one size or of several. */
 bool has_blocks(const Call& call, const CommunicatorState& state) {
-    return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
-           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
+    return !is_refused(call) && call.collective == Collective::reduce_scatter &&
+           call.op != MPI_OP_NULL && call.receive_type != MPI_DATATYPE_NULL &&
+           valid_counts(call, state);
 }
 
 /* Says once, by one rank, that a rule needs sites which are not known here. */
@@ -114,6 +131,7 @@ void say_no_sites(const Call& call) {
 }  // namespace
 
 Bytes message_bytes(const Call& call, const CommunicatorState& state) {
+    if (is_refused(call)) return std::nullopt;
     const bool root = state.rank == call.root;
     if (is_rooted(call.collective) && (call.root < 0 || call.root >= state.ranks)) {
         return std::nullopt;

@@ -22,6 +22,7 @@
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/pending_calls.hpp"
+#include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::tuned {
 
@@ -53,11 +54,14 @@ void write(Notes& to, const Json& record) {
     to.file.reset();
 }
 
+/* The same under any MPI, some of which name the types of programs, each in its own way. */
 std::string name_of_type(MPI_Datatype type) {
+    if (sums::f90_kind_of(type)) return "a type of Fortran";
+    if (!collectives::layout_of(type).predefined) return "a type of the program";
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
     PMPI_Type_get_name(type, name, &length);
-    return length > 0 ? name : "a type of the program";
+    return name;
 }
 
 std::string name_of_op(MPI_Op op) {

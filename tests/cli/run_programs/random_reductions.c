@@ -569,10 +569,10 @@ static int call(struct job *job) {
 /* Most are short; some lie around the lengths at which algorithms change. */
 static int drawn_count(struct thread *t, const struct kind *kind) {
     static const int limits[] = {2048, 16384, 16384, 65536, 262144};
-    const int turn = drawn(t, 12), wish = drawn(t, 700), around = drawn(t, 3) - 1;
+    const int turn = drawn(t, 12), length = drawn(t, 700), around = drawn(t, 3) - 1;
     const int limit = limits[drawn(t, 5)] / (int)kind->bytes + around;
     if (turn < 2) return turn;
-    return turn == 11 ? limit : turn > 8 ? wish : wish % 20;
+    return turn == 11 ? limit : turn > 8 ? length : length % 20;
 }
 
 /* Draws a call. What is drawn does not depend on this rank or the communicator's. */
@@ -590,10 +590,10 @@ static struct job drawn_job(struct thread *t, int step) {
     job.root = (int)(root % (uint64_t)job.on.ranks);
     for (int r = 0; r < job.on.ranks; ++r) {
         const int all = job.count / job.on.ranks;
-        const uint64_t wish = hash(job.seed, r, 0, 0);
+        const uint64_t length = hash(job.seed, r, 0, 0);
         job.counts[r] = job.call == REDUCE_SCATTER_BLOCK ? all
-                        : wish % 3 == 0                  ? 0
-                                                         : (int)(wish % (uint64_t)(2 * all + 2));
+                        : length % 3 == 0                ? 0
+                                                         : (int)(length % (uint64_t)(2 * all + 2));
     }
     if (job.call == REDUCE && job.on.rank != job.root) job.in_place = false;
     return job;
