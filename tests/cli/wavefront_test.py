@@ -898,8 +898,9 @@ def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) ->
         ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False
     )
 
-    assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lanewise wavefront: cannot reserve 3 MiB for ")
+    assert done.stderr.endswith(": No space left on device; free space there\n")
     assert done.stdout == ""
 
 

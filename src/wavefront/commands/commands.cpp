@@ -257,9 +257,7 @@ Outcome write_npy(const Store& store, std::uint32_t matrix, const std::string& b
                   const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(beside.c_str(), "wb"),
                                                                 &std::fclose);
-    const auto cannot = [&] {
-        return Failure{LW_ERR_IO, "cannot write " + path + ": " + std::strerror(errno)};
-    };
+    const auto cannot = [&] { return system_failure("write", path); };
     if (!file) return cannot();
     const auto& shape = store.shape();
     const auto header = npy_header(shape);
@@ -539,9 +537,7 @@ Outcome export_command(const WavefrontArguments& arguments) {
                        "cannot write " + arguments.file + ": " + std::strerror(errno)};
     const auto shape = shape_of(store->shape(), *matrix);
     const auto row_bytes = shape.columns * element_bytes(shape.element);
-    const auto cannot = [&] {
-        return Failure{LW_ERR_IO, "cannot write " + arguments.file + ": " + std::strerror(errno)};
-    };
+    const auto cannot = [&] { return system_failure("write", arguments.file); };
     const auto header = !pipe && is_npy(arguments.file) ? npy_header(shape) : "";
     if (std::fwrite(header.data(), 1, header.size(), file.get()) != header.size()) return cannot();
     const auto read = read_matrix(
