@@ -889,6 +889,15 @@ def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path:
     )
 
 
+def test_the_list_of_kernels_fits_80_columns(native: Lanewise) -> None:
+    done = native("kernels")
+
+    assert done.returncode == 0
+    assert "omega=1.5" in done.stdout
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if len(line) > 80 or line != line.rstrip()] == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) -> None:
     create = f"{sys.executable} -m lanewise wavefront create s --rows 512 --cols 512"

@@ -555,6 +555,17 @@ Outcome export_command(const WavefrontArguments& arguments) {
     return Done{};
 }
 
+/* A row of at most 80 columns; parameters that do not fit stand below the meaning. */
+std::string kernel_row(const KernelInfo& info) {
+    constexpr std::size_t columns = 80;
+    constexpr std::size_t name_columns = 18;
+    const auto row = fmt::format("{:<{}}{}", info.name, name_columns, info.meaning);
+    const std::string parameters = info.parameters;
+    if (parameters.empty()) return row;
+    const bool fits = row.size() + 1 + parameters.size() <= columns;
+    return row + (fits ? std::string(" ") : '\n' + std::string(name_columns, ' ')) + parameters;
+}
+
 Outcome kernels(const WavefrontArguments& arguments) {
     for (const auto& info : kernel_infos()) {
         if (arguments.json)
@@ -565,7 +576,7 @@ Outcome kernels(const WavefrontArguments& arguments) {
                    {"coefficients", info.coefficient_count},
                    {"skewed", info.skew > 0}});
         else
-            fmt::print("{:<17} {} {}\n", info.name, info.meaning, info.parameters);
+            fmt::print("{}\n", kernel_row(info));
     }
     return Done{};
 }
