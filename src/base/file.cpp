@@ -35,6 +35,10 @@ Result<std::string> read_file(const std::string& path) {
     return content;
 }
 
+std::string free_space_there(int error) {
+    return error == ENOSPC || error == EDQUOT ? "; free space there" : "";
+}
+
 WritingPlace place_to_write(const std::string& path) {
     namespace fs = std::filesystem;
     std::error_code unknown;
@@ -52,7 +56,8 @@ WritingPlace place_to_write(const std::string& path) {
 Outcome write_file(const std::string& path, const std::string& content) {
     const auto place = place_to_write(path);
     const auto failure = [&] {
-        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(errno)};
+        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(errno) +
+                                            free_space_there(errno)};
         if (!place.as_it_is()) std::remove(place.beside.c_str());
         return reason;
     };

@@ -14,6 +14,9 @@ namespace lanewise {
    LW_ERR_IO) names the path and the system's reason. */
 Result<std::string> read_file(const std::string& path);
 
+/* The remedy that ends the sentence on a write that failed with `error`, if the disk is full. */
+std::string free_space_there(int error);
+
 /* Writes the file in place of what is there, whole or not at all. A link is followed; what is no
    regular file, such as a pipe or a device, is written to and never replaced. */
 Outcome write_file(const std::string& path, const std::string& content);

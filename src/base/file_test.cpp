@@ -103,7 +103,8 @@ TEST_F(WriteFile, NamesTheReasonOfAFullDisk) {
     const auto written = write_file("/dev/full", "text");
 
     ASSERT_FALSE(written);
-    EXPECT_EQ(written.failure().sentence, "/dev/full cannot be written: No space left on device");
+    EXPECT_EQ(written.failure().sentence,
+              "/dev/full cannot be written: No space left on device; free space there");
     EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 

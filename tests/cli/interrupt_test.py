@@ -125,3 +125,25 @@ def test_a_later_launch_that_does_not_start_says_what_is_kept_and_how_to_go_on(
     samples = load(tmp_path / "s.jsonl")
     assert samples.warnings == []
     assert [point.launch for point in samples.launch_points] == [1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.one_mpi
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_disk_without_room_for_the_first_point_is_named_and_nothing_is_said_to_be_kept(
+    real_mpi: str, tmp_path: Path
+) -> None:
+    measure = f"{sys.executable} -m lanewise measure bcast -n 2 --launcher {real_mpi}"
+    few = "--sizes 8 --repetitions 10 --launches 1 -q -o s.jsonl"
+    fill = "dd if=/dev/zero of=rest bs=4k status=none 2>&-"
+    mount = f"mount -t tmpfs -o size=64k none {tmp_path} && cd {tmp_path}"
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", f"{mount} && {{ {fill}; {measure} {few}; ls; }}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.stderr == (
+        "lanewise measure: s.jsonl could not take a point: No space left on device; free space "
+        "there (after 0 of 1 points; nothing is kept)\n"
+    )
+    assert done.stdout == "rest\n"

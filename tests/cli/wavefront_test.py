@@ -889,6 +889,15 @@ def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path:
     )
 
 
+def test_the_list_of_kernels_fits_80_columns(native: Lanewise) -> None:
+    done = native("kernels")
+
+    assert done.returncode == 0
+    assert "omega=1.5" in done.stdout
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if len(line) > 80 or line != line.rstrip()] == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) -> None:
     create = f"{sys.executable} -m lanewise wavefront create s --rows 512 --cols 512"
@@ -898,8 +907,9 @@ def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) ->
         ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False
     )
 
-    assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lanewise wavefront: cannot reserve 3 MiB for ")
+    assert done.stderr.endswith(": No space left on device; free space there\n")
     assert done.stdout == ""
 
 

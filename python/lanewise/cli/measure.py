@@ -235,4 +235,6 @@ def kept(seen: Seen, values: Mapping[str, Any]) -> str:
         where += f", in launch {seen.launch} of {seen.launches}"
     if not values["output"]:
         return f"{where}; nothing is kept without -o FILE"
+    if not Path(values["output"]).exists():
+        return f"{where}; nothing is kept"
     return f"{where}, kept in {values['output']}; the same command with --resume goes on"

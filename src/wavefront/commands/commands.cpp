@@ -257,9 +257,7 @@ Outcome write_npy(const Store& store, std::uint32_t matrix, const std::string& b
                   const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(beside.c_str(), "wb"),
                                                                 &std::fclose);
-    const auto cannot = [&] {
-        return Failure{LW_ERR_IO, "cannot write " + path + ": " + std::strerror(errno)};
-    };
+    const auto cannot = [&] { return system_failure("write", path); };
     if (!file) return cannot();
     const auto& shape = store.shape();
     const auto header = npy_header(shape);
@@ -539,9 +537,7 @@ Outcome export_command(const WavefrontArguments& arguments) {
                        "cannot write " + arguments.file + ": " + std::strerror(errno)};
     const auto shape = shape_of(store->shape(), *matrix);
     const auto row_bytes = shape.columns * element_bytes(shape.element);
-    const auto cannot = [&] {
-        return Failure{LW_ERR_IO, "cannot write " + arguments.file + ": " + std::strerror(errno)};
-    };
+    const auto cannot = [&] { return system_failure("write", arguments.file); };
     const auto header = !pipe && is_npy(arguments.file) ? npy_header(shape) : "";
     if (std::fwrite(header.data(), 1, header.size(), file.get()) != header.size()) return cannot();
     const auto read = read_matrix(
@@ -559,6 +555,17 @@ Outcome export_command(const WavefrontArguments& arguments) {
     return Done{};
 }
 
+/* A row of at most 80 columns; parameters that do not fit stand below the meaning. */
+std::string kernel_row(const KernelInfo& info) {
+    constexpr std::size_t columns = 80;
+    constexpr std::size_t name_columns = 18;
+    const auto row = fmt::format("{:<{}}{}", info.name, name_columns, info.meaning);
+    const std::string parameters = info.parameters;
+    if (parameters.empty()) return row;
+    const bool fits = row.size() + 1 + parameters.size() <= columns;
+    return row + (fits ? std::string(" ") : '\n' + std::string(name_columns, ' ')) + parameters;
+}
+
 Outcome kernels(const WavefrontArguments& arguments) {
     for (const auto& info : kernel_infos()) {
         if (arguments.json)
@@ -569,7 +576,7 @@ Outcome kernels(const WavefrontArguments& arguments) {
                    {"coefficients", info.coefficient_count},
                    {"skewed", info.skew > 0}});
         else
-            fmt::print("{:<17} {} {}\n", info.name, info.meaning, info.parameters);
+            fmt::print("{}\n", kernel_row(info));
     }
     return Done{};
 }

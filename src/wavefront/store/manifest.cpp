@@ -20,7 +20,9 @@
 namespace lanewise::wavefront {
 
 Failure system_failure(const std::string& doing, const std::string& path) {
-    return {LW_ERR_IO, "cannot " + doing + " " + path + ": " + std::strerror(errno)};
+    const int error = errno;
+    return {LW_ERR_IO,
+            "cannot " + doing + " " + path + ": " + std::strerror(error) + free_space_there(error)};
 }
 
 namespace {

@@ -33,10 +33,10 @@ int open_direct(const std::string& path, int flags) {
 Outcome reserve_room(int file, std::uint64_t bytes, const std::string& path) {
     const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
     if (error == 0 || error == EOPNOTSUPP || error == EINVAL) return Done{};
+    constexpr std::uint64_t mebibyte = 1 << 20;
+    const auto needed = std::to_string((bytes + mebibyte - 1) / mebibyte);
     errno = error;
-    auto failure = system_failure("reserve room for", path);
-    if (error == ENOSPC) failure.sentence += "; free " + std::to_string(bytes >> 20) + " MiB there";
-    return failure;
+    return system_failure("reserve " + needed + " MiB for", path);
 }
 
 // File systems without locks are read and written as they are.
