@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "packaging" / "github-action-rdma"
 BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail"]  # GitHub's, for `shell: bash`
 HEREDOC = re.compile(r"(\w+)<<(\w+)\n(.*?)\n\2\n", re.DOTALL)
+# As in a container that a user has started: no rights over anything outside of it.
+WITHOUT_PRIVILEGES = ("unshare", "--user", "--map-root-user")
 FAILS = '[[fault]]\ncall = "ibv_reg_mr"\ntimes = 1\n'
 
 needs_programs = pytest.mark.skipif(
@@ -38,12 +40,14 @@ class Job:
 
     folder: Path
     settings: dict[str, str]
+    before: tuple[str, ...] = ()  # the words that start a shell elsewhere
 
     def step(self, text: str, **variables: str) -> subprocess.CompletedProcess[str]:
         file = self.folder / "github_env"
         file.write_text("")
         done = subprocess.run(
-            [*BASH, "-c", text], cwd=self.folder, capture_output=True, text=True, check=False,
+            [*self.before, *BASH, "-c", text],
+            cwd=self.folder, capture_output=True, text=True, check=False,
             env={**os.environ, **self.settings, **variables, "GITHUB_ENV": str(file)},
         )  # fmt: skip
         written = file.read_text()
@@ -71,6 +75,13 @@ def on_a_free_port(text: str) -> str:
     with socket.socket() as free:
         free.bind(("", 0))
         return text.replace("ibv_rc_pingpong", f"ibv_rc_pingpong -p {free.getsockname()[1]}")
+
+
+def two_programs_talk() -> str:
+    """Return a step of the example workflow."""
+    steps = loaded("example-workflow.yml")["jobs"]["rdma"]["steps"]
+    (talk,) = [step["run"] for step in steps if step.get("name") == "Two programs talk"]
+    return str(talk)
 
 
 @pytest.fixture
@@ -116,14 +127,25 @@ def test_steps_find_the_sources_and_a_program_that_installs_what_they_need() -> 
 
 @needs_programs
 def test_later_steps_have_the_device(job: Job) -> None:
-    steps = loaded("example-workflow.yml")["jobs"]["rdma"]["steps"]
-    (talk,) = [step["run"] for step in steps if step.get("name") == "Two programs talk"]
-
     job.use_action()
-    done = job.step(on_a_free_port(talk))
+    done = job.step(on_a_free_port(two_programs_talk()))
 
     assert done.returncode == 0, done.stderr
     assert "lanewise0" in done.stdout
+    assert done.stdout.count("1000 iters in") == 2
+
+
+@needs_programs
+def test_a_job_without_privileges_and_without_device_files_has_the_device(job: Job) -> None:
+    tried = subprocess.run([*WITHOUT_PRIVILEGES, "true"], capture_output=True, check=False)
+    if tried.returncode != 0 or Path("/dev/infiniband").exists():
+        pytest.skip("user namespaces are refused here, or there is a device")
+    job.before = WITHOUT_PRIVILEGES
+
+    job.use_action()
+    done = job.step(on_a_free_port(two_programs_talk()))
+
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("1000 iters in") == 2
 
 

@@ -17,8 +17,9 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
+WITHOUT_PRIVILEGES = ("unshare", "--user", "--map-root-user")
 IN_A_SYSTEM_WITHOUT_NAMESPACES = (
-    "unshare", "--user", "--map-root-user", "sh", "-c",
+    *WITHOUT_PRIVILEGES, "sh", "-c",
     'echo 0 > /proc/sys/user/max_pid_namespaces && exec "$@"', "sh",
 )  # fmt: skip
 
@@ -120,8 +121,14 @@ def pytest_of(project: Path, text: str, before: tuple[str, ...] = ()) -> str:
 @pytest.mark.skipif(
     shutil.which("ibv_rc_pingpong") is None, reason="no ibv_rc_pingpong; install ibverbs-utils"
 )
-def test_the_fixture_gives_two_hosts_with_ports_and_faults(project: Path) -> None:
-    said = pytest_of(project, PROGRAMS)
+@pytest.mark.parametrize("before", [(), WITHOUT_PRIVILEGES], ids=["here", "in a container"])
+def test_the_fixture_gives_two_hosts_with_ports_and_faults(
+    project: Path, before: tuple[str, ...]
+) -> None:
+    if subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("a user namespace is refused here")
+
+    said = pytest_of(project, PROGRAMS, before)
 
     assert "5 passed" in said, said
 

@@ -107,6 +107,9 @@ static void print_domains(void) {
     printf("ibv_alloc_parent_domain %d\n", made(ibv_alloc_parent_domain(context, &parent)));
     printf("ibv_open_xrcd %d\n", made(ibv_open_xrcd(context, &domain)));
     printf("ibv_create_ah %d\n", made(ibv_create_ah(pd, &to)));
+    struct ibv_wc datagram = {.wc_flags = IBV_WC_GRH};
+    struct ibv_grh header = {0};
+    printf("ibv_init_ah_from_wc %d\n", ibv_init_ah_from_wc(context, 1, &datagram, &header, &to));
 }
 
 static void print_queries(void) {
