@@ -33,9 +33,19 @@ extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *
 #ifdef LANEWISE_HAS_STATUS_OF_MANY
 namespace {
 
+template <typename Function>
+struct ArrayOf;
+template <typename Array, typename... Rest>
+struct ArrayOf<int (*)(int, Array, Rest...)> {
+    using Type = Array;
+};
+
+/* The standard takes these arrays as constant, and MPICH 4.2 did not. */
+using Requests = ArrayOf<decltype(&PMPI_Request_get_status_all)>::Type;
+
 /* The array is not to be written to. */
 template <typename Go>
-int ask_about(int count, const MPI_Request *requests, const Go& go) {
+int ask_about(int count, Requests requests, const Go& go) {
     lanewise::tuned::go_on_when_asked();
     if (lanewise::tuned::started_reductions.load(std::memory_order_relaxed) == 0 || count <= 0 ||
         !requests) {
@@ -48,30 +58,28 @@ int ask_about(int count, const MPI_Request *requests, const Go& go) {
 
 }  // namespace
 
-extern "C" LANEWISE_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[],
-                                                          int *flag, MPI_Status statuses[]) {
+extern "C" LANEWISE_EXPORT int MPI_Request_get_status_all(int count, Requests requests, int *flag,
+                                                          MPI_Status statuses[]) {
     static const auto own =
         next_function("MPI_Request_get_status_all", &PMPI_Request_get_status_all);
     return ask_about(count, requests,
-                     [&](const MPI_Request *first) { return own(count, first, flag, statuses); });
+                     [&](Requests first) { return own(count, first, flag, statuses); });
 }
 
-extern "C" LANEWISE_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[],
-                                                          int *index, int *flag,
-                                                          MPI_Status *status) {
+extern "C" LANEWISE_EXPORT int MPI_Request_get_status_any(int count, Requests requests, int *index,
+                                                          int *flag, MPI_Status *status) {
     static const auto own =
         next_function("MPI_Request_get_status_any", &PMPI_Request_get_status_any);
-    return ask_about(count, requests, [&](const MPI_Request *first) {
-        return own(count, first, index, flag, status);
-    });
+    return ask_about(count, requests,
+                     [&](Requests first) { return own(count, first, index, flag, status); });
 }
 
-extern "C" LANEWISE_EXPORT int MPI_Request_get_status_some(int count, const MPI_Request requests[],
+extern "C" LANEWISE_EXPORT int MPI_Request_get_status_some(int count, Requests requests,
                                                            int *done_count, int indices[],
                                                            MPI_Status statuses[]) {
     static const auto own =
         next_function("MPI_Request_get_status_some", &PMPI_Request_get_status_some);
-    return ask_about(count, requests, [&](const MPI_Request *first) {
+    return ask_about(count, requests, [&](Requests first) {
         return own(count, first, done_count, indices, statuses);
     });
 }
