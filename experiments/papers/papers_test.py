@@ -396,6 +396,21 @@ def test_the_gallery_has_the_numbers_of_the_newest_kept_runs() -> None:
     assert stale == [], "not what the kept runs say; run: python -m experiments.papers.gallery"
 
 
+def test_the_gallery_has_the_curves_that_a_run_has_kept() -> None:
+    item = item_of("004-fig-1")
+    curves = {"latency/shm": [(8.0, 1e-6), (64.0, 2e-6)], "latency/tcp": [(8.0, 9e-6)]}
+    other = {**curves, "latency/tcp": [(8.0, 8e-6)]}
+
+    both, drawn = gallery.pictures(Answer(item, Run(Measured({}, curves), {})))
+    _, redrawn = gallery.pictures(Answer(item, Run(Measured({}, other), {})))
+
+    assert (both.path.name, drawn.path.name) == ("004-fig-1.svg", "004-fig-1-curves-1.svg")
+    assert drawn.alt == "Latency here, by transport, over bytes: shm, tcp."
+    assert "tcp" in svg(drawn.draw())
+    assert redrawn.mark != drawn.mark
+    assert len(list(gallery.pictures(Answer(item, NOTHING)))) == 1
+
+
 def test_another_run_makes_page_and_picture_stale(tmp_path: Path) -> None:
     folder = results.FOLDER.relative_to(gallery.ROOT)
     shutil.copytree(results.FOLDER, tmp_path / folder)
