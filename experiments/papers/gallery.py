@@ -27,7 +27,7 @@ from experiments.papers.answers import Answer, answers, newest_kept
 from experiments.papers.catalogue import NO_ITEMS, experiments_of
 from experiments.papers.draw import draw_both, draw_lines, svg
 from experiments.papers.item import curves_of
-from experiments.papers.page import alt_of, bound_of, verdict_of
+from experiments.papers.page import alt_of, bound_of, missing_text, verdict_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/papers.md")
@@ -120,12 +120,13 @@ def _section(answer: Answer) -> list[str]:
     item = answer.item
     unread = f" Only a picture in the paper: {item.unread}" if item.unread else ""
     run = answer.run.sentence() if answer.run.measured else answer.why_null
+    missing = f" {missing_text(answer)}" if answer.missing else ""
     return [
         f"### {_heading(answer)}", "",
         f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).", "",
         *(line for one in pictures(answer)
           for line in (f"![{one.alt}]({PICTURES.name}/{one.path.name})", "")),
-        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.",
+        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.{missing}",
     ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from experiments.papers.catalogue import ITEMS, experiments_of
 from experiments.papers.conduct import UNKNOWN_S, conduct, expected, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
 from experiments.papers.item import Here, Item, Measured, between, number, over, words
-from experiments.papers.page import render, verdict
+from experiments.papers.page import missing_text, render, verdict
 from experiments.papers.whole import Request, reproduce_all
 from experiments.registry import find_experiment
 from experiments.run import Finished
@@ -154,6 +154,24 @@ def test_the_data_follows_its_schema(runs: str, kept: list[Answer]) -> None:
     assert len(data["items"]) == 35
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     Draft202012Validator(SCHEMA).validate(data)
+
+
+def test_each_number_that_is_missing_has_its_reason() -> None:
+    item = item_of("000-table-1")
+    figures = {"global_over_max_cost_ratio": 5.0, "cost_gather_global_s": 1.25}
+    answer = Answer(item, Run(Measured(figures, {}), {}))
+
+    numbers = {one["label"]: one for one in answer.plain()["numbers"]}
+
+    assert answer.why_null == ""
+    measured = numbers["gather, global"]
+    assert (measured["here"], measured["why_null"]) == (1.25, None)
+    assert numbers["gather, root"]["why_null"] == (
+        "the run of timing-methods did not measure cost_gather_root_s"
+    )
+    assert all((one["here"] is None) == bool(one["why_null"]) for one in numbers.values())
+    assert "gather, maximum; gather, root" in missing_text(answer)
+    assert missing_text(Answer(item, NOTHING)) == ""
 
 
 @pytest.mark.parametrize("change", [{"why_null": None}, {"met": True}, {"here": 1.0}], ids=str)
