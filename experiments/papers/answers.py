@@ -52,8 +52,30 @@ class Answer:
 
     def value(self, quantity: Quantity) -> float | None:
         """Return our number beside a quantity of the paper."""
-        run = self.others.get(quantity.experiment) if quantity.experiment else self.run
+        run = self.run_of(quantity)
         return None if run is None or run.measured is None else quantity.here.value(run.measured)
+
+    def run_of(self, quantity: Quantity) -> Run | None:
+        """Return the run that measures a quantity, None where there is none."""
+        return self.others.get(quantity.experiment) if quantity.experiment else self.run
+
+    def why_missing(self, quantity: Quantity) -> str:
+        """Say why there is no number of ours beside a quantity; empty where there is one."""
+        if self.value(quantity) is not None:
+            return ""
+        name, run = quantity.experiment or self.item.experiment, self.run_of(quantity)
+        if run is None:
+            return f"there is no run of {name}"
+        if run.why:
+            return run.why
+        return f"the run of {name} did not measure {', '.join(quantity.here.keys)}"
+
+    @property
+    def missing(self) -> list[Quantity]:
+        """Return what is drawn without a number of ours, though the run came to its end."""
+        if self.here is None:
+            return []
+        return [one for one in self.item.quantities if self.value(one) is None]
 
     @property
     def here(self) -> float | None:
@@ -68,12 +90,7 @@ class Answer:
     @property
     def why_null(self) -> str:
         """Say why there is no number; empty where there is one."""
-        if self.here is not None:
-            return ""
-        if self.run.why:
-            return self.run.why
-        keys = ", ".join(self.item.finding.quantity.here.keys)
-        return f"the run of {self.item.experiment} did not measure {keys}"
+        return self.why_missing(self.item.finding.quantity)
 
     def plain(self) -> dict[str, Any]:
         """Return the item as papers.json has it."""
@@ -106,6 +123,7 @@ class Answer:
                     "place": one.place or None,
                     "experiment": one.experiment or item.experiment,
                     "here": _rounded(self.value(one)),
+                    "why_null": self.why_missing(one) or None,
                 }
                 for chart in item.charts
                 for one in chart.quantities

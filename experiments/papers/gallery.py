@@ -14,16 +14,20 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+
+from matplotlib.figure import Figure
 
 from experiments import results
 from experiments.experiment import PAPERS
 from experiments.papers.answers import Answer, answers, newest_kept
 from experiments.papers.catalogue import NO_ITEMS, experiments_of
-from experiments.papers.draw import draw_both, svg
-from experiments.papers.page import alt_of, bound_of, verdict_of
+from experiments.papers.draw import draw_both, draw_lines, svg
+from experiments.papers.item import curves_of
+from experiments.papers.page import alt_of, bound_of, missing_text, verdict_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/papers.md")
@@ -56,8 +60,19 @@ $ lanewise reproduce --all --from-results -o papers.html
 A paper's number is what its text or a table says, at the place that is given. If a curve is a
 picture without numbers, what the text says about it is drawn: a bar for words is hollow and dashed.
 A finding holds here if our number keeps the bound beside it, which is the dashed line; if the paper
-has no number, the bound is ours.
+has no number, the bound is ours. Where the paper has curves and our run kept its own, these stand
+below.
 """
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the page: its file, its text, what draws it, and a mark of what it shows."""
+
+    path: Path
+    alt: str
+    draw: Callable[[], Figure]
+    mark: str
 
 
 def kept_answers(root: Path) -> list[Answer]:
@@ -105,12 +120,13 @@ def _section(answer: Answer) -> list[str]:
     item = answer.item
     unread = f" Only a picture in the paper: {item.unread}" if item.unread else ""
     run = answer.run.sentence() if answer.run.measured else answer.why_null
+    missing = f" {missing_text(answer)}" if answer.missing else ""
     return [
         f"### {_heading(answer)}", "",
         f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).", "",
-        f"![Paper: {alt_of(answer, 'paper')} Here: {alt_of(answer, 'here')}]"
-        f"({PICTURES.name}/{item.name}.svg)", "",
-        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.",
+        *(line for one in pictures(answer)
+          for line in (f"![{one.alt}]({PICTURES.name}/{one.path.name})", "")),
+        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.{missing}",
     ]  # fmt: skip
 
 
@@ -118,27 +134,43 @@ def _verdict(answer: Answer) -> str:
     return verdict_of(answer) if answer.met is not None else "was not measured here"
 
 
-def digest(answer: Answer) -> str:
-    """Return what tells whether a picture shows these numbers, as they are drawn now."""
-    shown: list[Any] = [DRAWING.read_text(encoding="utf-8")]
-    shown += [
+def pictures(answer: Answer) -> Iterator[Picture]:
+    """Yield the pictures of an item: the paper beside here, then the curves that a run has kept."""
+    name = answer.item.name
+    shown = [
         [chart.title, chart.unit, chart.scale, one.label, alt_of(answer, kind)]
         for chart in answer.item.charts
         for one in chart.quantities
         for kind in ("paper", "here")
     ]
-    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+    alt = f"Paper: {alt_of(answer, 'paper')} Here: {alt_of(answer, 'here')}"
+    yield Picture(PICTURES / f"{name}.svg", alt, partial(draw_both, answer), digest(shown))
+    if answer.run.measured is None:
+        return
+    for index, lines in enumerate(answer.item.lines, start=1):
+        found = curves_of(answer.run.measured, lines.beginning)
+        if found:
+            alt = f"{lines.title}, over {lines.x}: {', '.join(found)}."
+            drawn = [lines.title, lines.x, lines.y, lines.scale, found]
+            path = PICTURES / f"{name}-curves-{index}.svg"
+            yield Picture(path, alt, partial(draw_lines, lines, found), digest(drawn))
+
+
+def digest(shown: Sequence[object]) -> str:
+    """Return what tells whether a picture shows these numbers, as they are drawn now."""
+    drawn = [DRAWING.read_text(encoding="utf-8"), *shown]
+    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
 
 
 def stale(root: Path) -> list[Path]:
     """Return what is not as the kept runs say: the page, pictures, and pictures of no item."""
     found = kept_answers(root)
-    paths = {PICTURES / f"{answer.item.name}.svg": digest(answer) for answer in found}
-    old = [path for path, mark in paths.items() if _mark_of(root / path) != mark]
+    marks = {one.path: one.mark for answer in found for one in pictures(answer)}
+    old = [path for path, mark in marks.items() if _mark_of(root / path) != mark]
     left = [
         path.relative_to(root)
         for path in sorted((root / PICTURES).glob("*"))
-        if path.relative_to(root) not in paths
+        if path.relative_to(root) not in marks
     ]
     text = root / PAGE
     current = text.is_file() and text.read_text(encoding="utf-8") == page(found)
@@ -157,16 +189,15 @@ def write(root: Path) -> list[Path]:
     found = kept_answers(root)
     changed = stale(root)
     (root / PICTURES).mkdir(parents=True, exist_ok=True)
+    known = {one.path: one for answer in found for one in pictures(answer)}
     for path in changed:
         if path == PAGE:
             (root / path).write_text(page(found), encoding="utf-8")
-            continue
-        answer = next((one for one in found if f"{one.item.name}.svg" == path.name), None)
-        if answer is None:
+        elif path in known:
+            text = svg(known[path].draw(), f"numbers {known[path].mark}")
+            (root / path).write_text(text, encoding="utf-8")
+        else:
             (root / path).unlink()
-            continue
-        text = svg(draw_both(answer), f"numbers {digest(answer)}")
-        (root / path).write_text(text, encoding="utf-8")
     return changed
 
 

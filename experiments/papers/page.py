@@ -132,7 +132,15 @@ def _ran(answer: Answer) -> str:
     if answer.run.measured is None:
         return f"Experiment {name}: {answer.why_null}."
     text = f"Experiment {name}, {answer.run.sentence()}."
-    return f"{text} No number: {answer.why_null}." if answer.why_null else text
+    if answer.why_null:
+        return f"{text} No number: {answer.why_null}."
+    return " ".join(filter(None, (text, missing_text(answer))))
+
+
+def missing_text(answer: Answer) -> str:
+    """Say which numbers of the item the run did not give; empty where it gave all."""
+    labels = "; ".join(one.label for one in answer.missing)
+    return f"That run gave no number for: {labels}." if labels else ""
 
 
 def alt_of(answer: Answer, kind: str) -> str:

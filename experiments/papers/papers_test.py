@@ -28,7 +28,7 @@ from experiments.papers.catalogue import ITEMS, experiments_of
 from experiments.papers.conduct import UNKNOWN_S, conduct, expected, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
 from experiments.papers.item import Here, Item, Measured, between, number, over, words
-from experiments.papers.page import render, verdict
+from experiments.papers.page import missing_text, render, verdict
 from experiments.papers.whole import Request, reproduce_all
 from experiments.registry import find_experiment
 from experiments.run import Finished
@@ -154,6 +154,24 @@ def test_the_data_follows_its_schema(runs: str, kept: list[Answer]) -> None:
     assert len(data["items"]) == 35
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     Draft202012Validator(SCHEMA).validate(data)
+
+
+def test_each_number_that_is_missing_has_its_reason() -> None:
+    item = item_of("000-table-1")
+    figures = {"global_over_max_cost_ratio": 5.0, "cost_gather_global_s": 1.25}
+    answer = Answer(item, Run(Measured(figures, {}), {}))
+
+    numbers = {one["label"]: one for one in answer.plain()["numbers"]}
+
+    assert answer.why_null == ""
+    measured = numbers["gather, global"]
+    assert (measured["here"], measured["why_null"]) == (1.25, None)
+    assert numbers["gather, root"]["why_null"] == (
+        "the run of timing-methods did not measure cost_gather_root_s"
+    )
+    assert all((one["here"] is None) == bool(one["why_null"]) for one in numbers.values())
+    assert "gather, maximum; gather, root" in missing_text(answer)
+    assert missing_text(Answer(item, NOTHING)) == ""
 
 
 @pytest.mark.parametrize("change", [{"why_null": None}, {"met": True}, {"here": 1.0}], ids=str)
@@ -394,6 +412,21 @@ def test_the_gallery_has_the_numbers_of_the_newest_kept_runs() -> None:
     stale = [str(path) for path in gallery.stale(gallery.ROOT)]
 
     assert stale == [], "not what the kept runs say; run: python -m experiments.papers.gallery"
+
+
+def test_the_gallery_has_the_curves_that_a_run_has_kept() -> None:
+    item = item_of("004-fig-1")
+    curves = {"latency/shm": [(8.0, 1e-6), (64.0, 2e-6)], "latency/tcp": [(8.0, 9e-6)]}
+    other = {**curves, "latency/tcp": [(8.0, 8e-6)]}
+
+    both, drawn = gallery.pictures(Answer(item, Run(Measured({}, curves), {})))
+    _, redrawn = gallery.pictures(Answer(item, Run(Measured({}, other), {})))
+
+    assert (both.path.name, drawn.path.name) == ("004-fig-1.svg", "004-fig-1-curves-1.svg")
+    assert drawn.alt == "Latency here, by transport, over bytes: shm, tcp."
+    assert "tcp" in svg(drawn.draw())
+    assert redrawn.mark != drawn.mark
+    assert len(list(gallery.pictures(Answer(item, NOTHING)))) == 1
 
 
 def test_another_run_makes_page_and_picture_stale(tmp_path: Path) -> None:

@@ -68,6 +68,23 @@ def test_the_reference_has_each_public_name_of_python() -> None:
     assert missing == []
 
 
+def test_the_reference_has_what_the_guides_import() -> None:
+    reference = (ROOT / "docs" / "site" / "api" / "python.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\.\. \w[\w:]+:: ([\w.]+)", reference, re.M))
+    guides = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    imported = {
+        f"{place}.{name}"
+        for path in guides
+        for place, names in re.findall(
+            r"^from (lanewise\.[\w.]+) import (.+)$", path.read_text(encoding="utf-8"), re.M
+        )
+        for name in names.split(", ")
+    }
+
+    assert imported
+    assert imported - known == set()
+
+
 def test_a_struct_that_a_program_fills_begins_with_its_size() -> None:
     declared = {
         name: body.strip()

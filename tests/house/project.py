@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import tree
 
 ROOT_ENTRIES_MAX = 22
+_SPACK = "packaging/spack/spack_repo/lanewise/packages/lanewise/package.py"
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 _HTML_LINK = re.compile(r'(?:src|href)="([^"]+)"')
@@ -31,7 +32,7 @@ _RETIRED_HOSTS = {
 # Where people and registries read what the project is for.
 _DESCRIBED_IN = (
     "CITATION.cff",
-    "packaging/spack/package.py",
+    _SPACK,
     "packaging/ramble/applications/lanewise/application.py",
     "packaging/containers/Dockerfile",
     "packaging/containers/lanewise.def",
@@ -42,7 +43,7 @@ _DESCRIBED_IN = (
 _TYPED_VERSION = {
     "CMakeLists.txt": re.compile(r"project\([^)]*VERSION\s+\d"),
     "pyproject.toml": re.compile(r"^version\s*=\s*[\"']\d", re.MULTILINE),
-    "packaging/spack/package.py": re.compile(r"version\(\s*[\"']\d"),
+    _SPACK: re.compile(r"version\(\s*[\"']\d"),
 }
 _TYPED_IN_CODE = re.compile(
     r"(?:__version__\s*=\s*|LANEWISE_VERSION\s+|LW_VERSION\s+)[\"']\d+\.\d+"

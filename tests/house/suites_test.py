@@ -167,3 +167,19 @@ def test_all_fuzzers_end_within_the_time_of_their_suite() -> None:
     (seconds,) = [word.partition("=")[2] for word in suite.run if word.startswith("LANEWISE_FUZZ")]
     turns = math.ceil(len(fuzz.FUZZERS) / fuzz.AT_ONCE)
     assert turns * int(seconds) < 0.8 * suite.limit_s  # they are also built
+
+
+@pytest.mark.parametrize(
+    ("user", "program", "steps"),
+    [(0, "/usr/bin/mmdebstrap", 2), (1000, "/usr/bin/mmdebstrap", 0), (0, None, 0)],
+    ids=["root", "anybody", "no program"],
+)
+def test_the_debian_with_open_mpi_6_is_made_where_it_can_be(
+    user: int, program: str | None, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("suites.os.geteuid", lambda: user)
+    monkeypatch.setattr("suites.shutil.which", lambda _name: program)
+
+    (suite,) = [one for one in suites.thorough() if one.name == "Open MPI 6"]
+
+    assert len(suite.prepare) == steps

@@ -97,6 +97,7 @@ def test_the_wheel_has_the_command_and_no_experiment(wheel: Path) -> None:
 
     assert "lanewise/cli/reproduce.py" in names
     assert "lanewise/suite/files/in.lj" in names
+    assert "lanewise/py.typed" in names
     schemas = {f"lanewise/schema/{path.name}" for path in (ROOT / "schema").iterdir()}
     assert schemas <= set(names)
     assert any(name.endswith(".data/data/share/man/man1/lanewise-measure.1") for name in names)

@@ -17,7 +17,10 @@ CMAKE = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
 BUILD = CMAKE + "".join(
     path.read_text(encoding="utf-8") for path in sorted((ROOT / "cmake").glob("*.cmake"))
 )
-RECIPE = ast.parse((ROOT / "packaging/spack/package.py").read_text(encoding="utf-8"))
+REPOSITORY = ROOT / "packaging/spack/spack_repo/lanewise"
+RECIPE = ast.parse((REPOSITORY / "packages/lanewise/package.py").read_text(encoding="utf-8"))
+# What Spack 1.0 has moved out of spack.package, and where to.
+MOVED = dict.fromkeys(("CMakePackage", "generator"), "spack_repo.builtin.build_systems.cmake")
 # The names of CMake's packages, and how Spack calls them.
 PACKAGES = {"MPI": "mpi", "nlohmann_json": "nlohmann-json", "Boost": "boost"}
 
@@ -56,3 +59,27 @@ def test_each_library_that_cmake_looks_for_is_in_the_recipe(name: tuple[str, str
     depended = {re.split(r"[@+]", one)[0] for one in first_words("depends_on")}
 
     assert library in without or spelled.get(library, library) in depended
+
+
+def test_the_folder_is_a_repository_by_the_name_that_its_description_has() -> None:
+    described = (REPOSITORY / "repo.yaml").read_text(encoding="utf-8")
+
+    # Of the second version of the interface, folders are modules of Python: spack_repo.lanewise.
+    assert re.findall(r"^  (\w+): (\S+)$", described, re.M) == [
+        ("namespace", REPOSITORY.name),
+        ("api", "v2.0"),
+    ]
+    assert [path.name for path in (REPOSITORY / "packages").iterdir()] == ["lanewise"]
+
+
+def test_what_spack_has_in_a_module_of_its_own_is_imported_from_there() -> None:
+    imported = {
+        alias.name: node.module
+        for node in ast.walk(RECIPE)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(RECIPE) if isinstance(node, ast.Name)}
+
+    assert set(MOVED) <= used
+    assert {name: imported.get(name) for name in MOVED} == MOVED

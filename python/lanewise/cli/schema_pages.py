@@ -58,6 +58,14 @@ def index(folder: Path) -> Iterator[str]:
         yield f"| [{path.name.removesuffix(SUFFIX)}]({page_of(path)}) | {title} |"
 
 
+# What all files have.
+CONSTANTS = {
+    "record": "Kind of the line",
+    "schema": "Name of the format",
+    "version": "Version of the format",
+}
+
+
 class Page:
     """The page of one schema."""
 
@@ -81,11 +89,17 @@ class Page:
                 yield from (f"## {own}", "")
                 if "description" in self.definitions[own]:
                     yield from (sentence(self.definitions[own]["description"]), "")
-                yield from self.table(self.definitions[own])
+                yield from self.table(self.described(own))
 
     def has_table(self, name: str) -> bool:
-        """Tell whether a definition is an object with keys, and so has a table of its own."""
-        return "properties" in self.definitions[name]
+        """Tell whether a definition is an object with keys, or a list of them: it has a table."""
+        return "properties" in self.described(name)
+
+    def described(self, name: str) -> Schema:
+        """Return the object that the table of a definition is about."""
+        definition = self.definitions[name]
+        items = definition.get("items", {})
+        return items if "properties" in items else definition
 
     def table(self, schema: Schema) -> Iterator[str]:
         """Yield the table of an object."""
@@ -98,12 +112,25 @@ class Page:
         required = schema.get("required", [])
         for key, value in schema.get("properties", {}).items():
             optional = "" if key in required else "optional: "
-            meaning = cell(sentence(str(value.get("description", ""))))
+            meaning = cell(sentence(self.meaning(key, value)))
             yield f"| `{above}{key}` | {optional}{cell(self.value(value))} | {meaning} |"
             yield from self.rows_inside(f"{above}{key}", value)
 
+    def meaning(self, key: str, value: Schema) -> str:
+        """Return what a value means: as it says, or the definition that it refers to."""
+        constant = CONSTANTS.get(key, "") if "const" in value else ""
+        return str(value.get("description", constant or self.behind(value).get("description", "")))
+
+    def behind(self, value: Schema) -> Schema:
+        """Return the definition that a value refers to."""
+        name = str(value.get("$ref", "")).removeprefix(DEFINITION)
+        return self.definitions[name] if name else {}
+
     def rows_inside(self, key: str, value: Schema) -> Iterator[str]:
         """Yield the rows of an object, a list of objects or a map of objects that is a value."""
+        name = str(value.get("$ref", "")).removeprefix(DEFINITION)
+        if name and not self.has_table(name):
+            yield from self.rows_inside(key, self.definitions[name])
         yield from self.rows(f"{key}.", value)
         for inner, where in (("items", "[]"), ("additionalProperties", ".*")):
             if isinstance(value.get(inner), dict):
@@ -148,7 +175,8 @@ class Page:
     def referred(self, name: str) -> str:
         """Return what a definition is: a link to its table, or its value."""
         if self.has_table(name):
-            return f"[{name}](#{name})"
+            listed = "" if "properties" in self.definitions[name] else "list of "
+            return f"{listed}[{name}](#{name})"
         return self.value(self.definitions[name])
 
 

@@ -90,3 +90,28 @@ def test_a_definition_with_keys_has_a_table_of_its_own() -> None:
     assert lines[0] == "# The hosts"
     assert "It is: [host](#host)." in lines
     assert lines[lines.index("## host") :][-2] == "| `name` | optional: text |  |"
+
+
+def test_a_definition_of_a_list_of_objects_has_a_table_of_these() -> None:
+    hosts = {"type": "array", "items": DEFINITIONS["host"], "description": "all of them"}
+    key = {"$ref": "#/$defs/hosts"}
+    page = Page({"title": "a", "properties": {"key": key}, "$defs": {"hosts": hosts}})
+
+    lines = list(page.lines("a.schema.json"))
+
+    assert "| `key` | optional: list of [hosts](#hosts) | all of them. |" in lines
+    assert lines[lines.index("## hosts") :][-2] == "| `name` | optional: text |  |"
+
+
+def test_each_key_of_each_file_has_a_meaning() -> None:
+    if not (ROOT / "schema").is_dir():
+        pytest.skip("no checkout: schema is not here")
+
+    without = [
+        f"{name}: {line}"
+        for name, text in schema_pages(ROOT / "schema").items()
+        for line in text.splitlines()
+        if line.startswith("| `") and line.endswith("|  |")
+    ]
+
+    assert without == []

@@ -17,7 +17,14 @@ DELAY_MS_MAX = 3_600_000
 
 @dataclass(frozen=True)
 class Protection:
-    """How to protect; paths are absolute."""
+    """How to protect queue pairs, as the options of `lanewise rdma protect` say.
+
+    `path_file` has the addresses of peers, in place of the guide's convention, and `report` takes
+    down what was done; both are absolute paths.  `policy` is "back" (to the first port), "stay" or
+    "balance".  Delays are in milliseconds: `failback_delay_ms` is how long a port must be up before
+    queue pairs return to it, `retry_window_ms` how long to retry while every path is dead.
+    `strict` refuses queue pairs that cannot be protected.
+    """
 
     path_file: Path | None = None
     report: Path | None = None

@@ -48,7 +48,7 @@ class Platform:
         return str(self.values["best"])
 
     def save(self, path: str | Path) -> None:
-        """Write platform.json, whole or not at all."""
+        """Write platform.json, whole or not at all; RequestError where it cannot be written."""
         write_whole(Path(path), json.dumps(self.values, indent=1) + "\n")
 
     def predict(  # noqa: PLR0913
@@ -93,7 +93,10 @@ def fit(samples: Samples) -> Platform:
 
 
 def read_platform(path: str | Path) -> Platform:
-    """Read a platform that `lanewise model fit` wrote."""
+    """Read a platform that `lanewise model fit` wrote.
+
+    Raises RequestError for a file that is missing or does not follow the schema.
+    """
     return Platform(load_platform(path))
 
 

@@ -41,7 +41,8 @@ class Hosts:
     def status(self, host: str) -> list[dict[str, Any]]:
         """Return the software devices of the programs on a host, as `lanewise rdma status` does.
 
-        Counters of each port and of each queue pair are among it.
+        Counters of each port and of each queue pair are among it.  Raises RunError where the host
+        does not answer.
         """
         # The devices answer only to who is on their host.
         line = self.bed.line(host, [sys.executable, "-c", ASK])

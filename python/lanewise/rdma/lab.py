@@ -45,7 +45,8 @@ class Lab:
     def address(self, host: str, port: int = 1) -> str:
         """Return the IP address of a port of a host, whose ports count from 1.
 
-        With `devices` the port of lanewise0 is 1, that of lanewise1 is 2, and so on.
+        With `devices` the port of lanewise0 is 1, that of lanewise1 is 2, and so on.  Raises
+        RequestError for a host or a port that there is not.
         """
         names = self.devices(host)
         if not 1 <= port <= len(names):

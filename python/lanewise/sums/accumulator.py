@@ -31,7 +31,10 @@ class Accumulator:
             library().lw_accumulator_free(self._handle)
 
     def add(self, values: ArrayLike) -> Accumulator:
-        """Add numbers, and return the accumulator; TypeError where they are of another format."""
+        """Add the numbers of an array of any shape, and return the accumulator.
+
+        Raises TypeError for formats other than float64 and float32.
+        """
         array = np.ascontiguousarray(values)
         if array.dtype not in ADD:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
@@ -45,7 +48,10 @@ class Accumulator:
 
     @property
     def words(self) -> NDArray[np.int64]:
-        """The sum as integers: those of several sums may be added word by word, in any order."""
+        """The sum as integers, shape (75,); those of several sums may be added, in any order.
+
+        To set them makes this sum that of the integers; ValueError for another shape.
+        """
         words = (c_int64 * WORDS)()
         call("lw_accumulator_words", self._handle, words)
         return np.array(words, dtype=np.int64)
@@ -67,7 +73,7 @@ class Accumulator:
         return float(self.value())
 
     def value(self, dtype: Any = np.float64) -> Any:
-        """Return the sum, rounded to float64 or float32."""
+        """Return the sum, rounded to float64 or float32; TypeError for another `dtype`."""
         wanted = np.dtype(dtype)
         if wanted == np.float64:
             wide = c_double()

@@ -22,10 +22,11 @@ PRODUCTS = {
 def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
     """Return the number nearest to the exact product of real numbers, in their format.
 
-    `axis` is as in numpy.prod.  With a communicator of mpi4py it is the product over all ranks,
-    which depends neither on their number nor on how the numbers are dealt among them.  Integers are
-    multiplied as float64, which they must fit.  Raises TypeError for formats other than float32 and
-    float64.
+    Without `axis` it is one number; with it, an array of the shape of `values` without that axis,
+    as in numpy.prod.  With a communicator of mpi4py it is the product over all ranks, which depends
+    neither on their number nor on how the numbers are dealt among them.  Integers are multiplied as
+    float64, which they must fit.  Raises TypeError for formats other than float32 and float64, and
+    RequestError where no native library is built.
     """
     array = numbers(values, PRODUCTS, "no exact product; convert it to float64")
     return along(array, axis, lambda row: _product_of_all(row, comm))

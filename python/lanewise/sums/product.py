@@ -31,7 +31,10 @@ class Product:
             library().lw_product_free(self._handle)
 
     def multiply(self, factors: ArrayLike) -> Product:
-        """Multiply by numbers, and return the product; TypeError where their format is another."""
+        """Multiply by the numbers of an array of any shape, and return the product.
+
+        Raises TypeError for formats other than float64 and float32.
+        """
         array = np.ascontiguousarray(factors)
         if array.dtype not in MULTIPLY:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
@@ -45,7 +48,10 @@ class Product:
 
     @property
     def words(self) -> NDArray[np.int64]:
-        """The product as integers, from which another process can make it again."""
+        """The product as integers, shape (19,), from which another process can make it again.
+
+        To set them makes it so; ValueError for another shape.
+        """
         words = (c_int64 * PRODUCT_WORDS)()
         call("lw_product_words", self._handle, words)
         return np.array(words, dtype=np.int64)
@@ -72,7 +78,10 @@ class Product:
         return float(self.value())
 
     def value(self, dtype: Any = np.float64) -> Any:
-        """Return the product, rounded to float64 or float32; RunError where it is undecided."""
+        """Return the product, rounded to float64 or float32.
+
+        Raises TypeError for another `dtype`, and RunError where the rounding is undecided.
+        """
         wanted = np.dtype(dtype)
         if wanted == np.float64:
             wide = c_double()

@@ -282,7 +282,7 @@ class Store:
         self._move(library().lw_wavefront_write, matrix, give, on_progress)
 
     def read(self, matrix: int | str) -> Array:
-        """Return matrix `matrix` as an array in memory."""
+        """Return matrix `matrix` as an array in memory; RunError where a strip is damaged."""
         found = np.empty(self.shape_of(matrix), self.dtype)
 
         def take(first: int, rows: Array) -> None:
@@ -292,7 +292,11 @@ class Store:
         return found
 
     def read_rows(self, matrix: int | str, first: int, count: int) -> Array:
-        """Return `count` rows from row `first` on; only strips that hold them are read."""
+        """Return `count` rows from row `first` on, shape (count, columns).
+
+        In three dimensions the rows are planes.  Only strips that hold them are read.  Raises
+        RequestError for rows that are not in the matrix, RunError where a strip is damaged.
+        """
         number, (rows, *row) = self._number(matrix), self.shape_of(matrix)
         if not 0 <= first <= first + count <= rows:
             raise RequestError(

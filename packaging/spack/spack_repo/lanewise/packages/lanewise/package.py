@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Spack recipe for the libraries and native programs; docs/install.md has the steps."""
 
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
 from spack.package import *
 
 
