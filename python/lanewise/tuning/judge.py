@@ -14,7 +14,7 @@ whatever the tests have in common.  (Of one test alone this is the two-sided int
 below 1 - margin.)
 
 In a collective with a root, the root moves from launch to launch, and how much an algorithm gains
-may depend on it.  Where there are ten launches or more with each root, they are strata, and the
+may depend on it.  Where there are fifteen launches or more with each root, they are strata, and the
 ratio is the mean over the roots.  The launch that chooses has one root only, so there the fastest
 algorithm of each origin is judged even if it is as fast as the default.
 """
