@@ -103,10 +103,13 @@ def test_the_worst_choice_is_the_figure() -> None:
     assert figures["chosen_over_best"] == pytest.approx(1.5)
 
 
-def test_among_many_hosts_each_form_has_its_gain() -> None:
-    found = {"gather": {"single_lane": 9.0, "three_step:0:32": 4.5, "multilane:0:32": 3.0}}
+def test_among_many_hosts_each_form_has_its_gain_over_the_default_too() -> None:
+    times_s = {"default": 2.7, "single_lane": 9.0, "three_step:0:32": 4.5, "multilane:0:32": 3.0}
+    found = {"gather": times_s}
 
     figures = multilane_paper.figures_of_many(found)
 
     assert figures["speedup_gather"] == pytest.approx(3.0)
     assert figures["speedup_gather_three_step"] == pytest.approx(2.0)
+    assert figures["speedup_over_default_gather"] == pytest.approx(0.9)
+    assert figures["speedup_over_default_gather_three_step"] == pytest.approx(0.6)

@@ -66,7 +66,7 @@ def tune(  # noqa: PLR0913
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
 
     One launch of the ranks measures all candidates and the default, and chooses; `launches` more
-    (by default 7 to 30, as many as fit; a rule needs 5) judge what it chose, and a rule is made
+    (by default 7 to 50, as many as fit; a rule needs 5) judge what it chose, and a rule is made
     only if a candidate is significantly faster.  `budget_s` limits the time of all of this, in
     seconds; 0 is no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".
     The other arguments are those of `lanewise.measure`, and further keywords are options of

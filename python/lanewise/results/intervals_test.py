@@ -146,3 +146,32 @@ def test_a_trimmed_mean_below_a_bound_is_seldom_seen_where_it_is_at_the_bound() 
 
     # 40 are expected of a test that is exact; more than 60 come about once in a thousand times.
     assert max(wrong.values()) <= 60
+
+
+def test_launches_of_two_kinds_differ_by_no_noise_where_there_are_fifteen_of_each() -> None:
+    ratios = [0.65, 0.96, 0.64, 0.95, 0.66, 0.97] * 5
+    kinds = [1, 0] * 15
+
+    centre, low, high = trimmed_ratio(ratios, strata=kinds)
+
+    assert centre == pytest.approx(math.sqrt(0.65 * 0.96), rel=1e-3)
+    assert 0.99 * centre < low < high < 1.01 * centre
+    assert p_value_below(ratios, 0.9, kinds) < 1e-20 < p_value_below(ratios, 0.9)
+    fewer = slice(1, None)
+    assert p_value_below(ratios[fewer], 0.9, kinds[fewer]) == p_value_below(ratios[fewer], 0.9)
+    assert p_value_below(ratios, 0.9, [0] * 30) == p_value_below(ratios, 0.9)
+    assert p_value_below([0.8, 1.0] * 15, 0.9, kinds) == 0.0
+
+
+def test_a_mean_of_two_kinds_below_a_bound_is_seldom_seen_where_it_is_at_the_bound() -> None:
+    source = np.random.default_rng(7)
+    kinds = [0, 1] * 15
+    trials, wrong = 4000, {1.0: 0, 3.0: 0}
+    for _ in range(trials):
+        for times in wrong:
+            logs = source.normal([0.2, -0.2] * 15, [0.05, 0.05 * times] * 15)
+            wrong[times] += p_value_below(list(np.exp(logs)), 1.0, kinds) < 0.01
+
+    # 40 are expected of a test that is exact; more than 60 come about once in a thousand times.
+    assert max(wrong.values()) <= 60
+    assert min(wrong.values()) >= 20

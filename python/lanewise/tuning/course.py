@@ -16,7 +16,7 @@ Clock = Callable[[], float]
 
 # So many launches judge at most.  The more there are, the fewer gains lie so close to what can be
 # told from none that one tuning finds them and the next does not.
-LAUNCHES = 30
+LAUNCHES = 50
 # So many judge if there is time for them at all: two more than a verdict needs.
 LAUNCHES_ENOUGH = 7
 # With fewer there is no rule.

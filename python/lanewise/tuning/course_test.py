@@ -62,17 +62,17 @@ def test_a_tuning_ends_within_its_budget(budget_s: float, start_s: float, launch
 def test_a_minute_is_used_and_not_exceeded() -> None:
     world = World(start_s=0.7)
 
-    taken_s = run_course(world, 60.0)
+    taken_s = run_course(world, 60.0, 30)
 
     assert 55 <= taken_s <= 60
-    assert len(world.measured_s) == 1 + LAUNCHES
+    assert len(world.measured_s) == 1 + 30
     judged_s = world.measured_s[1:]
     assert max(judged_s) <= 1.2 * min(judged_s), "launches that judge are alike"
 
 
 def test_what_choosing_leaves_goes_to_those_that_judge() -> None:
     quick, slow = World(0.5), World(0.5)
-    courses = [Course(60.0, LAUNCHES, world.clock) for world in (quick, slow)]
+    courses = [Course(60.0, 30, world.clock) for world in (quick, slow)]
     for world, course, measured_s in zip((quick, slow), courses, (2.0, 23.0), strict=True):
         world.launch(course, measured_s)
 
@@ -80,7 +80,7 @@ def test_what_choosing_leaves_goes_to_those_that_judge() -> None:
 
     assert first is not None
     assert second is not None
-    assert first - second == pytest.approx((23.0 - 2.0) / LAUNCHES)
+    assert first - second == pytest.approx((23.0 - 2.0) / 30)
 
 
 def test_what_the_command_took_before_is_part_of_the_budget() -> None:

@@ -94,7 +94,7 @@ def finalists_file(
         }
         for name, of_name in points_of(records).items()
         for point in of_name
-        if (chosen := finalists(point, margin, most))
+        if (chosen := finalists(name, point, margin, most))
     ]
     return {"points": points}
 

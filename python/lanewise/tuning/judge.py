@@ -12,6 +12,11 @@ ten at either end, so that an odd launch does not decide.  A tuning makes many s
 method keeps the probability that any of its rules is wrong at half of 1 - confidence, 2.5 %,
 whatever the tests have in common.  (Of one test alone this is the two-sided interval that must lie
 below 1 - margin.)
+
+In a collective with a root, the root moves from launch to launch, and how much an algorithm gains
+may depend on it.  Where there are fifteen launches or more with each root, they are strata, and the
+ratio is the mean over the roots.  The launch that chooses has one root only, so there the fastest
+algorithm of each origin is judged even if it is as fast as the default.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lanewise.results.intervals import holm, p_value_below, trimmed_ratio
-from lanewise.tuning.content import Choice, Judged, Judgement, Point
+from lanewise.tuning.content import ROOTED, Candidate, Choice, Judged, Judgement, Point
 from lanewise.tuning.course import LAUNCHES_MIN
 
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
@@ -55,20 +60,29 @@ class Standard:
         return 1 if self.simulated else LAUNCHES_MIN
 
 
-def finalists(point: Point, margin: float, most: int = FINALISTS_MAX) -> tuple[Choice, ...]:
+def finalists(
+    collective: str, point: Point, margin: float, most: int = FINALISTS_MAX
+) -> tuple[Choice, ...]:
     """Return the choices of a size that are worth judging: the fastest of each origin, so many.
 
     What the choosing launch shows slightly too slow may still be faster, what is not faster at all
-    would only make every other test stricter.
+    would only make every other test stricter.  It has one root, so of a collective with roots the
+    fastest of an origin is judged unless it is slower there.
     """
-    bound_s = point.default.median_s * (1 - margin / 2)
-    hopeful = [one for one in point.candidates if not one.pruned and one.figures.median_s < bound_s]
-    hopeful.sort(key=lambda one: (one.figures.median_s, str(one.choice)))
+    ran = [one for one in point.candidates if not one.pruned]
+    ran.sort(key=lambda one: (one.figures.median_s, str(one.choice)))
     chosen: list[Choice] = []
     for origin in ("lanewise", "mpi"):
-        of_origin = [one.choice for one in hopeful if one.choice.origin == origin]
-        chosen += of_origin[:most]
+        of_origin = [one for one in ran if one.choice.origin == origin]
+        hopeful = _within(of_origin, point.default.median_s * (1 - margin / 2))
+        if not hopeful and collective in ROOTED:
+            hopeful = _within(of_origin[:1], point.default.median_s * (1 + margin))
+        chosen += hopeful[:most]
     return tuple(chosen)
+
+
+def _within(candidates: Sequence[Candidate], bound_s: float) -> list[Choice]:
+    return [one.choice for one in candidates if one.figures.median_s < bound_s]
 
 
 def launches_of(records: Sequence[Mapping[str, Any]]) -> dict[Size, list[JudgedLaunch]]:
@@ -124,23 +138,28 @@ def judge(
 def judgement_of(launches: Sequence[JudgedLaunch], standard: Standard) -> Judgement:
     """Return what the launches found of the finalists that ran in all of them; nobody has won."""
     default_s = tuple(one.default_s for one in launches)
+    roots = tuple(one.root for one in launches)
     candidates = []
     for choice in launches[0].times_s:
         times_s = [one.times_s[choice] for one in launches if choice in one.times_s]
         if len(times_s) < len(launches):
             continue
         ratios = [mine / theirs for mine, theirs in zip(times_s, default_s, strict=True)]
-        candidates.append(judged_of(choice, times_s, ratios, standard))
-    return Judgement(tuple(one.root for one in launches), default_s, tuple(candidates))
+        candidates.append(judged_of(choice, times_s, ratios, roots, standard))
+    return Judgement(roots, default_s, tuple(candidates))
 
 
 def judged_of(
-    choice: Choice, times_s: Sequence[float], ratios: Sequence[float], standard: Standard
+    choice: Choice,
+    times_s: Sequence[float],
+    ratios: Sequence[float],
+    roots: Sequence[int],
+    standard: Standard,
 ) -> Judged:
     """Return the figures of one finalist."""
     bound = 1 - standard.margin
-    centre, low, high = trimmed_ratio(ratios, standard.confidence)
-    p_value = p_value_below(ratios, bound)
+    centre, low, high = trimmed_ratio(ratios, standard.confidence, roots)
+    p_value = p_value_below(ratios, bound, roots)
     if len(ratios) == 1:
         low = high = centre
     if standard.simulated and len(ratios) == 1:

@@ -138,17 +138,50 @@ def test_finalists_are_the_fastest_of_each_origin() -> None:
     times_s |= {own(f"own-{i}"): (2 + i) * 1e-6 for i in range(4)}
     times_s |= {ours("slow"): 12e-6, own("equal"): 9.95e-6}
 
-    chosen = finalists(point(8, times_s, DEFAULT_S), MARGIN)
+    chosen = finalists("allreduce", point(8, times_s, DEFAULT_S), MARGIN)
 
     assert FINALISTS_MAX == 2
     assert chosen == (ours("ours-0"), ours("ours-1"), own("own-0"), own("own-1"))
+
+
+@pytest.mark.parametrize("collective", ["gather", "igather"])
+def test_what_is_as_fast_with_the_root_that_chose_is_a_finalist_for_the_others(
+    collective: str,
+) -> None:
+    times_s = {ours("equal"): 10.1e-6, ours("next"): 10.2e-6, own("slower"): 10.4e-6}
+    one = point(8, times_s, DEFAULT_S)
+
+    assert finalists(collective, one, MARGIN) == (ours("equal"),)
+    assert finalists("allreduce", one, MARGIN) == ()
+
+
+def test_a_gain_that_depends_on_the_root_is_a_gain() -> None:
+    ring = ours("ring")
+    made = [
+        replace(
+            one, root=number % 2, times_s={ring: one.times_s[ring] * (0.7 if number % 2 else 1)}
+        )
+        for number, one in enumerate(launches({ring: 0.99}, 30))
+    ]
+    points = {"gather": [point(8, {ring: 5e-6})]}
+
+    (with_roots,) = judge(points, {("gather", 8): made}, STANDARD)["gather"]
+    alike = [replace(one, root=0) for one in made]
+    (without,) = judge(points, {("gather", 8): alike}, STANDARD)["gather"]
+
+    assert with_roots.judgement is not None
+    assert without.judgement is not None
+    (by_root,), (pooled,) = with_roots.judgement.candidates, without.judgement.candidates
+    assert by_root.ratio == pytest.approx(math.sqrt(0.99 * 0.99 * 0.7), rel=0.02)
+    assert by_root.p_value < 1e-6 * pooled.p_value
+    assert math.log(by_root.high / by_root.low) < 0.5 * math.log(pooled.high / pooled.low)
 
 
 def test_what_was_given_up_is_no_finalist() -> None:
     one = point(8, {ours("ring"): 5e-6})
     given_up = replace(one, candidates=tuple(replace(each, pruned=True) for each in one.candidates))
 
-    assert finalists(given_up, MARGIN) == ()
+    assert finalists("gather", given_up, MARGIN) == ()
 
 
 def record(launch: int, root: int, seconds: float) -> dict[str, object]:

@@ -61,7 +61,7 @@ def test_without_a_budget_all_finalists_are_judged_in_enough_launches() -> None:
 def test_there_are_as_many_launches_as_there_is_time_for() -> None:
     quick, slow = size_of(1e-5, 8), size_of(0.01, 1 << 20)
 
-    assert planned(100.0, quick).launches == LAUNCHES
+    assert planned(200.0, quick).launches == LAUNCHES
     # A launch measures for half as long as its start takes.
     assert planned(40.0, quick).launches == 13
     # Each repeats five contenders 28 times.

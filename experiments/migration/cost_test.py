@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What protection costs is judged by the upper ends of intervals that are narrow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.migration.cost import EXPERIMENT, PAIRS, figures_of, is_narrow
+
+
+def losses_of(pairs: int, spread_percent: float) -> dict[str, list[float]]:
+    """Make losses about nothing and about one per cent."""
+    source = np.random.default_rng(3)
+    return {
+        name: list(source.normal(centre, spread_percent, pairs))
+        for name, centre in (("latency", 0.0), ("rate", 1.0))
+    }
+
+
+def test_pairs_that_scatter_by_six_per_cent_have_to_be_many() -> None:
+    assert not is_narrow(losses_of(PAIRS, 6.0))
+    assert is_narrow(losses_of(32 * PAIRS, 6.0))
+    assert is_narrow(losses_of(PAIRS, 0.5))
+
+
+def test_the_upper_ends_of_the_intervals_are_judged() -> None:
+    ten = [float(loss) for loss in range(1, 11)]
+
+    figures = figures_of({"latency": [loss - 5 for loss in ten], "rate": ten})
+
+    assert figures["rate_overhead_percent"] == 5.5
+    assert figures["overhead_without_faults_percent"] == 5.5
+    # Of ten values, the second and the ninth are the ends of the interval of their median.
+    assert (figures["rate_overhead_percent_low"], figures["rate_overhead_percent_high"]) == (2, 9)
+    assert figures["overhead_upper_percent"] == 9
+    assert figures["half_width_percent"] == pytest.approx(3.5)
+    assert set(figures) >= {figure.name for figure in EXPERIMENT.figures if "{" not in figure.name}
