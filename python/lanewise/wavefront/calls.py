@@ -45,24 +45,31 @@ class Call:
     def result(self, function: Callable[[], int]) -> int:
         """Return what `function` returned; raise what ended it, after it has returned."""
         found: list[int] = []
+        # Taken by the thread when it begins, or before that by who gives it up.
+        begun = threading.Lock()
+        ended = threading.Event()
 
         def work() -> None:
+            if not begun.acquire(blocking=False):
+                return
             try:
                 found.append(function())
             except BaseException as error:  # raised by the thread that called
                 self.fail(error)
             finally:
+                ended.set()
                 self._asked.put(None)
 
-        thread = threading.Thread(target=work, name="lanewise-wavefront")
         try:
-            thread.start()
+            # An interrupt may come while this waits for the thread to begin.
+            threading.Thread(target=work, name="lanewise-wavefront").start()
             while (act := self._next()) is not None:
                 act()
                 self._answered.release()
         except BaseException as error:  # raised once the thread has ended
             self.fail(error)
-        self._end(thread)
+        if not begun.acquire(blocking=False):
+            self._end(ended)
         if self.raised is not None:
             raise self.raised
         return found[0]
@@ -75,13 +82,13 @@ class Call:
             except queue.Empty:  # noqa: PERF203
                 continue
 
-    def _end(self, thread: threading.Thread) -> None:
-        while thread.is_alive():
+    def _end(self, ended: threading.Event) -> None:
+        while not ended.is_set():
             try:
                 if self.raised is not None:
                     self._stop()
                     self._answered.release()
-                thread.join(_AGAIN_S)
+                ended.wait(_AGAIN_S)
             # A second interrupt changes nothing.
             except BaseException as error:  # noqa: PERF203
                 self.fail(error)

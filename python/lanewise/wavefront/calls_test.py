@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A call that is interrupted is over when it raises: nothing uses its store any more."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from lanewise.wavefront.calls import Call
+
+
+class Counted:
+    """A native function that takes a while, and how often it has returned."""
+
+    def __init__(self, takes_s: float) -> None:
+        self.takes_s = takes_s
+        self.returned = 0
+
+    def __call__(self) -> int:
+        time.sleep(self.takes_s)
+        self.returned += 1
+        return 0
+
+
+def test_nothing_runs_on_after_an_interrupt_while_the_thread_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    function = Counted(takes_s=0.1)
+
+    # What a thread that has been made waits for, before it counts as alive.
+    def interrupted(_event: threading.Event, _timeout: float | None = None) -> bool:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Event, "wait", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        Call().result(function)
+
+    returned = function.returned
+    time.sleep(0.3)
+    assert function.returned == returned
+
+
+def test_a_call_that_is_given_up_before_its_thread_begins_never_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    function, given_up = Counted(takes_s=0), []
+
+    def interrupted(thread: threading.Thread) -> None:
+        given_up.append(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        Call().result(function)
+
+    given_up[0].run()
+    assert function.returned == 0
