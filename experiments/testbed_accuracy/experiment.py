@@ -46,8 +46,8 @@ RATES_BITS_PER_S = (100e6, 1e9)
 # A flood is so many times the rate of the link.
 FLOOD = 1.3
 LINK = "a-b"
-# How long what waits before the link takes to cross it: one round trip, and for a flood longer than
-# a sender waits for a processor.
+# Time in which a full queue drains: one round trip, and for a flood longer than a sender waits for
+# a processor.
 QUEUE_S = 2 * DELAY_MS / 1e3
 QUEUE_FLOODED_S = 0.5
 # The share of TCP payload in a packet of 1500 bytes, with TCP timestamps.

@@ -31,8 +31,8 @@ from lanewise.tuning.course import Course
 from lanewise.tuning.evidence import read_evidence, tuning_from
 from lanewise.tuning.specimen import MARGIN, ours, own
 
-# What a launch takes beside its measurement, and what the one that chooses would need: in the run
-# of the experiment of 26 November 2026 it spent 0.2 to 0.8 s in timed calls.
+# What a launch takes beside its measurement, and what the one that chooses needs: in the run of the
+# experiment of 26 November 2026 all launches of ten tunings, and the fresh ones, took 245 of 380 s.
 START_S, CHOOSING_S = 0.5, 3.0
 DEFAULT_S = 10e-6
 # Of the logarithms: between launches, and between tunings.
@@ -108,6 +108,7 @@ class Machine:
         return {
             "record": "point", "key": f"{name} {message_bytes}", "collective": name,
             "message_bytes": message_bytes, "elapsed_s": 0.005,
+            "roots": 1 if name == "allreduce" else 2,
             "default": figures(self.seen_s(size, None)),
             "candidates": [
                 {**named(each), **figures(self.seen_s(size, each)), "pruned": False}
@@ -192,17 +193,20 @@ def test_ten_tunings_have_the_same_rules(tmp_path: Path, seed: int) -> None:
             assert tunings == 0, f"{size}, whose best takes {ratio}"
 
 
-@pytest.mark.parametrize("at_root_0", [0.95, 1.0])
-def test_a_gain_that_another_root_has_is_found_by_nearly_all_tunings(
-    tmp_path: Path, at_root_0: float
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("at_root_0", "least", "most"), [(0.95, TUNINGS - 1, TUNINGS), (1.05, 0, 0)]
+)
+def test_a_gain_that_another_root_has_is_found_unless_rank_0_as_root_loses(
+    tmp_path: Path, seed: int, at_root_0: float, least: int, most: int
 ) -> None:
     size = ("gather", 65536)
     best = dict.fromkeys(SIZES, 1.2)
-    machine = machine_with({**best, size: at_root_0}, tmp_path / "evidence", 0)
-    machine.elsewhere = {size: 0.7}
+    machine = machine_with({**best, size: at_root_0}, tmp_path / "evidence", seed)
+    machine.elsewhere = {size: 0.65 / at_root_0}
 
     ruled = [machine.tune(BUDGET_S) for _ in range(TUNINGS)]
 
-    assert {each for one in ruled for each in one} == {size}
     # The launch that chooses is noisy, too.
-    assert sum(size in one for one in ruled) >= TUNINGS - 1
+    assert least <= sum(size in one for one in ruled) <= most
+    assert {each for one in ruled for each in one} <= {size}

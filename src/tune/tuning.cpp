@@ -47,7 +47,8 @@ Json candidate_record(const Candidate& candidate, const Figures& figures) {
     return record;
 }
 
-Json point_record(Operation operation, std::uint64_t message_bytes,
+/* What the launch that chooses found of a size; those that judge take turns in so many roots. */
+Json point_record(Operation operation, std::uint64_t message_bytes, int roots,
                   const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -61,6 +62,7 @@ Json point_record(Operation operation, std::uint64_t message_bytes,
     Json record = {{"record", "point"},
                    {"collective", name_of(operation)},
                    {"message_bytes", message_bytes},
+                   {"roots", roots},
                    {"default", figures_record(verdict.compared.front())},
                    {"candidates", std::move(list)}};
     return record;
@@ -208,7 +210,8 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                 },
             .record =
                 [=](const Verdict& verdict) {
-                    return point_record(operation, message_bytes, *list, verdict);
+                    return point_record(operation, message_bytes,
+                                        is_rooted(collective) ? field->ranks : 1, *list, verdict);
                 }};
 }
 

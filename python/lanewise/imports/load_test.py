@@ -141,13 +141,13 @@ def test_netpipe_5_tells_the_time_of_small_messages_and_the_rate_of_large_ones_b
     )
 
 
-def test_repetitions_of_repro_mpi_in_which_a_rank_was_late_are_left_out() -> None:
+def test_repetitions_of_repro_mpi_that_do_not_keep_to_their_window_are_left_out() -> None:
     samples = load(SPECIMENS / "reprompi-window.txt")
 
     assert [one.repetitions for one in samples.points] == [7, 7]
     assert max(samples.points[0].samples_s) == pytest.approx(7e-6)
     assert samples.context.imported["notes"] == [
-        "repetitions with an error code, in which a rank was late, are left out"
+        "repetitions that began late or ran past their window are left out"
     ]
 
 

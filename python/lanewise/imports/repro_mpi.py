@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReproMPI's mpibenchmark: settings as `#@key=value`, then one row per repetition or per size.
 
-Rows per size are what --summary prints.  With windows each repetition has an error code, which is
-not 0 where a rank was late.
+Rows per size are what --summary prints.  With windows each repetition has an error code: 1 where
+it began late, and 2 where it ran past its window.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def run_of(line: Line, columns: list[str], settings: dict[str, str], ranks: int)
 
 
 def add_repetition(output: Output, times: list[float], columns: list[str], line: Line) -> None:
-    """Add a repetition, unless a rank was late in it."""
+    """Add a repetition, unless it did not keep to its window."""
     if "errorcode" in columns and whole_in(line, columns.index("errorcode"), "errorcode"):
-        output.note("repetitions with an error code, in which a rank was late, are left out")
+        output.note("repetitions that began late or ran past their window are left out")
     else:
         times.append(number_in(line, columns.index("runtime_sec"), "runtime_sec"))
 

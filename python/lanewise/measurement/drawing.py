@@ -23,13 +23,15 @@ def figure_of(runs: Sequence[Run]) -> Figure:
     operations = dict.fromkeys(point.operation for _, points in drawn for point in points)
     if not operations:
         raise RequestError("no point has a positive time; there is nothing to draw")
-    return draw_curves(
-        [(_title(name, _all(name, drawn)), _curves(name, drawn)) for name in operations]
-    )
-
-
-def _all(operation: str, runs: Sequence[Run]) -> list[Point]:
-    return [point for _, points in runs for point in points if point.operation == operation]
+    panels = []
+    for name in operations:
+        shown = [
+            (label, [point for point in points if point.operation == name])
+            for label, points in drawn
+        ]
+        title = _title(name, [point for _, points in shown for point in points])
+        panels.append((title, _curves(shown)))
+    return draw_curves(panels)
 
 
 def _title(name: str, shown: Sequence[Point | Ratio]) -> str:
@@ -37,17 +39,16 @@ def _title(name: str, shown: Sequence[Point | Ratio]) -> str:
     counts = {one.launches if isinstance(one, Ratio) else one.launch_count for one in shown}
     if counts == {1}:
         return f"{name}{single_mark(1)}"
-    return f"{name} (in part of 1 launch)" if 1 in counts else name
+    return f"{name} (partly 1 launch)" if 1 in counts else name
 
 
-def _curves(operation: str, runs: Sequence[Run]) -> list[Curve]:
+def _curves(runs: Sequence[Run]) -> list[Curve]:
     curves = []
     for label, points in runs:
         groups: dict[str, list[Point]] = {}
         for point in points:
-            if point.operation == operation:
-                ranks = "" if point.peer is None else ranks_of(point)
-                groups.setdefault(ranks, []).append(point)
+            ranks = "" if point.peer is None else ranks_of(point)
+            groups.setdefault(ranks, []).append(point)
         curves += [
             curve_of(f"{label} {ranks}".strip() if len(runs) > 1 else ranks, group)
             for ranks, group in groups.items()
@@ -61,15 +62,14 @@ def figure_of_ratios(ratios: Sequence[Ratio]) -> Figure:
     panels = []
     for name in operations:
         shown = [one for one in ratios if one.operation == name]
-        panels.append((_title(name, shown), _ratio_curves(name, ratios)))
+        panels.append((_title(name, shown), _ratio_curves(shown)))
     return draw_ratios(panels)
 
 
-def _ratio_curves(operation: str, ratios: Sequence[Ratio]) -> list[Curve]:
+def _ratio_curves(ratios: Sequence[Ratio]) -> list[Curve]:
     groups: dict[str, list[Ratio]] = {}
     for one in sorted(ratios, key=lambda one: one.message_bytes):
-        if one.operation == operation:
-            groups.setdefault(one.label, []).append(one)
+        groups.setdefault(one.label, []).append(one)
     return [
         Curve(
             label,

@@ -137,7 +137,7 @@ def test_a_figure_says_which_panels_are_of_a_single_launch(tmp_path: Path) -> No
         return [panel.get_title(loc="left") for panel in figure.axes]
 
     assert titles(single.plot()) == ["scatter (1 launch)", "bcast (1 launch)"]
-    assert titles(several.plot(single, labels=("a", "b")))[0] == "scatter (in part of 1 launch)"
+    assert titles(several.plot(single, labels=("a", "b")))[0] == "scatter (partly 1 launch)"
     assert titles(several.compare(single).plot())[0] == "scatter (1 launch)"
 
 

@@ -20,10 +20,9 @@ single sample: trimming/winsorization 1", Sankhya A 25, 1963.
 
 Launches may be of several kinds in turn, such as those with each rank as root.  Where there are
 fifteen of each, the kinds are strata: the centre is the mean of their trimmed means, so that what
-differs between kinds is no noise.  The degrees of freedom are Welch's less two, and no fewer than
-those of the smallest stratum, since Welch's are themselves estimated: in simulated launches, of
-which one stratum scatters one to five times as much as the other, the test is as often wrong as
-that of one kind.
+differs between kinds is no noise: K. K. Yuen, "The two-sample trimmed t for unequal population
+variances", Biometrika 61, 1974.  The degrees of freedom are Welch's less two, and no fewer than
+those of the smallest stratum, since Welch's are themselves estimated.
 
 The native programs have the same interval of a median, Student's, and the bootstrap of a fit
 (src/base/statistics, src/model/fit).
@@ -147,7 +146,7 @@ def _stratified(ratios: Sequence[float], strata: Sequence[int]) -> tuple[float, 
     Where a stratum has few launches, or there are no strata, all launches are of one.
     """
     kinds: dict[int, list[float]] = {}
-    for stratum, ratio in zip(strata, ratios, strict=False):
+    for stratum, ratio in zip(strata or [0] * len(ratios), ratios, strict=True):
         kinds.setdefault(stratum, []).append(ratio)
     if len(kinds) < 2 or min(map(len, kinds.values())) < STRATUM_MIN:
         return _trimmed(ratios)

@@ -21,12 +21,6 @@ COLLECTIVES = (*BLOCKING, *NONBLOCKING)
 WITHOUT_COMMON_SIZE = frozenset(
     {"scatterv", "gatherv", "allgatherv", "iscatterv", "igatherv", "iallgatherv"}
 )
-# The launch that chooses runs these with one root only.
-ROOTED = frozenset(
-    prefix + name
-    for prefix in ("", "i")
-    for name in ("bcast", "scatter", "scatterv", "gather", "gatherv", "reduce")
-)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ REPETITIONS_MIN = 10
 BESIDE = 2.0
 
 # What a record has beside the point.
-MORE = ("record", "key", "collective", "elapsed_s")
+MORE = ("record", "key", "collective", "elapsed_s", "roots")
 
 
 def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -79,8 +79,8 @@ def finalists_file(
     """
     margin = float(context["margin"])
     records = list(records)
-    elapsed_s = {
-        (one["collective"], one["message_bytes"]): float(one.get("elapsed_s", 0.0))
+    more = {
+        (one["collective"], one["message_bytes"]): one
         for one in records
         if one.get("record") == "point"
     }
@@ -89,12 +89,13 @@ def finalists_file(
             "collective": name,
             "message_bytes": point.message_bytes,
             "default_s": point.default.median_s,
-            "repetition_s": repetition_s(point, elapsed_s[name, point.message_bytes]),
+            "repetition_s": repetition_s(point, float(measured.get("elapsed_s", 0.0))),
             "candidates": [asdict(choice) for choice in chosen],
         }
         for name, of_name in points_of(records).items()
         for point in of_name
-        if (chosen := finalists(name, point, margin, most))
+        for measured in (more[name, point.message_bytes],)
+        if (chosen := finalists(point, margin, most, int(measured.get("roots", 1))))
     ]
     return {"points": points}
 

@@ -15,8 +15,9 @@ below 1 - margin.)
 
 In a collective with a root, the root moves from launch to launch, and how much an algorithm gains
 may depend on it.  Where there are fifteen launches or more with each root, they are strata, and the
-ratio is the mean over the roots.  The launch that chooses has one root only, so there the fastest
-algorithm of each origin is judged even if it is as fast as the default.
+ratio is the mean over the roots.  The launch that chooses has one root only, so where that many are
+possible the fastest algorithm of each origin is judged even if it is as fast as the default.  What
+is slower than the default with any of the roots is not faster.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lanewise.results.intervals import holm, p_value_below, trimmed_ratio
-from lanewise.tuning.content import ROOTED, Candidate, Choice, Judged, Judgement, Point
-from lanewise.tuning.course import LAUNCHES_MIN
+from lanewise.results.intervals import STRATUM_MIN, holm, p_value_below, trimmed_ratio
+from lanewise.tuning.content import Candidate, Choice, Judged, Judgement, Point
+from lanewise.tuning.course import LAUNCHES, LAUNCHES_MIN
 
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
 FINALISTS_MAX = 2
@@ -61,21 +62,22 @@ class Standard:
 
 
 def finalists(
-    collective: str, point: Point, margin: float, most: int = FINALISTS_MAX
+    point: Point, margin: float, most: int = FINALISTS_MAX, roots: int = 1
 ) -> tuple[Choice, ...]:
     """Return the choices of a size that are worth judging: the fastest of each origin, so many.
 
     What the choosing launch shows slightly too slow may still be faster, what is not faster at all
-    would only make every other test stricter.  It has one root, so of a collective with roots the
-    fastest of an origin is judged unless it is slower there.
+    would only make every other test stricter.  It has one root: where those that judge take turns
+    in several and can be strata, the fastest of an origin is judged if it is hardly slower there.
     """
+    by_root = 1 < roots <= LAUNCHES // STRATUM_MIN
     ran = [one for one in point.candidates if not one.pruned]
     ran.sort(key=lambda one: (one.figures.median_s, str(one.choice)))
     chosen: list[Choice] = []
     for origin in ("lanewise", "mpi"):
         of_origin = [one for one in ran if one.choice.origin == origin]
         hopeful = _within(of_origin, point.default.median_s * (1 - margin / 2))
-        if not hopeful and collective in ROOTED:
+        if not hopeful and by_root:
             hopeful = _within(of_origin[:1], point.default.median_s * (1 + margin))
         chosen += hopeful[:most]
     return tuple(chosen)
@@ -121,11 +123,13 @@ def judge(
         for place in range(len(judgement.candidates))
     ]
     p_values = [judged[size].candidates[place].p_value for size, place in tests]
-    for (size, place), faster in zip(
+    for (size, place), rejected in zip(
         tests, holm(p_values, (1 - standard.confidence) / 2), strict=True
     ):
         candidates = list(judged[size].candidates)
-        candidates[place] = replace(candidates[place], faster=faster)
+        one = candidates[place]
+        faster = rejected and not slower_with_a_root(one, judged[size])
+        candidates[place] = replace(one, faster=faster)
         judged[size] = replace(judged[size], candidates=tuple(candidates))
     return {
         name: [
@@ -147,6 +151,14 @@ def judgement_of(launches: Sequence[JudgedLaunch], standard: Standard) -> Judgem
         ratios = [mine / theirs for mine, theirs in zip(times_s, default_s, strict=True)]
         candidates.append(judged_of(choice, times_s, ratios, roots, standard))
     return Judgement(roots, default_s, tuple(candidates))
+
+
+def slower_with_a_root(one: Judged, judgement: Judgement) -> bool:
+    """Tell whether the launches with some root show a finalist slower than the default."""
+    of_roots: dict[int, list[float]] = {}
+    for root, mine, theirs in zip(judgement.roots, one.times_s, judgement.default_s, strict=True):
+        of_roots.setdefault(root, []).append(mine / theirs)
+    return any(trimmed_ratio(ratios)[0] > 1 for ratios in of_roots.values())
 
 
 def judged_of(

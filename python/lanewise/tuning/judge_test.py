@@ -138,21 +138,45 @@ def test_finalists_are_the_fastest_of_each_origin() -> None:
     times_s |= {own(f"own-{i}"): (2 + i) * 1e-6 for i in range(4)}
     times_s |= {ours("slow"): 12e-6, own("equal"): 9.95e-6}
 
-    chosen = finalists("allreduce", point(8, times_s, DEFAULT_S), MARGIN)
+    chosen = finalists(point(8, times_s, DEFAULT_S), MARGIN)
 
     assert FINALISTS_MAX == 2
     assert chosen == (ours("ours-0"), ours("ours-1"), own("own-0"), own("own-1"))
 
 
-@pytest.mark.parametrize("collective", ["gather", "igather"])
-def test_what_is_as_fast_with_the_root_that_chose_is_a_finalist_for_the_others(
-    collective: str,
+@pytest.mark.parametrize(("roots", "judged"), [(1, 0), (2, 1), (3, 1), (4, 0)])
+def test_what_is_as_fast_with_the_root_that_chose_is_a_finalist_where_roots_can_be_strata(
+    roots: int, judged: int
 ) -> None:
     times_s = {ours("equal"): 10.1e-6, ours("next"): 10.2e-6, own("slower"): 10.4e-6}
-    one = point(8, times_s, DEFAULT_S)
 
-    assert finalists(collective, one, MARGIN) == (ours("equal"),)
-    assert finalists("allreduce", one, MARGIN) == ()
+    chosen = finalists(point(8, times_s, DEFAULT_S), MARGIN, roots=roots)
+
+    assert chosen == (ours("equal"),) * judged
+
+
+def test_what_is_slower_with_one_root_has_no_rule_whatever_it_gains_with_another() -> None:
+    ring, line = ours("ring"), ours("line")
+    made = [
+        replace(
+            one,
+            root=number % 2,
+            times_s={
+                choice: time_s * (0.65 if number % 2 else with_root_0)
+                for (choice, time_s), with_root_0 in zip(
+                    one.times_s.items(), (0.98, 1.04), strict=True
+                )
+            },
+        )
+        for number, one in enumerate(launches({ring: 1.0, line: 1.0}, 30))
+    ]
+    points = {"gather": [point(8, {ring: 5e-6, line: 5e-6})]}
+
+    (judged,) = judge(points, {("gather", 8): made}, STANDARD)["gather"]
+
+    assert judged.judgement is not None
+    verdicts = {one.choice: one.faster for one in judged.judgement.candidates}
+    assert verdicts == {ring: True, line: False}
 
 
 def test_a_gain_that_depends_on_the_root_is_a_gain() -> None:
@@ -181,7 +205,7 @@ def test_what_was_given_up_is_no_finalist() -> None:
     one = point(8, {ours("ring"): 5e-6})
     given_up = replace(one, candidates=tuple(replace(each, pruned=True) for each in one.candidates))
 
-    assert finalists("gather", given_up, MARGIN) == ()
+    assert finalists(given_up, MARGIN, roots=2) == ()
 
 
 def record(launch: int, root: int, seconds: float) -> dict[str, object]:

@@ -6,10 +6,8 @@
  */
 #include <mpi.h>
 #include <stdio.h>
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#endif
+
+#include "persistent_names.h"
 
 int main(int argc, char **argv) {
     int rank = 0, ranks = 1, one = 1, most[3] = {0}, done = 0, index = 0;

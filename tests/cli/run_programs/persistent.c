@@ -6,14 +6,8 @@
  */
 #include <mpi.h>
 #include <stdio.h>
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Barrier_init MPIX_Barrier_init
-#define MPI_Bcast_init MPIX_Bcast_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Scan_init MPIX_Scan_init
-#endif
+
+#include "persistent_names.h"
 
 enum { rounds = 3 };
 enum { barrier, bcast, reduce, allreduce, scan, kinds };

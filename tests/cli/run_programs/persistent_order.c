@@ -12,15 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
-#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
-#define MPI_Scan_init MPIX_Scan_init
-#define MPI_Exscan_init MPIX_Exscan_init
-#endif
+
+#include "persistent_names.h"
+
 #if MPI_VERSION >= 4
 #define HAS_LARGE_COUNTS
 #endif

@@ -23,15 +23,8 @@
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
-#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
-#define MPI_Scan_init MPIX_Scan_init
-#define MPI_Exscan_init MPIX_Exscan_init
-#endif
+
+#include "persistent_names.h"
 
 enum { RANKS_MAX = 64, COMMS = 6, PENDING = 4, BYTES_MAX = 48, TEXT = 160, CANARY = 0x5a };
 

@@ -14,12 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
-#endif
+
+#include "persistent_names.h"
 
 enum { CELLS = 12, COUNT = 6000 };
 

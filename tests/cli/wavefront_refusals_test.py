@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `lanewise wavefront` refuses: it says so in one line, and leaves stores as they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return what is in each file of a store."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+TWO_FAR = ["--rows", 64, "--cols", 64, "--kernel", "sor-fourth-order", "--layout", "row-major"]
+BAD = [
+    (["run", "none", "--iterations", 1], ["none", "create"]),
+    (["run", "s", "--iterations", 0], ["0 iterations"]),
+    (["run", "s", "--iterations", 4, "--memory", "1MiB"], ["1MiB", "--memory 13MiB"]),
+    (["run", "s", "--iterations", 4, "--memory", "much"], ["much"]),
+    (["run", "s", "--iterations", 4, "--kernel", "sorr"], ["sorr", "sor"]),
+    (["run", "s", "--iterations", 4, "--kernel", "sor"], ["sor", "1 coefficient", "5"]),
+    (["run", "s", "--iterations", 4, "--tolerance", -1], ["tolerance", "-1"]),
+    (["run", "s", "--iterations", 4, "--directions", "fast-sweping"], ["mean fast-sweeping?"]),
+    (["run", "s", "--iterations", 4, "--directions", "symmetric,west"], ['"west"', "up-left"]),
+    (["run", "s", "--iterations", 4, "--borders", "neuman"], ["did you mean neumann?"]),
+    (["run", "s", "--iterations", 4, "--borders", "left=periodic"], ["both or neither"]),
+    (["run", "s", "--iterations", 4, "--until", "residual=1"], ["residual=1", "residual<1e-8"]),
+    (["run", "s", "--iterations", 4, "--until", "wave<1"], ["wave", "residual, norm"]),
+    (["run", "s", "--iterations", 4, "--until", "sum<1", "--every", 0], ["--every 0"]),
+    (["run", "s", "--iterations", 4, "--io", "carrier"], ["carrier", "io_uring"]),
+    (["run", "s"], ["--iterations"]),
+    (["resume", "s"], ["s", "no run"]),
+    (["create", "s", "--rows", 8, "--cols", 8], ["s", "not empty"]),
+    (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--element", "f8"], ["f8", "f32"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--layout", "tiled"], ["tiled", "skewed"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--layout", "skewd"], ["did you mean skewed?"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--strip-rows", 12], ["12", "8"]),
+    (["import", "s", "dada", "wrong.npy"], ["dada", "data"]),
+    (["import", "s", "data", "none.npy"], ["none.npy"]),
+    (["import", "s", "data", "wrong.npy"], ["(3,4)", "(64,64)"]),
+    (["import", "s", "data", "complex.npy"], ["complex128", "float64", "astype"]),
+    (["import", "s", "data", "wrong_single.npy"], ["(3, 4) float32", "(64, 64) float64"]),
+    (["import", "s", "data", "classic.nc"], ["classic.nc", "nccopy -k netCDF-4"]),
+    (["import", "s", "data", "short.raw"], ["short.raw", "less"]),
+    (["import", "s", "data", "long.raw"], ["long.raw", "more"]),
+    (["export", "s", "dada", "x.npy"], ["dada"]),
+    (["convert", "s", "t", "--layout", "tiled"], ["tiled", "frontier"]),
+    (["convert", "s", "s", "--layout", "block"], ["s", "not empty"]),
+    (["plan", "--rows", 64, "--cols", 64, "--iterations", 1, "--memory", "1K"], ["--memory"]),
+    (
+        ["plan", *TWO_FAR, "--iterations", 1, "--strip-rows", 1],
+        ["2 rows", "strips of 1", "--strip-rows 2"],
+    ),
+    (["split", "s", "a", "b", "--kernel", "sorr"], ["sorr", "sor9"]),
+    (["split", "s", *(f"p{n}" for n in range(40))], ["64 rows", "40 parts"]),
+    (["resum", "s"], ["resum", "resume"]),
+    (["create", "--nonsense"], ["--nonsense"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD, ids=[" ".join(map(str, a)) for a, _ in BAD])
+def test_bad_input_is_refused_in_one_line(
+    lanewise: Lanewise, tmp_path: Path, arguments: list[object], named: list[str]
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    np.save(tmp_path / "wrong.npy", np.zeros((3, 4)))
+    np.save(tmp_path / "complex.npy", np.zeros((64, 64), "c16"))
+    np.save(tmp_path / "wrong_single.npy", np.zeros((3, 4), "f4"))
+    (tmp_path / "classic.nc").write_bytes(b"CDF\x01" + bytes(64))
+    (tmp_path / "short.raw").write_bytes(bytes(64 * 64 * 8 - 8))
+    (tmp_path / "long.raw").write_bytes(bytes(64 * 64 * 8 + 8))
+    before = contents(tmp_path / "s")
+
+    done = lanewise("wavefront", *arguments)
+
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("lanewise wavefront: ")
+    assert done.stderr.count("\n") == 1
+    assert all(word in done.stderr for word in named), done.stderr
+    assert contents(tmp_path / "s") == before
+
+
+def test_a_store_of_a_newer_version_is_refused(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    path = tmp_path / "s" / "manifest.json"
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
+
+    done = lanewise("wavefront", "info", "s")
+
+    assert done.returncode == 1
+    assert "version 2 is newer than version 1" in done.stderr
+
+
+def test_a_shape_that_is_missing_is_asked_for(lanewise: Lanewise, tmp_path: Path) -> None:
+    done = lanewise("wavefront", "create", "s")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lanewise wavefront: --rows and --cols, each from 1 to 2^40, are required; "
+        "such as --rows 8192 --cols 8192\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 8, "--cols", 8)
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lanewise", "wavefront", "info", str(tmp_path / "s")],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lanewise wavefront: the output cannot be written: No space left on device; "
+        "free space there\n"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) -> None:
+    create = f"{sys.executable} -m lanewise wavefront create s --rows 512 --cols 512"
+    script = f"mount -t tmpfs -o size=64k none {tmp_path} && cd {tmp_path} && {create}; ls"
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lanewise wavefront: cannot reserve 3 MiB for ")
+    assert done.stderr.endswith(": No space left on device; free space there\n")
+    assert done.stdout == ""
+
+
+def test_a_folder_that_the_system_does_not_look_up_is_refused(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    done = native("create", tmp_path / ("a" * 300), "--rows", 8, "--cols", 8)
+
+    assert done.returncode == 2
+    assert "cannot make the folder" in done.stderr
+    assert done.stderr.count("\n") == 1
