@@ -57,7 +57,9 @@ mutants: packages-test .venv/installed-dev ## Change sources a little, and see w
 	$(python) tests/mutants $(MUTANTS)
 
 experiments: build ## Build the programs of `lanewise reproduce` as well
-	for tree in $(or $(filter-out mpich,$(trees)),$(trees)); do \
+	packaging/bootstrap.sh smpi
+	$(MAKE) build/smpi/build.ninja
+	for tree in $(or $(filter-out mpich,$(trees)),$(trees)) smpi; do \
 	  cmake --preset $$tree -DLANEWISE_EXPERIMENTS=ON >build/$$tree.log && \
 	  cmake --build build/$$tree --target all experiments -- --quiet || exit 1; \
 	done

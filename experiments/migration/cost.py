@@ -52,9 +52,9 @@ def run(workspace: Workspace) -> Outcome:
         rows=[
             Row(
                 name, "negligible",
-                f"{figures[f'{name}_loss_percent']:.2f} % "
-                f"({figures[f'{name}_loss_percent_low']:.2f} to "
-                f"{figures[f'{name}_loss_percent_high']:.2f} %)",
+                f"{figures[f'{name}_overhead_percent']:.2f} % "
+                f"({figures[f'{name}_overhead_percent_low']:.2f} to "
+                f"{figures[f'{name}_overhead_percent_high']:.2f} %)",
             )
             for name in WINDOWS
         ],
@@ -69,13 +69,15 @@ def run(workspace: Workspace) -> Outcome:
 
 def figures_of(losses: Losses) -> dict[str, float]:
     """Return the medians with their intervals, and the worst of all."""
-    figures = {f"{name}_loss_percent": statistics.median(losses[name]) for name in losses}
+    figures = {f"{name}_overhead_percent": statistics.median(losses[name]) for name in losses}
     figures["overhead_without_faults_percent"] = max(figures.values())
     for name, values in losses.items():
         low, high = median_interval(values)
-        figures[f"{name}_loss_percent_low"] = low
-        figures[f"{name}_loss_percent_high"] = high
-    figures["overhead_upper_percent"] = max(figures[f"{name}_loss_percent_high"] for name in losses)
+        figures[f"{name}_overhead_percent_low"] = low
+        figures[f"{name}_overhead_percent_high"] = high
+    figures["overhead_upper_percent"] = max(
+        figures[f"{name}_overhead_percent_high"] for name in losses
+    )
     figures["half_width_percent"] = half_width_percent(losses)
     return figures
 
@@ -123,7 +125,7 @@ EXPERIMENT = Experiment(
             Target("<=", 1.0),
         ),
         Figure(
-            "{window}_loss_percent", "%",
+            "{window}_overhead_percent", "%",
             replace(_PAIRS, text=f"{_PAIRS.text}, with its interval"),
             "the target is for the larger of latency and rate",
         ),

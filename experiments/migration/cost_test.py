@@ -33,10 +33,10 @@ def test_the_upper_ends_of_the_intervals_are_judged() -> None:
 
     figures = figures_of({"latency": [loss - 5 for loss in ten], "rate": ten})
 
-    assert figures["rate_loss_percent"] == 5.5
+    assert figures["rate_overhead_percent"] == 5.5
     assert figures["overhead_without_faults_percent"] == 5.5
     # Of ten values, the second and the ninth are the ends of the interval of their median.
-    assert (figures["rate_loss_percent_low"], figures["rate_loss_percent_high"]) == (2, 9)
+    assert (figures["rate_overhead_percent_low"], figures["rate_overhead_percent_high"]) == (2, 9)
     assert figures["overhead_upper_percent"] == 9
     assert figures["half_width_percent"] == pytest.approx(3.5)
     assert set(figures) >= {figure.name for figure in EXPERIMENT.figures if "{" not in figure.name}

@@ -283,7 +283,7 @@ Result<Json> convert(const std::string& folder, std::uint64_t side, std::uint64_
     const Sides sides{{.rows = side, .columns = side, .block_rows = block, .block_columns = block}};
     const auto sound = check_blocks(sides.shape);
     if (!sound) return sound.failure();
-    auto queue = make_disk_queue(QueueKind::automatic);
+    auto queue = make_disk_queue(QueueKind::automatic, 1);
     if (!queue) return queue.failure();
     auto memory = Memory::reserve(Conversion::memory_bytes(sides));
     if (!memory) return memory.failure();

@@ -13,7 +13,8 @@
 #include <cstdint>
 
 // A loop over vectors becomes one function where the compiler optimises. Elsewhere nothing is
-// inlined by force: the sanitizers would check each copy, and take ten times as long to compile it.
+// inlined by force: under the sanitizers, the checks in each copy take ten times as long to
+// compile.
 #ifdef __OPTIMIZE__
 #define LW_WAVEFRONT_INLINED [[gnu::always_inline]]
 #define LW_WAVEFRONT_FLATTENED [[gnu::flatten, gnu::noinline]]

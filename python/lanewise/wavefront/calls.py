@@ -45,7 +45,7 @@ class Call:
     def result(self, function: Callable[[], int]) -> int:
         """Return what `function` returned; raise what ended it, after it has returned."""
         found: list[int] = []
-        # Taken by the thread when it begins, or before that by who gives it up.
+        # Taken by the thread when it begins, or before that by whoever gives the call up.
         begun = threading.Lock()
         ended = threading.Event()
 

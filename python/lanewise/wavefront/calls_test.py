@@ -12,14 +12,17 @@ from lanewise.wavefront.calls import Call
 
 
 class Counted:
-    """A native function that takes a while, and how often it has returned."""
+    """A native function that returns once it is told to stop, and how often it has returned."""
 
-    def __init__(self, takes_s: float) -> None:
-        self.takes_s = takes_s
+    def __init__(self) -> None:
+        self.stopped = threading.Semaphore(0)
         self.returned = 0
 
+    def stop(self) -> None:
+        self.stopped.release()
+
     def __call__(self) -> int:
-        time.sleep(self.takes_s)
+        self.stopped.acquire(timeout=10)
         self.returned += 1
         return 0
 
@@ -27,7 +30,8 @@ class Counted:
 def test_nothing_runs_on_after_an_interrupt_while_the_thread_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    function = Counted(takes_s=0.1)
+    function = Counted()
+    before = threading.enumerate()
 
     # What a thread that has been made waits for, before it counts as alive.
     def interrupted(_event: threading.Event, _timeout: float | None = None) -> bool:
@@ -37,17 +41,19 @@ def test_nothing_runs_on_after_an_interrupt_while_the_thread_begins(
     monkeypatch.setattr(threading.Event, "wait", interrupted)
 
     with pytest.raises(KeyboardInterrupt):
-        Call().result(function)
+        Call(function.stop).result(function)
 
     returned = function.returned
-    time.sleep(0.3)
+    # One that has not begun cannot be joined.
+    while set(threading.enumerate()) - set(before):
+        time.sleep(0.001)
     assert function.returned == returned
 
 
 def test_a_call_that_is_given_up_before_its_thread_begins_never_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    function, given_up = Counted(takes_s=0), []
+    function, given_up = Counted(), []
 
     def interrupted(thread: threading.Thread) -> None:
         given_up.append(thread)
@@ -56,7 +62,7 @@ def test_a_call_that_is_given_up_before_its_thread_begins_never_begins(
     monkeypatch.setattr(threading.Thread, "start", interrupted)
 
     with pytest.raises(KeyboardInterrupt):
-        Call().result(function)
+        Call(function.stop).result(function)
 
     given_up[0].run()
     assert function.returned == 0

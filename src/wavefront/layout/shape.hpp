@@ -29,8 +29,8 @@ inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
 inline constexpr std::uint64_t disk_block_bytes = 4096;
 /* Transfers under way that keep a disk busy: eight of a mebibyte, as measured with fio. With more
- * of them it is slower: their memory is in the caches of processors no more (8 MiB 3.0 GB/s, 16 MiB
- * 2.7, 32 MiB 2.0). */
+ * of them it is slower: their memory is no longer in the caches of processors (8 MiB 3.0 GB/s,
+ * 16 MiB 2.7, 32 MiB 2.0). */
 inline constexpr std::uint64_t bytes_that_fill_disk = 8 << 20;
 
 struct MatrixShape {

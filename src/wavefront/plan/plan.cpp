@@ -42,8 +42,7 @@ std::uint64_t conversion_bytes(const Request& request) {
     return shape.strip_rows * shape.columns * element_bytes(shape.element);
 }
 
-// As many as keep the disks busy: with more of them, what has been read is in the processor's
-// caches no more when it is worked on.
+// As many as keep the disks busy.
 std::uint64_t strips_in_transfer(const Request& request) {
     const auto strip = request.shape.matrix_count() * strip_bytes(stored(request));
     const auto wanted = (request.disks * bytes_that_fill_disk + strip - 1) / strip;

@@ -322,6 +322,29 @@ TEST(DiskQueueTest, NoMoreIsUnderWayThanKeepsTheDisksBusy) {
     EXPECT_EQ(offered_of_40(3), 24u);
 }
 
+// Strips that a run has in memory over a store on its own folder and so many other disks.
+std::uint64_t buffers_on(const std::vector<std::string>& others) {
+    const Folder folder(Medium::memory);
+    std::vector<std::string> disks;
+    for (const auto& other : others) disks.push_back(folder / other);
+    const MatrixShape shape{.rows = 1024,
+                            .columns = 8192,
+                            .coefficient_count = 1,
+                            .layout = &layouts::row_major,
+                            .strip_rows = 32};
+    const auto store = Store::create(folder / "store", shape, {"u", "f"}, disks);
+    const auto kernel = make_kernel_for("jacobi", {}, shape);
+    EXPECT_TRUE(store && kernel);
+    const auto plan = plan_run(*store, *kernel, {.waves = 1});
+    EXPECT_TRUE(plan);
+    return plan ? plan->buffers : 0;
+}
+
+TEST(DiskQueueTest, MoreStripsAreInTransferOfAStoreOnTwoDisks) {
+    // The strips of both matrices have 4 MiB together, and a disk is kept busy by 8.
+    EXPECT_EQ(buffers_on({"second"}), buffers_on({}) + 2);
+}
+
 FileCalls stuttering(std::uint64_t seed) {
     const auto system = system_calls();
     auto stutter = std::make_shared<Stutter>(seed);

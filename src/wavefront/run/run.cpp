@@ -384,7 +384,8 @@ std::uint64_t cache_bytes() {
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
-Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
+Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options,
+                    std::uint64_t disks) {
     return {.shape = working_shape(kernel, stored),
             .disk_layout = stored.layout,
             .radius = kernel.radius,
@@ -407,11 +408,12 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .iterations_done = options.iterations_done,
             .pause_every = options.pause_every,
             .pause_bytes = options.pause_every ? measure_bytes(stored, kernel.radius) : 0,
-            .disks = options.disks,
+            .disks = disks,
             .borders = options.borders};
 }
 
-Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
+Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options,
+                      std::uint64_t disks) {
     const auto suits = check_kernel(kernel, stored);
     if (!suits) return suits.failure();
     const auto bordered = check_borders(options.borders, stored, kernel.radius);
@@ -428,7 +430,7 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
     if (!largest) return largest.failure();
     const auto turned_suits = check_kernel(*largest, stored);
     if (!turned_suits) return turned_suits.failure();
-    return make_plan(request_for(stored, *largest, options));
+    return make_plan(request_for(stored, *largest, options, disks));
 }
 
 Outcome check_options_of_parts(const RunOptions& options) {
@@ -465,9 +467,7 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
         return bad_argument(
             "the first residual is of the data with the borders that the store has; where borders "
             "are not fixed give --until a value without *first, or atol without rtol");
-    auto of_store = options;
-    of_store.disks = store.manifest().disks.size();
-    return plan_run(store.shape(), kernel, of_store);
+    return plan_run(store.shape(), kernel, options, store.manifest().disks.size());
 }
 
 RunEntry entry_of(const Kernel& kernel, const RunOptions& options, std::uint64_t iterations) {

@@ -44,7 +44,6 @@ struct RunOptions {
     double tolerance = no_tolerance;
     std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
-    std::uint64_t disks = 1; /* of the store; a run asks the store itself */
     /* Wraps the queue, for tests that inject faults; may be empty. */
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
@@ -92,10 +91,12 @@ std::string io_text(const RunReport& report);
 std::string io_note(const RunReport& report, const Store& store);
 
 /* What is asked of the plan of a run of `kernel` over a store of `stored`. */
-Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
+Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options,
+                    std::uint64_t disks = 1);
 
-/* The plan of a run of `kernel` over a store of `stored`, which it must suit. */
-Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
+/* The plan of a run of `kernel` over a store of `stored`, which it must suit, on so many disks. */
+Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options,
+                      std::uint64_t disks = 1);
 /* Whether parts of a store can be run so: they go down and right, without pauses, and none holds
  * both ends of a column. */
 Outcome check_options_of_parts(const RunOptions& options);

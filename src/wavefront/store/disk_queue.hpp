@@ -60,8 +60,8 @@ class DiskQueue {
 enum class QueueKind { automatic, io_uring, threads };
 
 /* `automatic` takes io_uring, and threads where the kernel or the container refuses it. The files
- * of the transfers are on so many `disks`. */
-Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind, std::uint64_t disks = 1);
+ * of the transfers are on that many `disks`. */
+Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind, std::uint64_t disks);
 
 /* What the threads call to move bytes; tests give calls that come back short, fail or tear. */
 struct FileCalls {

@@ -145,7 +145,8 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     if (!files) return files.failure();
     auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
-    auto stream = TileStream::reserve(tile_bytes(shape), moving.tiles_written);
+    auto stream =
+        TileStream::reserve(tile_bytes(shape), moving.tiles_written, store.manifest().disks.size());
     if (!stream) return stream.failure();
 
     const auto name =
@@ -208,7 +209,8 @@ class StripReader {
         auto sums = store.read_sums(matrix);
         if (!sums) return sums.failure();
         reader.sums_ = std::move(*sums);
-        auto stream = TileStream::reserve(tile_bytes(store.shape()), moving.tiles_read);
+        auto stream = TileStream::reserve(tile_bytes(store.shape()), moving.tiles_read,
+                                          store.manifest().disks.size());
         if (!stream) return stream.failure();
         reader.stream_ = std::move(*stream);
         return reader;

@@ -10,14 +10,15 @@
 
 namespace lanewise::wavefront {
 
-Result<TileStream> TileStream::reserve(std::uint64_t tile_bytes, std::uint64_t tiles) {
+Result<TileStream> TileStream::reserve(std::uint64_t tile_bytes, std::uint64_t tiles,
+                                       std::uint64_t disks) {
     TileStream stream;
     stream.tile_bytes_ = tile_bytes;
     stream.depth_ = tiles > 0 ? tiles : tiles_under_way(tile_bytes);
     auto memory = Memory::reserve(stream.depth() * tile_bytes);
     if (!memory) return memory.failure();
     stream.memory_ = std::move(*memory);
-    auto queue = make_disk_queue(QueueKind::automatic);
+    auto queue = make_disk_queue(QueueKind::automatic, disks);
     if (!queue) return queue.failure();
     stream.queue_ = std::move(*queue);
     stream.in_flight_ = std::make_unique<InFlight>(*stream.queue_);

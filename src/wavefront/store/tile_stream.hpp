@@ -15,8 +15,10 @@ namespace lanewise::wavefront {
 
 class TileStream {
   public:
-    /* Memory for `tiles` at a time; 0: as many as keep a disk busy. */
-    static Result<TileStream> reserve(std::uint64_t tile_bytes, std::uint64_t tiles);
+    /* Memory for `tiles` at a time, 0: as many as keep a disk busy; their files are on that many
+     * `disks`. */
+    static Result<TileStream> reserve(std::uint64_t tile_bytes, std::uint64_t tiles,
+                                      std::uint64_t disks);
 
     /* Tiles that are in memory at a time; tile `index` lies where tile index - depth() lay. */
     std::uint64_t depth() const { return depth_; }

@@ -30,9 +30,9 @@ namespace {
 
 constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
-// The kernel takes no registered buffer longer than this. One that is in huge pages throughout it
-// gives to the disk in few segments, any other page by page, of which a request holds a few hundred
-// at most: what is in small pages at the end of the memory is a buffer of its own.
+// The kernel takes no registered buffer longer than this. A buffer that lies in huge pages
+// throughout reaches the disk in few segments; any other goes page by page, and a request holds a
+// few hundred. So the small pages at the end of the memory are a buffer of their own.
 constexpr std::uint64_t registered_buffer_bytes = std::uint64_t{1} << 30;
 // How often the ring is looked at where it cannot say that something is complete.
 constexpr int look_again_ms = 1;
@@ -167,8 +167,7 @@ class UringQueue final : public DiskQueue {
         for (int i = 0; i < taken && !offered_.empty(); ++i) offered_.pop_front();
     }
 
-    // More than keeps the disks busy is no faster: each transfer takes longer, and what it brings
-    // is in the processor's caches no more when it is worked on.
+    // More than keeps the disks busy is slower; see bytes_that_fill_disk.
     bool has_room() const {
         return under_way_ < pieces_under_way_max && bytes_under_way_ < bytes_under_way_max_;
     }
