@@ -69,8 +69,8 @@ typedef struct lw_algorithm_options {
  * `name` may be NULL then: the algorithm is chosen by size and number of ranks.
  *
  * With LW_BITS_RANKS, reduce, allreduce and reduce_scatter, blocking or not,
- * add doubles, floats and their complex types exactly, and multiply doubles and
- * floats exactly: each result is the number nearest to the exact one. Maxima and
+ * add and multiply doubles, floats and their complex types exactly: each result
+ * is the number nearest to the exact one, in both parts. Maxima and
  * minima of doubles and floats, also of scans, have the bits of LW_BITS_ORDER;
  * integers and bitwise operators always give the same bits. A call with another type, operator
  * or collective fails with LW_ERR_UNSUPPORTED on every rank, and nothing is

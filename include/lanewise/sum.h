@@ -90,6 +90,10 @@ LW_API lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *su
 /* The product of `count` numbers. */
 LW_API lw_status lw_prod_f64(const double *values, size_t count, double *product);
 LW_API lw_status lw_prod_f32(const float *values, size_t count, float *product);
+/* Of `count` complex numbers, as pairs of real and imaginary parts; `product` has both parts, each
+   the number nearest to the exact one.  An infinite part or a NaN makes both NaN. */
+LW_API lw_status lw_prod_c128(const double *values, size_t count, double *product);
+LW_API lw_status lw_prod_c64(const float *values, size_t count, float *product);
 
 /*
  * A product that grows, and does not keep its factors.  It holds the first 1024 bits, which decide

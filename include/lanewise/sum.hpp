@@ -59,7 +59,7 @@ auto sum(const Range& values) {
     return total;
 }
 
-/* The exact product of real numbers that lie one behind the other, rounded once. */
+/* The exact product of real or complex numbers that lie one behind the other, rounded once. */
 template <std::ranges::contiguous_range Range>
 auto prod(const Range& values) {
     using Number = std::remove_cv_t<std::ranges::range_value_t<Range>>;
@@ -68,9 +68,16 @@ auto prod(const Range& values) {
     Number product{};
     if constexpr (std::is_same_v<Number, double>) {
         sum_detail::check(lw_prod_f64(data, count, &product));
-    } else {
-        static_assert(std::is_same_v<Number, float>, "products are of float and double");
+    } else if constexpr (std::is_same_v<Number, float>) {
         sum_detail::check(lw_prod_f32(data, count, &product));
+    } else if constexpr (std::is_same_v<Number, std::complex<double>>) {
+        sum_detail::check(lw_prod_c128(reinterpret_cast<const double *>(data), count,
+                                       reinterpret_cast<double *>(&product)));
+    } else {
+        static_assert(std::is_same_v<Number, std::complex<float>>,
+                      "products are of float, double and their complex types");
+        sum_detail::check(lw_prod_c64(reinterpret_cast<const float *>(data), count,
+                                      reinterpret_cast<float *>(&product)));
     }
     return product;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sums/nearest_products.hpp"
 
+#include <complex>
 #include <cstdint>
 
+#include "sums/long_complex_product.hpp"
 #include "sums/long_product.hpp"
 #include "sums/number_bits.hpp"
 
 namespace lanewise::sums {
 namespace {
 
-// What the first 128 bits leave undecided.
+// What the first 128 bits leave undecided has the next ones.
+constexpr std::size_t words_first = 2;
 constexpr std::size_t words_next = 4;
 
 // The product of normal numbers as LongProduct keeps it, in 128 bits.
@@ -60,47 +63,81 @@ class ShortProduct {
     bool negative_ = false;
 };
 
-template <typename Real, typename At>
-Real decided_at_length(std::size_t count, const At& at) {
+template <typename Number>
+struct Lengthy {
+    using Product = LongProduct;
+};
+template <typename Real>
+struct Lengthy<std::complex<Real>> {
+    using Product = LongComplexProduct;
+};
+
+template <typename Number, typename At>
+Number decided_at_length(std::size_t count, const At& at) {
     for (std::size_t words = words_next;; words *= 2) {
-        LongProduct product(words);
+        typename Lengthy<Number>::Product product(words);
         for (std::size_t k = 0; k < count; ++k) product.multiply(at(k));
-        Real nearest = 0;
+        Number nearest{};
         if (product.round(nearest)) return nearest;
     }
 }
 
 /* Of the factors at(0), at(1), ... */
 template <typename Real, typename At>
-Real product_of(std::size_t count, const At& at) {
+void find_product(std::size_t count, const At& at, Real& nearest) {
     ShortProduct product;
     for (std::size_t k = 0; k < count; ++k) {
         const NumberBits<Real> factor(at(k));
-        if (!factor.is_normal()) return decided_at_length<Real>(count, at);
+        if (!factor.is_normal()) {
+            nearest = decided_at_length<Real>(count, at);
+            return;
+        }
         product.multiply(factor);
     }
-    Real nearest = 0;
-    return product.round(count, nearest) ? nearest : decided_at_length<Real>(count, at);
+    if (!product.round(count, nearest)) nearest = decided_at_length<Real>(count, at);
+}
+
+template <typename Real, typename At>
+void find_product(std::size_t count, const At& at, std::complex<Real>& nearest) {
+    thread_local LongComplexProduct product(words_first);
+    product.restart();
+    for (std::size_t k = 0; k < count; ++k) product.multiply(at(k));
+    if (!product.round(nearest)) nearest = decided_at_length<std::complex<Real>>(count, at);
 }
 
 }  // namespace
 
-template <typename Real>
-Real nearest_product(std::span<const Real> factors) {
-    return product_of<Real>(factors.size(), [&](std::size_t k) { return factors[k]; });
+template <typename Number>
+Number nearest_product(std::span<const Number> factors) {
+    Number nearest{};
+    find_product(
+        factors.size(), [&](std::size_t k) { return factors[k]; }, nearest);
+    return nearest;
 }
 
-template <typename Real>
-void multiply_to_nearest(std::span<const Real *const> vectors, std::size_t count, Real *products) {
+template <typename Number>
+void multiply_to_nearest(std::span<const Number *const> vectors, std::size_t count,
+                         Number *products) {
     for (std::size_t i = 0; i < count; ++i) {
-        products[i] =
-            product_of<Real>(vectors.size(), [&](std::size_t k) { return vectors[k][i]; });
+        Number nearest{};
+        find_product(
+            vectors.size(), [&](std::size_t k) { return vectors[k][i]; }, nearest);
+        products[i] = nearest;
     }
 }
 
+using ComplexDouble = std::complex<double>;
+using ComplexFloat = std::complex<float>;
+
 template double nearest_product(std::span<const double>);
 template float nearest_product(std::span<const float>);
+template ComplexDouble nearest_product(std::span<const ComplexDouble>);
+template ComplexFloat nearest_product(std::span<const ComplexFloat>);
 template void multiply_to_nearest(std::span<const double *const>, std::size_t, double *);
 template void multiply_to_nearest(std::span<const float *const>, std::size_t, float *);
+template void multiply_to_nearest(std::span<const ComplexDouble *const>, std::size_t,
+                                  ComplexDouble *);
+template void multiply_to_nearest(std::span<const ComplexFloat *const>, std::size_t,
+                                  ComplexFloat *);
 
 }  // namespace lanewise::sums

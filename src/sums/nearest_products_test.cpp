@@ -7,9 +7,11 @@
 #include <bit>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "sums/long_product.hpp"
@@ -26,21 +28,31 @@ auto bits(Real value) {
 }
 
 template <typename Real>
-Real product(const std::vector<Real>& factors) {
-    return nearest_product(std::span<const Real>(factors));
+auto bits(std::complex<Real> value) {
+    return std::pair(bits(value.real()), bits(value.imag()));
 }
 
-// An exact product is an integer and an exponent of two.
-template <typename Real>
-Real rounded(const std::vector<Real>& factors) {
+template <typename Number>
+Number product(const std::vector<Number>& factors) {
+    return nearest_product(std::span<const Number>(factors));
+}
+
+// An integer and an exponent of two.
+struct Scaled {
     cpp_int whole = 1;
     long exponent = 0;
-    for (const Real factor : factors) {
-        int own = 0;
-        const double fraction = std::frexp(static_cast<double>(factor), &own);
-        whole *= static_cast<std::int64_t>(std::ldexp(fraction, 53));
-        exponent += own - 53;
-    }
+};
+
+template <typename Real>
+Scaled scaled(Real number) {
+    int own = 0;
+    const double fraction = std::frexp(static_cast<double>(number), &own);
+    return {static_cast<std::int64_t>(std::ldexp(fraction, 53)), own - 53L};
+}
+
+template <typename Real>
+Real rounded(cpp_int whole, long exponent) {
+    if (whole == 0) return 0;
     const bool negative = whole < 0;
     if (negative) whole = -whole;
     const auto length = static_cast<long>(msb(whole)) + 1;
@@ -61,6 +73,38 @@ Real rounded(const std::vector<Real>& factors) {
     return negative ? -made : made;
 }
 
+template <typename Real>
+Real rounded(const std::vector<Real>& factors) {
+    Scaled all;
+    for (const Real factor : factors) {
+        const auto [whole, exponent] = scaled(factor);
+        all.whole *= whole;
+        all.exponent += exponent;
+    }
+    return rounded<Real>(all.whole, all.exponent);
+}
+
+template <typename Real>
+std::complex<Real> rounded(const std::vector<std::complex<Real>>& factors) {
+    cpp_int a = 1;
+    cpp_int b = 0;
+    long exponent = 0;
+    for (const auto& factor : factors) {
+        auto c = scaled(factor.real());
+        auto d = scaled(factor.imag());
+        const long least = c.whole == 0   ? d.exponent
+                           : d.whole == 0 ? c.exponent
+                                          : std::min(c.exponent, d.exponent);
+        if (c.whole != 0) c.whole <<= static_cast<unsigned>(c.exponent - least);
+        if (d.whole != 0) d.whole <<= static_cast<unsigned>(d.exponent - least);
+        const cpp_int real = a * c.whole - b * d.whole;
+        b = a * d.whole + b * c.whole;
+        a = real;
+        exponent += least;
+    }
+    return {rounded<Real>(a, exponent), rounded<Real>(b, exponent)};
+}
+
 // Of factors whose products are near one another, however many there are, or beyond the format.
 template <typename Real>
 std::vector<Real> wild(std::mt19937_64& random, std::size_t count, int spread) {
@@ -73,8 +117,8 @@ std::vector<Real> wild(std::mt19937_64& random, std::size_t count, int spread) {
         // Partial products reach far beyond the format, the whole one less far.
         const int place = std::abs(sum + own) > 2 * spread ? -own : own;
         sum += place;
-        factor = static_cast<Real>(std::ldexp(random() % 2 == 0 ? fraction(random)
-                                                                : -fraction(random), place));
+        factor = static_cast<Real>(
+            std::ldexp(random() % 2 == 0 ? fraction(random) : -fraction(random), place));
         if (factor == 0 || std::isinf(factor)) factor = 1;
     }
     return factors;
@@ -111,8 +155,8 @@ TYPED_TEST(NearestProductsTest, WhatIsExactStaysSoAndTiesGoToEven) {
         while (msb(odd) + 1 < precision) {
             const auto factor = static_cast<int>(random() % 32) * 2 + 1;
             odd *= factor;
-            factors.push_back(std::ldexp(static_cast<TypeParam>(factor),
-                                         static_cast<int>(random() % 16) - 8));
+            factors.push_back(
+                std::ldexp(static_cast<TypeParam>(factor), static_cast<int>(random() % 16) - 8));
         }
         ties += msb(odd) == precision ? 1 : 0;
 
@@ -181,6 +225,23 @@ TEST(NearestProductsTest, ProductsThatAreNearlyHalfWayAreRoundedRightly) {
     EXPECT_FALSE(undecided.round(nearest));
 }
 
+// The same in both parts: (1 + i) is the last factor, and 128 bits do not tell here either.
+TEST(NearestProductsTest, ComplexProductsThatAreNearlyHalfWayAreRoundedRightly) {
+    using Complex = std::complex<double>;
+    std::vector<Complex> factors;
+    for (const double prime :
+         {5., 269., 15152453., 42875177., 2559066073., 9739278030221., 3., 107., 28059810762433.}) {
+        factors.emplace_back(prime);
+    }
+    factors.emplace_back(1, 1);
+    std::mt19937_64 random(31);
+    for (int trial = 0; trial < 100; ++trial) {
+        std::shuffle(factors.begin(), factors.end(), random);
+
+        ASSERT_EQ(product(factors), Complex(0x1p187 + 0x1p135, 0x1p187 + 0x1p135));
+    }
+}
+
 TEST(NearestProductsTest, OrderAndPartsDoNotMatter) {
     std::mt19937_64 random(27);
     constexpr std::size_t words = 16;
@@ -204,6 +265,74 @@ TEST(NearestProductsTest, OrderAndPartsDoNotMatter) {
             EXPECT_EQ(bits(product(factors)), bits(whole));
         }
     }
+}
+
+TYPED_TEST(NearestProductsTest, BothPartsOfAComplexProductAreNearestToTheExactOnes) {
+    std::mt19937_64 random(29);
+    const int most = std::numeric_limits<TypeParam>::max_exponent;
+    for (const std::size_t count : {1U, 2U, 3U, 5U, 16U, 40U}) {
+        for (const int spread : {1, 20, most / 2, most + 40}) {
+            for (int trial = 0; trial < 10; ++trial) {
+                const auto real = wild<TypeParam>(random, count, spread);
+                const auto imaginary = wild<TypeParam>(random, count, spread);
+                std::vector<std::complex<TypeParam>> factors(count);
+                for (std::size_t k = 0; k < count; ++k) factors[k] = {real[k], imaginary[k]};
+                // On an axis, where a part is zero however much is cut off.
+                if (trial % 3 == 1) factors.front().imag(0);
+                if (trial % 3 == 2) {
+                    for (auto& factor : factors) factor.real(0);
+                }
+
+                const auto made = product(factors);
+                ASSERT_EQ(bits(made), bits(rounded(factors)))
+                    << count << " factors, spread " << spread << ", trial " << trial;
+                std::shuffle(factors.begin(), factors.end(), random);
+                ASSERT_EQ(bits(product(factors)), bits(made));
+            }
+        }
+    }
+}
+
+// A number by its conjugate has an imaginary part of zero. Where another factor makes that a little
+// more than zero, hundreds of bits cancel.
+TYPED_TEST(NearestProductsTest, APartThatCancelsIsNearestToo) {
+    using Complex = std::complex<TypeParam>;
+    std::mt19937_64 random(30);
+    constexpr TypeParam little = std::numeric_limits<TypeParam>::epsilon();
+    for (const std::size_t pairs : {1U, 2U, 4U, 12U}) {
+        for (int trial = 0; trial < 20; ++trial) {
+            std::vector<Complex> factors;
+            for (const TypeParam part : wild<TypeParam>(random, pairs, 1)) {
+                const Complex one{part, wild<TypeParam>(random, 1, 1).front()};
+                factors.insert(factors.end(), {one, std::conj(one)});
+            }
+            EXPECT_EQ(bits(product(factors).imag()), bits(TypeParam{0}));
+
+            auto& last = factors.back();
+            last.real(last.real() + last.real() * little);
+            std::shuffle(factors.begin(), factors.end(), random);
+
+            ASSERT_EQ(bits(product(factors)), bits(rounded(factors))) << pairs << " pairs";
+            EXPECT_NE(product(factors).imag(), 0);
+        }
+    }
+}
+
+TEST(NearestProductsTest, WhatIsNoNumberMakesBothPartsOfAComplexProductNaN) {
+    using Complex = std::complex<double>;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+    for (const Complex odd : {Complex{infinity, 0}, Complex{0, -infinity}, Complex{-nan, 1}}) {
+        EXPECT_EQ(bits(product<Complex>({odd})), bits(Complex{nan, nan}));
+        EXPECT_EQ(bits(product<Complex>({{0, 0}, odd, {2, 0}})), bits(Complex{nan, nan}));
+    }
+    EXPECT_EQ(bits(product<Complex>({{-0.0, -0.0}})), bits(Complex{0, 0}));
+    EXPECT_EQ(bits(product<Complex>({{0, 1}, {0, 1}})), bits(Complex{-1, 0}));
+    EXPECT_EQ(bits(product<Complex>({{1e300, 1e-300}, {1e300, 1e-300}})),
+              bits(Complex{infinity, 2}));
+    EXPECT_EQ(bits(product<Complex>({{-1e-300, 1}, {1e-300, 0}})), bits(Complex{-0.0, 1e-300}));
+    EXPECT_EQ(product<Complex>({}), Complex(1, 0));
 }
 
 TEST(NearestProductsTest, ElementsAreMultipliedByThemselves) {

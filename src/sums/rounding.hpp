@@ -16,7 +16,7 @@ namespace lanewise::sums {
 struct Digits {
     std::span<std::int64_t> digits; /* least first; rounding carries in them */
     int digit_bits = 32;            /* 32 to 62 */
-    int lowest = 0;                 /* the exponent of bit 0 of digit 0, -1074 or more */
+    int lowest = 0;                 /* the exponent of bit 0 of digit 0 */
 };
 
 /* Carries until every digit but the last is in [0, 2^digit_bits); the last has the sign. The value

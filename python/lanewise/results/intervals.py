@@ -35,7 +35,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 CONFIDENCE = 0.95
 # With fewer repetitions the extreme order statistics cover the median less than 95 % of the time.
@@ -54,7 +54,7 @@ def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> 
     """Return the interval of a median between two order statistics; NaN for too few values."""
     ordered = sorted(values)
     count = len(ordered)
-    low = int(stats.binom.ppf((1 - confidence) / 2, count, 0.5)) - 1 if count else -1
+    low = _binomial_quantile((1 - confidence) / 2, count) - 1 if count else -1
     if low < 0:
         return math.nan, math.nan
     return ordered[low], ordered[count - 1 - low]
@@ -97,9 +97,22 @@ def launch_ratio(
     freedom = spread**4 / sum(
         part**2 / (len(values) - 1) for part, values in zip(parts, logs, strict=True)
     )
-    reach = float(stats.t.isf((1 - confidence) / 2, freedom)) * spread
-    p_value = 2 * float(stats.t.sf(abs(centre) / spread, freedom))
+    reach = _student_quantile(confidence, freedom) * spread
+    p_value = 2 * float(special.stdtr(freedom, -abs(centre) / spread))
     return math.exp(centre), math.exp(centre - reach), math.exp(centre + reach), p_value
+
+
+def _student_quantile(confidence: float, freedom: float) -> float:
+    """Return how many standard errors an interval of a mean reaches to either side."""
+    return -float(special.stdtrit(freedom, (1 - confidence) / 2))
+
+
+def _binomial_quantile(probability: float, count: int) -> int:
+    """Return the least number of heads in `count` tosses that is reached so probably."""
+    found = max(math.ceil(special.bdtrik(probability, count, 0.5)), 0)
+    while found > 0 and special.bdtr(found - 1, count, 0.5) >= probability:
+        found -= 1
+    return found
 
 
 def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, float]:
@@ -107,7 +120,7 @@ def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, fl
     if count < LAUNCHES_MIN:
         return centre, math.nan
     spread = float(values.std(ddof=1)) / math.sqrt(count)
-    return centre, float(stats.t.isf((1 - confidence) / 2, count - 1)) * spread
+    return centre, _student_quantile(confidence, count - 1) * spread
 
 
 def trimmed_ratio(
@@ -121,7 +134,7 @@ def trimmed_ratio(
     centre, spread, freedom = _stratified(ratios, strata)
     if freedom < 1:
         return math.exp(centre), math.nan, math.nan
-    reach = float(stats.t.isf((1 - confidence) / 2, freedom)) * spread
+    reach = _student_quantile(confidence, freedom) * spread
     return math.exp(centre), math.exp(centre - reach), math.exp(centre + reach)
 
 
@@ -137,7 +150,7 @@ def p_value_below(ratios: Sequence[float], bound: float, strata: Sequence[int] =
     distance = centre - math.log(bound)
     if spread == 0:
         return 0.0 if distance < 0 else 1.0
-    return float(stats.t.cdf(distance / spread, freedom))
+    return float(special.stdtr(freedom, distance / spread))
 
 
 def _stratified(ratios: Sequence[float], strata: Sequence[int]) -> tuple[float, float, float]:
@@ -193,9 +206,9 @@ def log_median_variance(values: Sequence[float]) -> float:
     ordered = np.log(np.sort(np.asarray(values, dtype=np.float64)))
     count = len(ordered)
     rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
-    tail = float(stats.binom.cdf(rank - 1, count, 0.5))
+    tail = float(special.bdtr(rank - 1, count, 0.5))
     spacing = float(ordered[count - rank] - ordered[rank - 1])
-    return (spacing / (2 * float(stats.norm.isf(tail)))) ** 2
+    return (spacing / (2 * float(special.ndtri(tail)))) ** 2
 
 
 def ratio_interval(
@@ -209,7 +222,7 @@ def ratio_interval(
         return math.nan, math.nan
     centre = math.log(float(np.median(second)) / float(np.median(first)))
     spread = math.sqrt(log_median_variance(first) + log_median_variance(second))
-    reach = float(stats.norm.isf((1 - confidence) / 2)) * spread
+    reach = float(special.ndtri((1 + confidence) / 2)) * spread
     return math.exp(centre - reach), math.exp(centre + reach)
 
 
@@ -219,6 +232,8 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float:
         return math.nan
     if len(set(first) | set(second)) == 1:
         return 1.0
+    from scipy import stats  # noqa: PLC0415 (half a second, and seldom needed)
+
     return float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)
 
 
@@ -229,4 +244,8 @@ def signed_rank(differences: Sequence[float]) -> float:
     """
     if len(differences) < DIFFERENCES_MIN:
         return math.nan
-    return float(stats.wilcoxon(differences).pvalue) if any(differences) else 1.0
+    if not any(differences):
+        return 1.0
+    from scipy import stats  # noqa: PLC0415 (half a second, and seldom needed)
+
+    return float(stats.wilcoxon(differences).pvalue)

@@ -29,6 +29,8 @@ ARGUMENTS = {
     "lw_accumulator_set_words": (c_void_p, POINTER(c_int64)),
     "lw_accumulator_f64": (c_void_p, POINTER(c_double)),
     "lw_accumulator_f32": (c_void_p, POINTER(c_float)),
+    "lw_prod_c128": (c_void_p, c_size_t, c_void_p),
+    "lw_prod_c64": (c_void_p, c_size_t, c_void_p),
     "lw_prod_f64": (c_void_p, c_size_t, c_void_p),
     "lw_prod_f32": (c_void_p, c_size_t, c_void_p),
     "lw_product_create": (POINTER(c_void_p),),

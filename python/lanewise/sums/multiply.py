@@ -16,23 +16,31 @@ from lanewise.sums.product import Product
 PRODUCTS = {
     np.dtype(np.float64): "lw_prod_f64",
     np.dtype(np.float32): "lw_prod_f32",
+    np.dtype(np.complex128): "lw_prod_c128",
+    np.dtype(np.complex64): "lw_prod_c64",
 }
 
 
 def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
-    """Return the number nearest to the exact product of real numbers, in their format.
+    """Return the number nearest to the exact product of numbers, in their format.
 
     Without `axis` it is one number; with it, an array of the shape of `values` without that axis,
     as in numpy.prod.  With a communicator of mpi4py it is the product over all ranks, which depends
     neither on their number nor on how the numbers are dealt among them.  Integers are multiplied as
-    float64, which they must fit.  Raises TypeError for formats other than float32 and float64, and
-    RequestError where no native library is built.
+    float64, which they must fit.  Of a complex product both parts are nearest to the exact ones.
+    Raises TypeError for formats other than float32, float64, complex64 and complex128, for complex
+    numbers with a communicator, and RequestError where no native library is built.
     """
-    array = numbers(values, PRODUCTS, "no exact product; convert it to float64")
+    array = numbers(values, PRODUCTS, "no exact product; convert it to float64 or complex128")
     return along(array, axis, lambda row: _product_of_all(row, comm))
 
 
 def _product_of_all(array: Any, comm: Any) -> Any:
+    if comm is not None and array.dtype.kind == "c":
+        raise TypeError(
+            f"{array.dtype} has no exact product over ranks that keeps no factors; gather the "
+            "numbers, or give MPI_Allreduce one factor a rank"
+        )
     if comm is not None:
         return Product().multiply(array).allreduce(comm).value(array.dtype)
     row = np.ascontiguousarray(array)

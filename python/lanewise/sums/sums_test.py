@@ -139,6 +139,22 @@ def test_factors_may_be_dealt_among_ranks_in_any_way(ranks: int) -> None:
     assert product == lanewise.prod(factors)
 
 
+@settings(max_examples=100, derandomize=True)
+@given(st.lists(st.tuples(FINITE, FINITE), min_size=1, max_size=12))
+def test_both_parts_of_a_complex_product_are_nearest_to_the_exact_ones(
+    parts: list[tuple[float, float]],
+) -> None:
+    real, imaginary = Fraction(1), Fraction(0)
+    for a, b in parts:
+        c, d = Fraction(a), Fraction(b)
+        real, imaginary = real * c - imaginary * d, real * d + imaginary * c
+
+    product = lanewise.prod([complex(a, b) for a, b in parts])
+
+    assert (product.real, product.imag) == (nearest(real), nearest(imaginary))
+    assert lanewise.prod(np.array([1 + 1j, 1 - 1j], dtype=np.complex64)) == 2
+
+
 def test_only_the_product_itself_may_be_beyond_the_format() -> None:
     assert lanewise.prod([1e200, 1e200, 1e-200]) == nearest(Fraction(1e200) ** 2 * Fraction(1e-200))
     assert lanewise.prod(np.array([[2, 3], [5, 7]], dtype=np.float32), axis=0).tolist() == [10, 21]
@@ -148,8 +164,10 @@ def test_only_the_product_itself_may_be_beyond_the_format() -> None:
 
 
 def test_products_of_other_formats_are_refused() -> None:
-    with pytest.raises(TypeError, match="has no exact product"):
-        lanewise.prod(np.ones(3, dtype=np.complex128))
+    with pytest.raises(TypeError, match="has no exact product; convert"):
+        lanewise.prod(np.ones(3, dtype=np.longdouble))
+    with pytest.raises(TypeError, match="complex128 has no exact product over ranks"):
+        lanewise.prod(np.ones(3, dtype=np.complex128), comm=Ranks([]))
     with pytest.raises(TypeError, match="neither float64 nor float32"):
         lanewise.Product().multiply(np.ones(3, dtype=np.int64))
     with pytest.raises(ValueError, match="those of a product are 19"):

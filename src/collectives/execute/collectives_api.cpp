@@ -84,8 +84,8 @@ const char *why_not_served(const Call& call, const lw_algorithm& algorithm) {
     if (is_scan(call.collective)) {
         return "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use LW_BITS_ORDER";
     }
-    return "LW_BITS_RANKS knows sums and products of doubles and floats, sums of their complex "
-           "types, maxima, minima and integers; use LW_BITS_ORDER";
+    return "LW_BITS_RANKS knows sums and products of doubles, floats and their complex types, "
+           "maxima, minima and integers; use LW_BITS_ORDER";
 }
 
 lw_status say_if_refused(lw_status status, const Call& call, const lw_algorithm& algorithm) {

@@ -46,13 +46,18 @@ bool is_extreme(const Call& call) {
     return combining == sums::Combining::maximum || combining == sums::Combining::minimum;
 }
 
+/* Each part is rounded more than once. */
+bool is_complex_product(const Call& call) {
+    return sums::combining_of(call.op, call.receive_type) == sums::Combining::product &&
+           sums::numbers_of(call.receive_type)->per_element == 2;
+}
+
 /* Of all ranks, by an operation that reduce_exactly knows. */
 bool can_be_exact(const Call& call) {
     const bool known = call.collective == Collective::reduce ||
                        call.collective == Collective::allreduce ||
                        call.collective == Collective::reduce_scatter;
-    const auto combining = sums::combining_of(call.op, call.receive_type);
-    return known && combining && sums::has_exact(*combining, *sums::numbers_of(call.receive_type));
+    return known && sums::combining_of(call.op, call.receive_type).has_value();
 }
 
 int scatter_exactly(const Call& call, sums::Numbers numbers, sums::Combining combining,
@@ -84,7 +89,8 @@ RankFree rank_free(const Call& call, int ranks) {
     const bool extreme = is_extreme(call);
     // One operation is rounded once: over two ranks it is exact by itself, and a maximum over any
     // number of them. One rank combines nothing, but a NaN and a zero become what they do on more.
-    const bool exact_by_itself = ranks == 2 || (ranks > 1 && extreme);
+    const bool exact_by_itself =
+        (ranks == 2 && !is_complex_product(call)) || (ranks > 1 && extreme);
     if (can_be_exact(call)) return exact_by_itself ? RankFree::in_any_way : RankFree::exactly;
     return extreme ? RankFree::in_any_way : RankFree::no;
 }

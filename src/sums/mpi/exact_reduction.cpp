@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -148,6 +150,25 @@ struct Sharing {
     }
 };
 
+template <typename Number>
+MPI_Datatype type_of();
+template <>
+MPI_Datatype type_of<double>() {
+    return MPI_DOUBLE;
+}
+template <>
+MPI_Datatype type_of<float>() {
+    return MPI_FLOAT;
+}
+template <>
+MPI_Datatype type_of<std::complex<double>>() {
+    return MPI_C_DOUBLE_COMPLEX;
+}
+template <>
+MPI_Datatype type_of<std::complex<float>>() {
+    return MPI_C_FLOAT_COMPLEX;
+}
+
 template <typename Real>
 int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const Window> windows,
                   std::span<Real> result, const Packing& packing, const Job& job,
@@ -167,9 +188,8 @@ int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const
         counts[r] = shares[r].count;
         firsts[r] = shares[r].first;
     }
-    const MPI_Datatype type = sizeof(Real) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT;
     return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result.data(), counts.data(),
-                           firsts.data(), type, job.comm);
+                           firsts.data(), type_of<Real>(), job.comm);
 }
 
 // Two words a number are room for most data. Whether a rank lacks them travels with the windows;
@@ -213,15 +233,10 @@ int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Wor
     return MPI_SUCCESS;
 }
 
-template <typename Real>
-MPI_Datatype type_of() {
-    return sizeof(Real) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT;
-}
-
-template <typename Real>
-Real *make_room(Words& memory, std::size_t count) {
-    const std::size_t bytes = count * sizeof(Real);
-    return reinterpret_cast<Real *>(memory.make_room((bytes + 7) / sizeof(std::int64_t)));
+template <typename Number>
+Number *make_room(Words& memory, std::size_t count) {
+    const std::size_t bytes = count * sizeof(Number);
+    return reinterpret_cast<Number *>(memory.make_room((bytes + 7) / sizeof(std::int64_t)));
 }
 
 template <typename Real>
@@ -242,53 +257,62 @@ void combine_to_nearest(std::span<const Real *const> vectors, std::size_t count,
     }
 }
 
-/* Every rank that gets the result gets the numbers of all. */
+// Of complex numbers only products are combined as such: their sums are sums of the parts.
 template <typename Real>
-int reduce_gathered(std::span<const Real> values, Real *result, const Job& job) {
+void combine_to_nearest(std::span<const std::complex<Real> *const> vectors, std::size_t count,
+                        std::complex<Real> *result, Combining) {
+    const PlainArithmetic here;
+    multiply_to_nearest(vectors, count, result);
+}
+
+/* Every rank that gets the result gets the numbers of all. */
+template <typename Number>
+int reduce_gathered(std::span<const Number> values, Number *result, const Job& job) {
     const auto ranks = static_cast<std::size_t>(job.ranks);
     const int count = static_cast<int>(values.size());
-    const auto type = type_of<Real>();
-    std::array<Real, gathered_bytes_max / sizeof(Real)> all;
+    const auto type = type_of<Number>();
+    std::array<Number, gathered_bytes_max / sizeof(Number)> all;
     const int code =
         job.is_reduce()
             ? PMPI_Gather(values.data(), count, type, all.data(), count, type, job.root, job.comm)
             : PMPI_Allgather(values.data(), count, type, all.data(), count, type, job.comm);
     if (code != MPI_SUCCESS || !job.gets_result()) return code;
-    std::array<const Real *, few_ranks_max> vectors;
+    std::array<const Number *, few_ranks_max> vectors;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         vectors[rank] = all.data() + rank * values.size();
     }
-    combine_to_nearest(std::span<const Real *const>(vectors).first(ranks), values.size(), result,
+    combine_to_nearest(std::span<const Number *const>(vectors).first(ranks), values.size(), result,
                        job.combining);
     return MPI_SUCCESS;
 }
 
 // What an exchange takes besides the buffers of the program.
-template <typename Real>
+template <typename Number>
 struct Exchange {
     std::vector<int> firsts;
     std::vector<int> counts;
     std::vector<int> sent;
     std::vector<int> received;
     std::vector<int> places;
-    std::vector<const Real *> vectors;
-    Real *parts = nullptr;
+    std::vector<const Number *> vectors;
+    Number *parts = nullptr;
 
     void make_room(std::size_t ranks, std::size_t count, Words& memory) {
         for (auto *numbers : {&counts, &sent, &received, &places}) numbers->resize(ranks);
         firsts.resize(ranks + 1);
         vectors.resize(ranks);
-        parts = lanewise::sums::make_room<Real>(memory, ranks * (count / ranks + 1));
+        parts = lanewise::sums::make_room<Number>(memory, ranks * (count / ranks + 1));
     }
 };
 
 /* Each rank gets a share of the numbers from all others, combines it, and passes on what it comes
    to. */
-template <typename Real>
-int exchange(std::span<const Real> values, Real *result, const Job& job, Exchange<Real>& room) {
+template <typename Number>
+int exchange(std::span<const Number> values, Number *result, const Job& job,
+             Exchange<Number>& room) {
     const auto ranks = static_cast<std::size_t>(job.ranks);
     const auto me = static_cast<std::size_t>(job.rank);
-    const auto type = type_of<Real>();
+    const auto type = type_of<Number>();
     auto& [firsts, counts, sent, received, places, vectors, parts] = room;
     for (std::size_t r = 0; r <= ranks; ++r) {
         firsts[r] = static_cast<int>(r * values.size() / ranks);
@@ -306,8 +330,8 @@ int exchange(std::span<const Real> values, Real *result, const Job& job, Exchang
     int code = PMPI_Alltoallv(values.data(), sent.data(), firsts.data(), type, parts,
                               received.data(), places.data(), type, job.comm);
     if (code != MPI_SUCCESS) return code;
-    Real *combined = job.gets_result() ? result + firsts[me] : parts + me * own;
-    combine_to_nearest(std::span<const Real *const>(vectors), own, combined, job.combining);
+    Number *combined = job.gets_result() ? result + firsts[me] : parts + me * own;
+    combine_to_nearest(std::span<const Number *const>(vectors), own, combined, job.combining);
     if (!job.is_reduce()) {
         return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result, counts.data(),
                                firsts.data(), type, job.comm);
@@ -316,9 +340,10 @@ int exchange(std::span<const Real> values, Real *result, const Job& job, Exchang
                         counts.data(), firsts.data(), type, job.root, job.comm);
 }
 
-template <typename Real>
-int reduce_exchanged(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
-    thread_local Exchange<Real> room;
+template <typename Number>
+int reduce_exchanged(std::span<const Number> values, Number *result, const Job& job,
+                     Words& memory) {
+    thread_local Exchange<Number> room;
     const std::size_t most = std::min(exchanged_count, values.size());
     const auto ranks = static_cast<std::size_t>(job.ranks);
     const bool lacks = lacks_memory_for([&] { room.make_room(ranks, most, memory); });
@@ -342,30 +367,50 @@ int reduce_chunks(std::span<const Real> values, Real *result, const Job& job, Wo
     return code;
 }
 
-template <typename Real>
-int reduce_all(const void *send, void *receive, std::size_t count, const Job& job) {
-    const std::span values(static_cast<const Real *>(send), count);
-    auto *result = static_cast<Real *>(receive);
-    thread_local Words memory;
-    if (count == 0) return MPI_SUCCESS;
-    const bool few = job.ranks <= few_ranks;
-    // A product has as many bits as its factors together: they have to come together.
-    if (!few && job.combining == Combining::sum) return reduce_chunks(values, result, job, memory);
-    const bool gathered =
-        few && count * sizeof(Real) * static_cast<std::size_t>(job.ranks) <= gathered_bytes_max;
+/* By numbers that travel themselves. */
+template <typename Number>
+int reduce_travelling(std::span<const Number> values, Number *result, const Job& job,
+                      Words& memory) {
+    const auto bytes_of_all = values.size_bytes() * static_cast<std::size_t>(job.ranks);
+    const bool gathered = job.ranks <= few_ranks && bytes_of_all <= gathered_bytes_max;
     if (!gathered) return reduce_exchanged(values, result, job, memory);
     const int code = job.must_agree ? agree_on_memory(job.lacks_memory, job.comm) : MPI_SUCCESS;
     return code == MPI_SUCCESS ? reduce_gathered(values, result, job) : code;
 }
 
-template <typename Real>
+template <typename Number>
+int reduce_all(const void *send, void *receive, std::size_t count, const Job& job) {
+    const std::span values(static_cast<const Number *>(send), count);
+    auto *result = static_cast<Number *>(receive);
+    thread_local Words memory;
+    if (count == 0) return MPI_SUCCESS;
+    // A product has as many bits as its factors together: they have to come together.
+    if constexpr (std::is_floating_point_v<Number>) {
+        if (job.ranks > few_ranks && job.combining == Combining::sum) {
+            return reduce_chunks(values, result, job, memory);
+        }
+    }
+    return reduce_travelling(values, result, job, memory);
+}
+
+template <typename Number>
 void combine_vectors(std::span<const void *const> given, std::size_t count, void *result,
                      Combining combining) {
-    std::vector<const Real *> vectors;
+    std::vector<const Number *> vectors;
     vectors.reserve(given.size());
-    for (const void *vector : given) vectors.push_back(static_cast<const Real *>(vector));
-    combine_to_nearest(std::span<const Real *const>(vectors), count, static_cast<Real *>(result),
-                       combining);
+    for (const void *vector : given) vectors.push_back(static_cast<const Number *>(vector));
+    combine_to_nearest(std::span<const Number *const>(vectors), count,
+                       static_cast<Number *>(result), combining);
+}
+
+/* Calls `act` with a number of what is combined, and how many of them an element has. */
+template <typename Act>
+auto with_number(Numbers numbers, Combining combining, const Act& act) {
+    if (combining == Combining::product && numbers.per_element == 2) {
+        return numbers.are_doubles ? act(std::complex<double>(), 1) : act(std::complex<float>(), 1);
+    }
+    return numbers.are_doubles ? act(double{}, numbers.per_element)
+                               : act(float{}, numbers.per_element);
 }
 
 int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers, Job job) {
@@ -373,14 +418,11 @@ int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
     if (code == MPI_SUCCESS) code = PMPI_Comm_rank(job.comm, &job.rank);
     if (code != MPI_SUCCESS) return code;
     const void *values = send == MPI_IN_PLACE ? receive : send;
-    const auto all = static_cast<std::size_t>(count * numbers.per_element);
-    return numbers.are_doubles ? reduce_all<double>(values, receive, all, job)
-                               : reduce_all<float>(values, receive, all, job);
+    return with_number(numbers, job.combining, [&](auto number, int per_element) {
+        const auto all = static_cast<std::size_t>(count * per_element);
+        return reduce_all<decltype(number)>(values, receive, all, job);
+    });
 }
-
-}  // namespace
-
-namespace {
 
 /* One that was made for a precision and a range may be of a format that is known here. */
 std::optional<Numbers> numbers_of_f90(MPI_Datatype type) {
@@ -448,10 +490,6 @@ void set_few_ranks(int ranks) {
     few_ranks = ranks;
 }
 
-bool has_exact(Combining combining, Numbers numbers) {
-    return combining == Combining::sum || numbers.per_element == 1;
-}
-
 int exact_allreduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
                     Combining combining, MPI_Comm comm) {
     return reduce(send, receive, count, numbers, {.comm = comm, .combining = combining});
@@ -484,13 +522,11 @@ int exact_reduce_scatter(const void *send, void *receive, const Scattered& block
 
 int combine_exactly(std::span<const void *const> vectors, std::int64_t count, Numbers numbers,
                     Combining combining, void *result) {
-    const auto all = static_cast<std::size_t>(count * numbers.per_element);
     const bool lacks = lacks_memory_for([&] {
-        if (numbers.are_doubles) {
-            combine_vectors<double>(vectors, all, result, combining);
-        } else {
-            combine_vectors<float>(vectors, all, result, combining);
-        }
+        with_number(numbers, combining, [&](auto number, int per_element) {
+            const auto all = static_cast<std::size_t>(count * per_element);
+            combine_vectors<decltype(number)>(vectors, all, result, combining);
+        });
     });
     return lacks ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }

@@ -31,10 +31,6 @@ namespace lanewise::sums {
  */
 std::optional<Numbers> numbers_of(MPI_Datatype type);
 
-/* Whether there is an exact reduction: of complex numbers sums only. A maximum is exact anyway, but
-   that of one rank has the one NaN, too. */
-bool has_exact(Combining combining, Numbers numbers);
-
 /* An error code of MPI, the same as MPI_Allreduce or MPI_Reduce would return. MPI_IN_PLACE is
    understood. `count` is of elements. */
 int exact_allreduce(const void *send, void *receive, std::int64_t count, Numbers numbers,

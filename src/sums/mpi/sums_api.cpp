@@ -5,6 +5,7 @@
 #include <lanewise/sum.h>
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <new>
 #include <span>
@@ -55,7 +56,7 @@ lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, Combining co
     if (PMPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return LW_ERR_MPI;
     if (between_groups) return LW_ERR_UNSUPPORTED;
     const auto numbers = lanewise::sums::numbers_of(type);
-    if (!numbers || !lanewise::sums::has_exact(combining, *numbers)) return LW_ERR_UNSUPPORTED;
+    if (!numbers) return LW_ERR_UNSUPPORTED;
     return status_of(reduce(*numbers, combining));
 }
 
@@ -90,6 +91,14 @@ lw_status multiply(const Real *values, size_t count, Real *product) {
     });
 }
 
+/* Of complex numbers, whose parts lie one behind the other. */
+template <typename Real>
+lw_status multiply_pairs(const Real *values, size_t count, Real *product) {
+    using Complex = std::complex<Real>;
+    return multiply(reinterpret_cast<const Complex *>(values), count,
+                    reinterpret_cast<Complex *>(product));
+}
+
 template <typename Real>
 lw_status multiply_by(lw_product *product, const Real *values, size_t count) {
     if (!product || (!values && count > 0)) return LW_ERR_ARGUMENT;
@@ -110,8 +119,8 @@ lw_status allreduce(const void *send, void *receive, int count, MPI_Datatype typ
     });
 }
 
-lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type,
-                 Combining combining, int root, MPI_Comm comm) {
+lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type, Combining combining,
+                 int root, MPI_Comm comm) {
     return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
         return lanewise::sums::exact_reduce(send, receive, count, numbers, by, root, comm);
     });
@@ -238,6 +247,14 @@ lw_status lw_prod_f32(const float *values, size_t count, float *product) {
     return multiply(values, count, product);
 }
 
+lw_status lw_prod_c128(const double *values, size_t count, double *product) {
+    return multiply_pairs(values, count, product);
+}
+
+lw_status lw_prod_c64(const float *values, size_t count, float *product) {
+    return multiply_pairs(values, count, product);
+}
+
 lw_status lw_product_create(lw_product **product) {
     if (!product) return LW_ERR_ARGUMENT;
     return with_memory([&] {
@@ -268,9 +285,8 @@ lw_status lw_product_merge(lw_product *product, const lw_product *other) {
 
 lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm) {
     if (!product || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
-    return with_memory([&] {
-        return status_of(lanewise::sums::multiply_over_ranks(product->product, comm));
-    });
+    return with_memory(
+        [&] { return status_of(lanewise::sums::multiply_over_ranks(product->product, comm)); });
 }
 
 lw_status lw_product_allreduce_fortran(lw_product *product, MPI_Fint comm) {
