@@ -94,8 +94,8 @@ class Launcher:
     system for hosts where it runs outside of a job.  `simulates` tells that ranks are threads
     of a simulator, which runs their program even to ask it a question.  `with_variables` adds
     environment variables for the ranks, and for them alone, to a launch line of the user's.
-    `at_end` are variables of the launcher by which it ends ranks of ours without a pause, where
-    nobody has set them.
+    `at_end` are variables of the launcher by which it ends ranks without a pause: they are set for
+    ranks of ours alone, where nobody has set them.
     """
 
     name: str
