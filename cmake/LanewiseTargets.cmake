@@ -396,6 +396,7 @@ function(lw_add_mpi_run name often ranks)
   if(often STREQUAL "slow")
     set(limit_s 600)
   endif()
+  # What takes longest begins first, in a tree that has no times yet: tests without ranks cost less.
   set_tests_properties(${name} PROPERTIES LABELS "mpi;${often}" TIMEOUT ${limit_s} PROCESSORS 2
     COST 2 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises"
     ENVIRONMENT "${environment}")

@@ -23,7 +23,7 @@ def end_at_once(_number: int, _frame: FrameType | None) -> None:
 
 
 def end_while_loading() -> None:
-    """End at once where Ctrl-C would raise KeyboardInterrupt; who ignores it goes on doing so."""
+    """End at once where Ctrl-C raised KeyboardInterrupt; a process that ignores it still does."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_at_once)
 

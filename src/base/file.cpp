@@ -56,8 +56,9 @@ WritingPlace place_to_write(const std::string& path) {
 Outcome write_file(const std::string& path, const std::string& content) {
     const auto place = place_to_write(path);
     const auto failure = [&] {
-        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(errno) +
-                                            free_space_there(errno)};
+        const int error = errno;
+        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(error) +
+                                            free_space_there(error)};
         if (!place.as_it_is()) std::remove(place.beside.c_str());
         return reason;
     };

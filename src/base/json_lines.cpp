@@ -69,8 +69,9 @@ Outcome JsonLinesWriter::write(const Json& record) {
         whole_bytes_ += line.size();
         return Done{};
     }
+    const int error = errno;
     const auto failure = io_failure(path_, std::string("could not take a point: ") +
-                                               std::strerror(errno) + free_space_there(errno));
+                                               std::strerror(error) + free_space_there(error));
     const bool removed = whole_bytes_ == 0 && ::unlink(path_.c_str()) == 0;
     if (!removed && ::ftruncate(::fileno(file_.get()), static_cast<off_t>(whole_bytes_)) != 0)
         return io_failure(path_, std::string("ends in part of a point: ") + std::strerror(errno));

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/file.hpp"
 #include "tools/subcommands.hpp"
 
 namespace {
@@ -63,9 +64,10 @@ std::string_view name_of_link(std::string_view path) {
 /* The status of a subcommand, which fails if standard output did not take all that it printed. */
 int printed(const Subcommand& subcommand, int status) {
     if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
-    std::fprintf(stderr, "lanewise-%.*s: the output cannot be written: %s; free space there\n",
+    const int error = errno;
+    std::fprintf(stderr, "lanewise-%.*s: the output cannot be written: %s%s\n",
                  static_cast<int>(subcommand.name.size()), subcommand.name.data(),
-                 std::strerror(errno));
+                 std::strerror(error), lanewise::free_space_there(error).c_str());
     return 1;
 }
 

@@ -113,20 +113,27 @@ def test_a_shape_that_is_missing_is_asked_for(lanewise: Lanewise, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("output", "mode", "why"),
+    [
+        ("/dev/full", "w", "No space left on device; free space there"),
+        ("/dev/null", "r", "Bad file descriptor"),
+    ],
+    ids=["a full disk", "what is open for reading only"],
+)
+def test_an_output_that_takes_nothing_is_a_failure_with_its_reason(
+    lanewise: Lanewise, tmp_path: Path, output: str, mode: str, why: str
+) -> None:
     lanewise("wavefront", "create", "s", "--rows", 8, "--cols", 8)
 
-    with Path("/dev/full").open("w") as full:
+    with Path(output).open(mode) as taken:
         done = subprocess.run(
             [sys.executable, "-m", "lanewise", "wavefront", "info", str(tmp_path / "s")],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            stdout=taken, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
 
     assert done.returncode == 1
-    assert done.stderr == (
-        "lanewise wavefront: the output cannot be written: No space left on device; "
-        "free space there\n"
-    )
+    assert done.stderr == f"lanewise wavefront: the output cannot be written: {why}\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")

@@ -13,7 +13,7 @@ from compiling import compiled
 
 from experiments.hca.connections import CLIENTS, try_client
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said, stop
-from lanewise.launch.hca_faults import CALLS
+from lanewise.launch.hca_faults import CALLS, QUEUE_PAIR_CALLS
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 
@@ -51,6 +51,13 @@ def test_a_call_fails_with_the_error_of_the_script(hosts: Hosts, tmp_path: Path)
     assert log == '{"fault": 1, "occurrence": 1, "call": "ibv_reg_mr", "what": "ENOMEM"}\n'
 
 
+def on_its_queue_pair(name: str) -> str:
+    """Name the queue pair of failing_calls.c on which a verb fails; groups are of its second."""
+    if name not in QUEUE_PAIR_CALLS:
+        return ""
+    return f"queue_pair = {2 if name.endswith('mcast') else 1}\n"
+
+
 @pytest.mark.parametrize("chosen", [0, 1], ids=["the usual error", "another error"])
 def test_each_verb_fails_once_with_each_of_its_errors_and_then_goes_well(
     hosts: Hosts, tmp_path: Path, chosen: int
@@ -59,7 +66,7 @@ def test_each_verb_fails_once_with_each_of_its_errors_and_then_goes_well(
     script = tmp_path / "faults.toml"
     script.write_text(
         "".join(
-            f'[[fault]]\ncall = "{name}"\nerror = "{error}"\ntimes = 1\n'
+            f'[[fault]]\ncall = "{name}"\nerror = "{error}"\ntimes = 1\n{on_its_queue_pair(name)}'
             for name, error in wanted.items()
         )
     )

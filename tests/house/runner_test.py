@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -154,6 +157,9 @@ def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:
     assert (status, printed.splitlines()[-1]) == (124, "stopped after 1 s")
 
 
+LIMIT_S = 60.0  # of a start of the runner, and of a suite that nobody ends
+
+
 def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> None:
     said = tmp_path / "said"
     os.mkfifo(said)
@@ -165,15 +171,30 @@ def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> Non
         "suites.everyday = lambda: [long];"
         "run.main()"
     )
-    with subprocess.Popen([sys.executable, "-c", runner, suite], cwd=run.ROOT) as running:
-        with said.open() as words:
-            assert words.readline() == "begun\n"
+    with (
+        os.fdopen(os.open(said, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as words,
+        subprocess.Popen([sys.executable, "-c", runner, suite], cwd=run.ROOT) as running,
+    ):
+        try:
+            assert first_words(words, running) == b"begun\n"
 
             running.terminate()
 
             # What is left when nobody can say more.
-            assert words.read() == ""
-        assert running.wait() == 128 + signal.SIGTERM
+            assert select.select([words], [], [], LIMIT_S)[0]
+            assert words.read() == b""
+            assert running.wait(LIMIT_S) == 128 + signal.SIGTERM
+        finally:
+            running.kill()
+
+
+def first_words(words: io.FileIO, running: subprocess.Popen[bytes]) -> bytes:
+    """Wait for what a suite says, as long as its runner runs; nothing where it says nothing."""
+    end_s = time.monotonic() + LIMIT_S
+    while running.poll() is None and time.monotonic() < end_s:
+        if select.select([words], [], [], 0.1)[0] and (said := words.read()):
+            return said
+    return b""
 
 
 def test_a_command_that_hangs_is_seen_with_its_last_line(

@@ -22,6 +22,12 @@ _SECTION = re.compile(r"^## ", re.MULTILINE)
 _BESIDE = re.compile(r"`([\w:]+)` \(`([\w./*]+)`\)")
 _BEFORE = re.compile(r"`([\w./]+): (\w+)`")
 _PLACE = re.compile(r"`([\w.]+(?:/[\w.*]+)+|\w+\.[ch]pp)`")
+# What stands before the name of a function that is defined: words of a return type, no others.
+_WORD = (
+    r"(?!(?:return|co_return|throw|else|do|case|default|new|delete)\b)"
+    r"(?:[\w\[\"][\w:<>,*&\[\]\"]*|\*+[>,][\w:<>,*&]*)"
+)
+_TYPE = rf"{_WORD}(?: +{_WORD})*(?<!,) +\**"
 
 
 def walk_offences(root: Path) -> list[str]:
@@ -65,7 +71,7 @@ def defines(path: Path, name: str) -> bool:
     if path.suffix == ".py":
         method = name.rpartition("::")[2].rpartition(".")[2]
         return re.search(rf"^\s*(?:def|class) {method}\b", text, re.MULTILINE) is not None
-    function = rf"^(?!\s*return\b)[^\n;#/]*[\s*&]{name}\([^;]*?\)[^;]*?\{{"
+    function = rf"^ *{_TYPE}{name}\([^;]*?\)[^;]*?\{{"
     kind = rf"^(?:class|struct) {name}\b[^;]*\{{"
-    members = rf"^[^\n;#/]*\b{name}::\w+\("
+    members = rf"^(?:{_TYPE})?{name}::~?\w+\("
     return any(re.search(one, text, re.MULTILINE) for one in (function, kind, members))

@@ -15,6 +15,14 @@ Plant = Callable[[dict[str, str]], Path]
 TREE = {
     "src/verbs/port/wire.cpp": "bool Wire::receive(const Taker& to) {\n    return poll(to);\n}\n",
     "src/verbs/port/wire.hpp": "class Wire {\n  public:\n    int count() { return 1; }\n};\n",
+    "src/verbs/port/listener.cpp": (
+        "Listener *listen(const Taker& to) {\n"
+        "    if (poll(to)) {\n        to.stop();\n    }\n"
+        "    while (is_open() &&\n           is_ready && take(to)) {\n    }\n"
+        "    run_each(names(), [&] { to.stop(); });\n"
+        "    return Manager::get(to);\n}\n"
+        "std::pair<const char *, int> Taker::next() {\n    return {};\n}\n"
+    ),
     "src/measure/bench.cpp": "int main() {\n    return run_all(\n        1);\n}\nint put(int);\n",
     "python/lanewise/cli/gate.py": "class Course:\n    def run(self) -> None:\n        pass\n",
 }
@@ -31,6 +39,9 @@ SOUND = [
     "`Wire` (`verbs/port`)",
     "`Wire`\n(`port/wire`)",
     "`count` (`port/w*`)",
+    "`listen` (`port/listener.cpp`)",
+    "`Taker::next` (`port/listener.cpp`)",
+    "`Taker` (`port/listener.cpp`)",
     "`cli/gate.py: Course`",
     "`run` (`cli/gate.py`), in `bench.cpp`",
     "`run` (`cli/gate.py`)\n\n## Builds\n\n`build/release`",
@@ -47,6 +58,12 @@ WRONG = [
     "`receive` (`measure/bench.cpp`)",
     "`run_all` (`measure/bench.cpp`)",
     "`put` (`measure/bench.cpp`)",
+    "`poll` (`port/wire.cpp`)",
+    "`poll` (`port/listener.cpp`)",
+    "`take` (`port/listener.cpp`)",
+    "`run_each` (`port/listener.cpp`)",
+    "`Manager` (`port/listener.cpp`)",
+    "`Manager::get` (`port/listener.cpp`)",
     "`cli/gate.py: course`",
     "`main` (`bench.cpp`), then `measure/nowhere`",
     "`main` (`bench.cpp`), then `harness.hpp`",

@@ -58,12 +58,17 @@ def index(folder: Path) -> Iterator[str]:
         yield f"| [{path.name.removesuffix(SUFFIX)}]({page_of(path)}) | {title} |"
 
 
-# What all files have.
+# Keys whose value is fixed, and what they mean.
 CONSTANTS = {
     "record": "Kind of the line",
     "schema": "Name of the format",
     "version": "Version of the format",
 }
+
+
+def name_behind(value: Schema) -> str:
+    """Return the name of the definition that a value refers to; nothing where it is none."""
+    return str(value.get("$ref", "")).removeprefix(DEFINITION)
 
 
 class Page:
@@ -123,12 +128,12 @@ class Page:
 
     def behind(self, value: Schema) -> Schema:
         """Return the definition that a value refers to."""
-        name = str(value.get("$ref", "")).removeprefix(DEFINITION)
+        name = name_behind(value)
         return self.definitions[name] if name else {}
 
     def rows_inside(self, key: str, value: Schema) -> Iterator[str]:
         """Yield the rows of an object, a list of objects or a map of objects that is a value."""
-        name = str(value.get("$ref", "")).removeprefix(DEFINITION)
+        name = name_behind(value)
         if name and not self.has_table(name):
             yield from self.rows_inside(key, self.definitions[name])
         yield from self.rows(f"{key}.", value)
@@ -141,7 +146,7 @@ class Page:
     def value(self, schema: Schema) -> str:
         """Return what a value may be, in words."""
         if "$ref" in schema:
-            return self.referred(str(schema["$ref"]).removeprefix(DEFINITION))
+            return self.referred(name_behind(schema))
         if "const" in schema:
             return code(schema["const"])
         if "enum" in schema:

@@ -19,12 +19,14 @@ from lanewise.launch.choose import Choice, choose, executable_of, version_text, 
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.trial import why_ranks_are_apart
+from lanewise.launch.trial import (
+    OTHER_PMI,
+    trial_line,
+    why_ranks_are_apart,
+    why_ranks_do_not_start,
+)
 
 DISK_BYTES_MIN = 1_000_000_000
-# What Open MPI says in a network of its own whose loopback interface is down.
-NO_NETWORK = "unable to find network interfaces"
-LOOPBACK_UP = "bring up the loopback interface: ip link set lo up"
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,10 @@ def find_launcher(
     if build is None:
         remedies.append(build_command(launcher.mpis[0]))
     if executable and build is not None:
-        fault = why_ranks_are_apart(Choice(launcher, executable, build))
+        choice = Choice(launcher, executable, build)
+        fault = why_ranks_are_apart(choice) or why_ranks_do_not_start(choice)
         if fault:
-            remedies.append(LOOPBACK_UP if NO_NETWORK in fault else another_mpi(launcher))
+            remedies.append(remedy_for(fault, choice))
     return LauncherFound(
         name=launcher.name,
         executable=executable,
@@ -144,6 +147,14 @@ def find_launcher(
         usable=bool(executable) and build is not None and not fault,
         fault=fault,
     )
+
+
+def remedy_for(fault: str, choice: Choice) -> str:
+    """Return what to do where a trial launch failed; a line to try where the cause is unknown."""
+    if OTHER_PMI in fault:
+        return another_mpi(choice.launcher)
+    known = (what for words, what in choice.launcher.remedies.items() if words in fault)
+    return next(known, f"see what fails with: {trial_line(choice)}")
 
 
 def another_mpi(launcher: Launcher) -> str:

@@ -115,6 +115,20 @@ def script(faults: tuple[Replayed, ...], where: str) -> str:
     return text
 
 
+def _keys_of(place: str, name: str, what: str) -> set[str]:
+    """Return the keys that the line of a fault can have."""
+    known = {"fault", "occurrence", place, "what"}
+    if place != "connection":
+        known.add("device")
+    if place in ("completion", "packet") or name in hca_faults.QUEUE_PAIR_CALLS:
+        known.add("queue_pair")
+    if place == "packet":
+        known |= {"peer", "bytes_min"}
+    if what in hca_faults.ACTION_TIMES:
+        known.add(f"{hca_faults.ACTION_TIMES[what]}_us")
+    return known
+
+
 class _Line:
     """Reads one line of a log, and names it where it is damaged."""
 
@@ -139,21 +153,9 @@ class _Line:
         (place,) = places
         name = self.one_of(place, _CHOICES[place])
         what, value = self.done(place, name)
-        traits = ("peer", "bytes_min") if place == "packet" else ()
-        times = hca_faults.ACTION_TIMES
-        delay = (f"{times[what]}_us",) if what in times else ()
-        for key in self.values:
-            if key not in {
-                "fault",
-                "occurrence",
-                place,
-                "what",
-                "device",
-                "queue_pair",
-                *traits,
-                *delay,
-            }:
-                raise self.refuse(f"unknown key '{key}'")
+        unknown = self.values.keys() - _keys_of(place, name, what)
+        if unknown:
+            raise self.refuse(f"unknown key '{min(unknown)}'")
         number = self.whole("fault", LARGEST)
         bytes_min = self.whole("bytes_min", LARGEST) if "bytes_min" in self.values else 0
         queue_pair = self.whole("queue_pair", LARGEST) if "queue_pair" in self.values else 0

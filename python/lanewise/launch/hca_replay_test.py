@@ -55,9 +55,10 @@ def test_the_faults_of_an_outcome_are_read_like_the_lines_of_their_log() -> None
 
 
 def test_a_rule_for_a_queue_pair_counts_what_occurs_on_that_one_again() -> None:
-    (rule,) = read(ERROR.replace("{", '{"queue_pair": 2, '), "log")
-    assert rule.queue_pair == 2
-    assert rule.line().endswith("name=send number=2 at=7 queue_pair=2")
+    for line in (ERROR, SEND % 7, LATE):
+        (rule,) = read(line.replace("{", '{"queue_pair": 2, '), "log")
+        assert rule.queue_pair == 2
+        assert rule.line().endswith(" queue_pair=2")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,13 @@ def test_a_rule_for_a_queue_pair_counts_what_occurs_on_that_one_again() -> None:
         ((SEND % 2).replace("{", '{"at": 1, '), "log:1: unknown key 'at'"),
         (LATE.replace("5000", "-1"), "log:1: delay_us = -1 is no number from 0"),
         (LATE.replace("{", '{"of": "any", '), "log:1: unknown key 'of'"),
+        (ERROR.replace("{", '{"peer": "10.0.0.2", '), "log:1: unknown key 'peer'"),
+        (REJECT.replace("{", '{"queue_pair": 2, '), "log:1: unknown key 'queue_pair'"),
+        (REJECT.replace("{", '{"device": "lanewise0", '), "log:1: unknown key 'device'"),
+        (
+            (SEND % 2).replace("post_send", "reg_mr").replace("{", '{"queue_pair": 2, '),
+            "log:1: unknown key 'queue_pair'",
+        ),
         (LATE + LATE.replace("5000", "6000"), "log:2: fault 3 is another in a line"),
         (SEND % 2 + (SEND % 4).replace("send", "recv"), "log:2: fault 1 is another in a line"),
         (SEND % 2 + (SEND % 4).replace("ENOMEM", "EINVAL"), "log:2: fault 1 is another in a line"),

@@ -94,8 +94,9 @@ class Launcher:
     system for hosts where it runs outside of a job.  `simulates` tells that ranks are threads
     of a simulator, which runs their program even to ask it a question.  `with_variables` adds
     environment variables for the ranks, and for them alone, to a launch line of the user's.
-    `at_end` are variables of the launcher by which it ends ranks of ours without a pause, where
-    nobody has set them.
+    `remedies` has, for words that it prints where ranks do not start, what to do then.
+    `at_end` are variables of the launcher by which it ends ranks without a pause: they are set for
+    ranks of ours alone, where nobody has set them.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Launcher:
     queues: bool = False
     simulates: bool = False
     environment: Callable[[Job], Mapping[str, str]] = no_environment
+    remedies: Mapping[str, str] = field(default_factory=dict, hash=False)
     at_end: Mapping[str, str] = field(default_factory=dict, hash=False)
     files: Callable[[Job], Mapping[Path, str]] = no_files
     with_variables: Callable[[Sequence[str], Mapping[str, str]], list[str]] = refuse_variables

@@ -19,6 +19,8 @@ WHOLE_JOB = "ras_slurm_use_entire_allocation"
 # After it has asked ranks to end, mpirun waits so many seconds before it kills them, even if they
 # are gone by then. Ranks of ours end when they are asked, and what they measured is in the file.
 BEFORE_KILL = "odls_base_sigkill_timeout"
+# What it says in a network of its own whose loopback interface is down.
+NO_NETWORK = "unable to find network interfaces"
 
 
 def command(job: Job) -> list[str]:
@@ -63,6 +65,7 @@ LAUNCHER = Launcher(
     rank_variables=("OMPI_COMM_WORLD_", "PMIX_"),
     command=command,
     environment=environment,
+    remedies={NO_NETWORK: "bring up the loopback interface: ip link set lo up"},
     at_end={f"{prefix}_MCA_{BEFORE_KILL}": "0" for prefix in PREFIXES},
     with_variables=with_variables,
 )

@@ -40,7 +40,9 @@ class Conditions:
     """Under what a launch runs: `variables` of the ranks, `environment` of the launcher itself.
 
     `enter` makes the launcher's line one that runs elsewhere, such as on a host of a testbed.
-    `tail_lines` is how much of the output that is not events is kept, None for all.
+    `tail_lines` is how much of the output that is not events is kept, None for all.  `keeps_pause`
+    leaves the launcher its pause between asking ranks to end and killing them: programs of users
+    may need it to end well, ranks of ours do not.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class Conditions:
     enter: Callable[[Sequence[str]], list[str]] = list
     limit_s: float | None = None
     tail_lines: int | None = TAIL_LINES
+    keeps_pause: bool = False
 
 
 PLAIN = Conditions()
@@ -64,7 +67,8 @@ def run_native(
     Raises RunError where the launcher cannot be started, LimitError where it takes too long.
     """
     write_files(choice.launcher, job)
-    unset = {name: text for name, text in choice.launcher.at_end.items() if name not in os.environ}
+    at_end = {} if conditions.keeps_pause else choice.launcher.at_end
+    unset = {name: text for name, text in at_end.items() if name not in os.environ}
     environment = {**unset, **choice.launcher.environment(job), **conditions.environment}
     line = line_of(choice, job, conditions)
     return run(line, environment, on_event, conditions.limit_s, conditions.tail_lines)

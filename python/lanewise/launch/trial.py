@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -17,37 +18,67 @@ from lanewise.errors import LanewiseError
 from lanewise.launch.choose import Choice
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
-from lanewise.launch.run_native import Conditions, run_native, sentence_in, words_of
+from lanewise.launch.run import Outcome
+from lanewise.launch.run_native import Conditions, line_of, run_native, sentence_in, words_of
 
 RANKS = 2
 LIMIT_S = 30.0
+SAMPLES = "trial.jsonl"
+OTHER_PMI = "launcher and MPI library speak different PMI"
 
 _ALONE = re.compile(r"MPI has 1 rank where \S+ promises \d+")
 
 
-@cache
 def why_ranks_are_apart(choice: Choice) -> str:
-    """Return why ranks do not start, or do not find each other; nothing where they do.
+    """Return what the native program says where its ranks do not find each other; else nothing.
 
     Launchers that simulate their ranks, or that ask a batch system for hosts, are not tried.
     """
-    if choice.launcher.simulates or choice.launcher.queues:
+    ended = tried(choice)
+    if isinstance(ended, LanewiseError):
+        return str(ended)
+    return fault_in(sentence_in(list(ended.output)) or "")
+
+
+def why_ranks_do_not_start(choice: Choice) -> str:
+    """Return what else was said where the trial failed and the native program said nothing of it.
+
+    A native program that crashes fails in this way too, so no test may skip for this reason.
+    """
+    ended = tried(choice)
+    if isinstance(ended, LanewiseError) or ended.status == 0 or sentence_in(list(ended.output)):
         return ""
+    return f"its ranks do not start: {words_of(ended)}"
+
+
+@cache
+def tried(choice: Choice) -> Outcome | LanewiseError:
+    """Return how the trial launch of a launcher ended, or why it could not be made."""
+    if choice.launcher.simulates or choice.launcher.queues:
+        return Outcome()
     with tempfile.TemporaryDirectory(prefix="lanewise-trial-") as folder:
-        samples = str(Path(folder) / "samples.jsonl")
-        program = (*choice.build.command(MEASURE), "barrier", "--repetitions", "1", "-o", samples)
-        job = Job(
-            program=program, ranks=RANKS, executable=choice.executable, mpi=choice.build.mpi,
-            cores=1, user_id=os.getuid(), folder=Path(folder),
-        )  # fmt: skip
+        job = trial_job(choice, Path(folder) / SAMPLES)
         try:
-            outcome = run_native(choice, job, conditions=Conditions(limit_s=LIMIT_S))
+            return run_native(choice, job, conditions=Conditions(limit_s=LIMIT_S))
         except LanewiseError as error:
-            return str(error)
-    sentence = sentence_in(list(outcome.output)) or ""
-    if outcome.status != 0 and not sentence:
-        return f"its ranks do not start: {words_of(outcome)}"
-    return fault_in(sentence)
+            return error
+
+
+def trial_line(choice: Choice) -> str:
+    """Return the line of the trial launch as one would type it, with its variables in front."""
+    job = trial_job(choice, Path(SAMPLES))
+    variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
+    return shlex.join([*variables, *line_of(choice, job)])
+
+
+def trial_job(choice: Choice, samples: Path) -> Job:
+    """Return a barrier of two ranks, which writes its time to `samples`."""
+    words = ("barrier", "--repetitions", "1", "-o", str(samples))
+    return Job(
+        program=(*choice.build.command(MEASURE), *words), ranks=RANKS,
+        executable=choice.executable, mpi=choice.build.mpi, cores=1, user_id=os.getuid(),
+        folder=samples.parent,
+    )  # fmt: skip
 
 
 def fault_in(sentence: str) -> str:
@@ -60,5 +91,5 @@ def fault_in(sentence: str) -> str:
         return sentence
     return (
         f"of {RANKS} processes that it started, each says that it is alone ({alone.group()}): "
-        "launcher and MPI library speak different PMI"
+        f"{OTHER_PMI}"
     )

@@ -119,7 +119,7 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
             return ""
         path = suite.sample_file(launch)
         path.unlink(missing_ok=True)
-        line: list[str | Path] = [start.measure_program(transport), *benchmarks, "--sizes", sizes]
+        line: list[str | Path] = [*benchmarks, "--sizes", sizes]
         line += group.options or [
             "--repetitions", REPETITIONS, "--error", ERROR, "--time-limit", f"{point_s:.4f}",
             "--window", str(asked.window),
@@ -129,7 +129,7 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
         line += ["--events", "-o", path]
         line += ["--validate"] if asked.validate else []
         line += [f"--buffers={asked.buffers}"] if asked.buffers else []
-        start.run_on(ranks, line, limit_s, on_event)
+        start.measure_on(ranks, line, limit_s, on_event)
     except LanewiseError as error:
         return str(error)
     return ""

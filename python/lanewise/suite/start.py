@@ -12,7 +12,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lanewise.errors import LanewiseError, RequestError, RunError
@@ -109,10 +109,10 @@ def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
 
 
 def conditions_of(ranks: Ranks, limit_s: float | None = None) -> Conditions:
-    """Return the environment of the ranks of a transport, and where they run."""
+    """Return under what a program of a user runs: its environment, and where."""
     transport, site = ranks.transport, ranks.site
     variables = {**device_variables(transport, site), **transport.environment}
-    return Conditions(variables, site.variables, site.enter, limit_s)
+    return Conditions(variables, site.variables, site.enter, limit_s, keeps_pause=True)
 
 
 def device_variables(transport: Transport, site: Site) -> dict[str, str]:
@@ -136,18 +136,33 @@ def binding(transport: Transport, ranks: int, cores: int) -> tuple[str, ...]:
     return (option, wanted) if option else ()
 
 
-def run_on(
+def run_on(ranks: Ranks, program: Program, limit_s: float) -> Outcome:
+    """Run a program of a user on the ranks of a transport; RunError where it fails."""
+    choice = choice_of(ranks.transport, os.environ)
+    job, conditions = job_of(ranks, choice, program), conditions_of(ranks, limit_s)
+    return successful(run_native(choice, job, conditions=conditions), ranks.transport)
+
+
+def measure_on(
     ranks: Ranks,
-    program: Program,
+    arguments: Program,
     limit_s: float,
     on_event: Callable[[Event], None] = lambda _event: None,
 ) -> Outcome:
-    """Run a native program or any other on the ranks of a transport; RunError where it fails."""
+    """Run lanewise-measure on the ranks of a transport; RunError where it fails.
+
+    Its ranks end when they are asked to, so the launcher need not wait before it kills them.
+    """
     choice = choice_of(ranks.transport, os.environ)
-    job, conditions = job_of(ranks, choice, program), conditions_of(ranks, limit_s)
-    outcome = run_native(choice, job, on_event, conditions)
+    job = job_of(ranks, choice, (choice.build.program(MEASURE), *arguments))
+    conditions = replace(conditions_of(ranks, limit_s), keeps_pause=False)
+    return successful(run_native(choice, job, on_event, conditions), ranks.transport)
+
+
+def successful(outcome: Outcome, transport: Transport) -> Outcome:
+    """Return the outcome of a launch; RunError with the words of the MPI where it failed."""
     if outcome.status != 0:
-        raise RunError(f"{words_of(outcome)} (status {outcome.status}{asked_of(ranks.transport)})")
+        raise RunError(f"{words_of(outcome)} (status {outcome.status}{asked_of(transport)})")
     return outcome
 
 
@@ -158,11 +173,6 @@ def asked_of(transport: Transport) -> str:
     return f", with {shlex.join(words)}" if words else ""
 
 
-def measure_program(transport: Transport) -> Path:
-    """Return lanewise-measure for the MPI of a transport."""
-    return choice_of(transport, os.environ).build.program(MEASURE)
-
-
 def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
     """Start a transport for one small message, and see what it really is."""
     if site.across_hosts and not transport.across_hosts:
@@ -171,10 +181,9 @@ def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
         path = Path(folder) / "start.jsonl"
         begun = time.monotonic()
         try:
-            program = measure_program(transport)
-            arguments = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
-            line: Program = [program, *arguments, "--events", "-o", path]
-            run_on(Ranks(transport, ranks, site), line, START_LIMIT_S)
+            words = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
+            arguments: Program = [*words, "--events", "-o", path]
+            measure_on(Ranks(transport, ranks, site), arguments, START_LIMIT_S)
             mpi = load(path).context.mpi
         except LanewiseError as error:
             return Presence(transport, str(error))

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-from lanewise.suite.start import asked_of
+import json
+from pathlib import Path
+
+import pytest
+
+from lanewise.launch.openmpi import BEFORE_KILL
+from lanewise.suite.start import Ranks, asked_of, measure_on, run_on
 from lanewise.suite.transport import Transport
 
 
@@ -14,3 +20,33 @@ def test_a_transport_says_with_what_it_was_started() -> None:
 
     assert asked_of(transport) == ", with 'A=b c' --mca btl self,tcp"
     assert asked_of(Transport("plain", "", "openmpi", "openmpi")) == ""
+
+
+PAUSE = f"OMPI_MCA_{BEFORE_KILL}"
+LIMIT_S = 20.0
+
+
+@pytest.fixture
+def ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ranks:
+    """Give ranks of an Open MPI whose mpirun says how long it waits before it kills."""
+    mpirun = f'#!/bin/sh\n[ $1 = --version ] && echo "Open MPI" || echo "waits ${PAUSE}"\n'
+    (tmp_path / "mpirun").write_text(mpirun, encoding="ascii")
+    (tmp_path / "mpirun").chmod(0o755)
+    (tmp_path / "lanewise-measure").touch()
+    build = {
+        "mpi": "openmpi", "mpi_version": "Open MPI 4.1.4", "build_type": "Release",
+        "version": "0.1.0", "bin": ".", "lib": ".",
+    }  # fmt: skip
+    (tmp_path / "lanewise-build.json").write_text(json.dumps(build), encoding="ascii")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LANEWISE_NATIVE", str(tmp_path))
+    monkeypatch.delenv(PAUSE, raising=False)
+    return Ranks(Transport("plain", "", "openmpi", "openmpi"), 1)
+
+
+def test_programs_of_users_keep_the_time_that_mpirun_gives_them_to_end(ranks: Ranks) -> None:
+    assert list(run_on(ranks, ["a.out"], LIMIT_S).output) == ["waits "]
+
+
+def test_ranks_of_ours_are_ended_at_once(ranks: Ranks) -> None:
+    assert list(measure_on(ranks, ["barrier"], LIMIT_S).output) == ["waits 0"]

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -12,6 +13,8 @@ from lanewise.testbed import probe
 
 # All probes of a machine have one port.
 pytestmark = pytest.mark.xdist_group("probe")
+
+RATE_BITS_PER_S = 1e6
 
 
 def start(*words: object) -> "subprocess.Popen[str]":
@@ -42,12 +45,18 @@ def test_a_drain_counts_what_is_poured_in_after_the_warm_up() -> None:
     assert sender.returncode == 0
 
 
-def test_a_flood_sends_packets_that_fit_the_link_to_nobody_in_particular() -> None:
+def test_a_flood_sends_packets_that_fit_the_link_at_the_rate_that_is_asked_for() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", probe.PORT))
         receiver.settimeout(20)
-        with start("flood", "127.0.0.1", 1e6) as sender:
-            sizes = {len(receiver.recv(1 << 16)) for _ in range(80)}
-            sender.kill()
+        begin_s = time.monotonic()
+        with start("flood", "127.0.0.1", RATE_BITS_PER_S) as sender:
+            try:
+                sizes = {len(receiver.recv(1 << 16)) for _ in range(80)}
+            finally:
+                sender.kill()
+        took_s = time.monotonic() - begin_s
 
     assert sizes == {probe.PACKET_BYTES}
+    # Forty leave at once, and the next as soon as the rate allows; nothing makes that sooner.
+    assert took_s >= 40 * probe.PACKET_BYTES * 8 / RATE_BITS_PER_S

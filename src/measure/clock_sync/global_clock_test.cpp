@@ -33,7 +33,7 @@ TEST(GlobalClock, RemovesAlmostAllOfOffsetsOfSeconds) {
 }
 
 // A slope needs offsets that are apart. Time can only be longer than asked for; drift shortens it
-// by half a hundredth.
+// by half a per cent.
 TEST(GlobalClock, LearnsOffsetsOverTheWholeSpan) {
     const Harness harness(MPI_COMM_WORLD);
     if (harness.size() < 2) GTEST_SKIP() << "one rank has nothing to learn";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two programs with a queue pair each, carried by whole pairs of virtual devices
-// (testing/virtual_devices.hpp), whose links are cut, fall silent, lose packets and bring them
-// late, also those of an epoch in the next, while the programs are now and then not run for a
-// while. Whatever happens, each message, write and atomic takes effect once and in order. A failure
-// names the seed.
+// (testing/virtual_devices.hpp), whose links are cut, fall silent, lose packets and deliver
+// them late, even in the next epoch, while the programs are now and then not run for a while.
+// Whatever happens, each message, write and atomic takes effect once and in order. A failure names
+// the seed.
 
 #include "paths/carried/queue_pair.hpp"
 

@@ -49,8 +49,7 @@ struct Numbered {
 };
 
 // The place of a packet that its peer may send again. An acknowledgement is a new one each time.
-std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
-    const auto packet = decode(datagram).packet;
+std::optional<Numbered> numbered(const std::optional<Packet>& packet) {
     const bool repeats =
         packet && (packet->transport == Transport::rc || packet->transport == Transport::xrc);
     if (!repeats) return std::nullopt;
@@ -61,13 +60,11 @@ std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
 }
 
 // Which queue pair of the process a packet is for; 0 for none.
-std::uint64_t receiver_of(Device& engine, std::span<const std::byte> datagram) {
-    const auto packet = decode(datagram).packet;
+std::uint64_t receiver_of(Device& engine, const std::optional<Packet>& packet) {
     return packet ? ordinal_of(engine, packet->base.destination_qpn) : 0;
 }
 
-std::uint64_t data_bytes(std::span<const std::byte> datagram) {
-    const auto packet = decode(datagram).packet;
+std::uint64_t data_bytes(const std::optional<Packet>& packet) {
     return packet ? packet->payload.size() : 0;
 }
 
@@ -82,17 +79,19 @@ bool arrives_with(std::string_view what) {
 
 void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
                                Nanoseconds now) {
-    const auto sent = numbered(packet);
+    const auto decoded = decode(packet).packet;
+    const auto sent = numbered(decoded);
     if (sent && arrived_.has(sent->stream, sent->psn)) {
         return engine_->on_packet(packet, arrival, now);
     }
     const std::string peer = port::text(arrival.source);
-    const auto fault = faults::Injector::get()->decide({.place = faults::Place::packet,
-                                                        .name = kind_of_packet(packet),
-                                                        .device = config_.name,
-                                                        .queue_pair = receiver_of(*engine_, packet),
-                                                        .peer = peer,
-                                                        .bytes = data_bytes(packet)});
+    const auto fault =
+        faults::Injector::get()->decide({.place = faults::Place::packet,
+                                         .name = kind_of_packet(packet),
+                                         .device = config_.name,
+                                         .queue_pair = receiver_of(*engine_, decoded),
+                                         .peer = peer,
+                                         .bytes = data_bytes(decoded)});
     if (sent && (!fault || arrives_with(fault->what))) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);
     const Nanoseconds duration = Nanoseconds{fault->value} * microsecond_ns;

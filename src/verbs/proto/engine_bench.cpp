@@ -95,7 +95,7 @@ void sealing(benchmark::State& state) {
 }
 BENCHMARK(sealing)->Arg(16)->Arg(80)->Arg(1040)->Arg(4112);
 
-// From behind the headers of a packet to the begin of a page, as most data are copied.
+// From behind the headers of a packet to the beginning of a page, as most data are copied.
 void copy(benchmark::State& state, Place copy_bytes) {
     constexpr std::size_t headers_bytes = 28;
     constexpr std::size_t page_bytes = 4096;

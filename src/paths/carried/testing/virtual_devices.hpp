@@ -76,8 +76,8 @@ class VirtualNetwork {
     // Until the moment, or the first call of after() that comes before.
     void run_until(Nanoseconds moment);
 
-    // Copies of packets that came to a queue pair which had begun anew, and of these, those whose
-    // numbers it did not take for old ones.
+    // Copies of packets that came to a queue pair which had begun anew, and of these, those that
+    // it would have taken for new ones.
     std::uint64_t kept_count() const { return kept_count_; }
     std::uint64_t mistaken_count() const { return mistaken_count_; }
 

@@ -55,7 +55,7 @@ struct Copying {
         for (std::size_t at = 0; at < count; ++at) store_at<Stored>(at * sizeof(Stored));
         advance(count * sizeof(Stored));
     }
-    // Where the next byte is the first of such a one, but not of two, and all of it is left.
+    // Where the next byte is aligned for one `Stored` but not for two, and all of it is left.
     template <typename Stored>
     LW_INLINED void store_where_aligned() {
         if (left_bytes >= sizeof(Stored) && behind(2 * sizeof(Stored)) != 0) store<Stored>();
