@@ -130,19 +130,11 @@ class Tile {
     std::vector<std::byte> rows_;
 };
 
-}  // namespace
-
-Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
-                     const Moving& moving) {
+// Writes the next generation of a matrix, and closes its files; the result is the checksum of its
+// checksums.
+Result<std::string> write_next(const Store& store, std::uint32_t matrix, StripFiles files,
+                               const RowSource& source, const Moving& moving) {
     const auto& shape = store.shape();
-    if (shape.is_vector(matrix)) {
-        const auto own = shape_of(shape, matrix);
-        Vector values(own.rows * own.columns * element_bytes(own.element));
-        const auto got = source(0, own.rows, values.data());
-        return got ? write_vector(store, matrix - shape.matrix_count(), values) : got;
-    }
-    auto files = store.open_next(matrix, moving.stop);
-    if (!files) return files.failure();
     auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
     auto stream =
@@ -159,27 +151,46 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     Tile tile(shape);
     for (std::uint64_t t = 0; t < sums.size(); ++t) {
         const auto going_on = go_on(moving.stop);
-        if (!going_on) return going_on;
+        if (!going_on) return going_on.failure();
         const auto strip = t / shape.tiles_in_strip();
         const auto row_count = rows_in_strip(shape, strip);
         if (t % shape.tiles_in_strip() == 0) {
             const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
-            if (!got) return got;
+            if (!got) return got.failure();
         }
         const auto free = named(stream->wait_for(t));
-        if (!free) return free;
+        if (!free) return free.failure();
         tile.pack(rows->begin(), t, stream->at(t));
         sums[t] = checksum(stream->at(t), stream->tile_bytes());
-        stream->submit(Transfer::Direction::write, files->place(t), t);
+        stream->submit(Transfer::Direction::write, files.place(t), t);
         if (moving.moved && (t + 1) % shape.tiles_in_strip() == 0)
             moving.moved(row_count * row_bytes);
     }
     const auto written = named(stream->wait_for_all());
-    if (!written) return written;
-    const auto synced = files->sync();
-    if (!synced) return synced;
-    const auto text = store.write_next_sums(matrix, sums);
-    if (!text) return text.failure();
+    if (!written) return written.failure();
+    const auto synced = files.sync();
+    if (!synced) return synced.failure();
+    return store.write_next_sums(matrix, sums);
+}
+
+}  // namespace
+
+Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
+                     const Moving& moving) {
+    const auto& shape = store.shape();
+    if (shape.is_vector(matrix)) {
+        const auto own = shape_of(shape, matrix);
+        Vector values(own.rows * own.columns * element_bytes(own.element));
+        const auto got = source(0, own.rows, values.data());
+        return got ? write_vector(store, matrix - shape.matrix_count(), values) : got;
+    }
+    auto files = store.open_next(matrix, moving.stop);
+    if (!files) return files.failure();
+    const auto text = write_next(store, matrix, std::move(*files), source, moving);
+    if (!text) {
+        store.drop_other_generation(matrix);
+        return text.failure();
+    }
     // Before the commit: new data must not meet halos that were logged for those before them.
     const auto forgotten = store.forget_former();
     if (!forgotten) return forgotten;
@@ -191,7 +202,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     manifest.run.reset();
     const auto committed = store.commit(manifest);
     // What a sweep does not write again would keep its former generation for good.
-    if (committed) store.drop_former(matrix);
+    if (committed) store.drop_other_generation(matrix);
     return committed;
 }
 

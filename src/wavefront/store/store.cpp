@@ -367,7 +367,11 @@ Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool
         const int file = open_strips(path, O_RDWR | O_CREAT);
         const auto room = prepare_next(file, path, disk, stop);
         if (file >= 0) opened.add(file);
-        if (!room) return room.failure();
+        if (!room) {
+            opened = StripFiles({}, shape());
+            drop_other_generation(matrix);
+            return room.failure();
+        }
     }
     return opened;
 }
@@ -426,7 +430,7 @@ void Store::drop_file(const std::string& path) const {
         ::unlink(path.c_str());
 }
 
-void Store::drop_former(std::uint32_t matrix) const {
+void Store::drop_other_generation(std::uint32_t matrix) const {
     const auto generation = next_generation(matrix);
     bool dropped = true;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {

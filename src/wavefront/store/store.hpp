@@ -130,7 +130,7 @@ class Store {
     /* Replaces the manifest on the disk atomically; check_changing says where it does not. */
     Outcome commit(const Manifest& manifest);
     /* Removes the generation of `matrix` that is not committed, unless others still read it. */
-    void drop_former(std::uint32_t matrix) const;
+    void drop_other_generation(std::uint32_t matrix) const;
     /* Removes what a part keeps of its former state and of the halos that it sent. */
     Outcome forget_former() const;
     /* Keeps a copy of the committed manifest; its generation stays until the pass after next. */
