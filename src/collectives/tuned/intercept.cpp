@@ -2,8 +2,10 @@
 
 #include "collectives/tuned/intercept.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <new>
 
@@ -97,24 +99,45 @@ Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     return bytes_of(call.counts[0], call.receive_type);
 }
 
+template <typename Handle, std::size_t count>
+bool is_one_of(Handle handle, const Handle (&handles)[count]) {
+    return std::ranges::find(handles, handle) != std::end(handles);
+}
+
+/* A value and its place. */
+bool is_pair(MPI_Datatype type) {
+    const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
+                                  MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
+                                  MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
+    return is_one_of(type, pairs);
+}
+
+bool is_complex(MPI_Datatype type) {
+    if (const auto numbers = sums::numbers_of(type)) return numbers->per_element == 2;
+    const MPI_Datatype longer[] = {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
+                                   MPI_COMPLEX32};
+    return is_one_of(type, longer) || sums::f90_kind_of(type) == sums::F90Kind::complex;
+}
+
 /* Whether the MPI refuses the operator: those of its own take types of its own only, and of these
    not all. */
 bool is_refused(const Call& call) {
     if (!is_reduction(call.collective) || !is_predefined_op(call.op)) return false;
     const auto type = call.receive_type;
-    if (const auto numbers = sums::numbers_of(type)) {
-        const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
-        const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
-        return takes_places || (takes_extremes && numbers->per_element == 2);
+    if (type == MPI_DATATYPE_NULL) return true;
+    if (!is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type)) {
+        return true;
     }
-    return !is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type);
+    const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
+    if (takes_places != is_pair(type)) return true;
+    const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
+    return takes_extremes && is_complex(type);
 }
 
 /* Whether this is a reduce_scatter of blocks, of one size or of several. */
 bool has_blocks(const Call& call, const CommunicatorState& state) {
-    return !is_refused(call) && call.collective == Collective::reduce_scatter &&
-           call.op != MPI_OP_NULL && call.receive_type != MPI_DATATYPE_NULL &&
-           valid_counts(call, state);
+    return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
+           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
 }
 
 /* Says once, by one rank, that a rule needs sites which are not known here. */
@@ -131,7 +154,6 @@ void say_no_sites(const Call& call) {
 }  // namespace
 
 Bytes message_bytes(const Call& call, const CommunicatorState& state) {
-    if (is_refused(call)) return std::nullopt;
     const bool root = state.rank == call.root;
     if (is_rooted(call.collective) && (call.root < 0 || call.root >= state.ranks)) {
         return std::nullopt;
@@ -310,6 +332,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
+    if (is_refused(call)) return decided;
     const auto same_bits = state->interception.same_bits;
     const auto bytes = message_bytes(call, *state);
     const bool uneven = !bytes && same_bits != SameBits::unasked && has_blocks(call, *state);
@@ -339,6 +362,7 @@ CachedCall decide_persistent(const Call& call) {
         say_what_may_differ(call, form);
         return decided;
     }
+    if (is_refused(call)) return decided;
     const auto bytes = message_bytes(call, *state);
     const auto same_bits = state->interception.same_bits;
     if (same_bits == SameBits::unasked || (!bytes && !has_blocks(call, *state))) return decided;

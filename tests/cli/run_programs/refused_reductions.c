@@ -55,19 +55,37 @@ static void refuse(const struct type *types, int type_count, const struct op *op
 }
 
 int main(int argc, char **argv) {
-    MPI_Datatype copy;
+    MPI_Datatype copy, f90_complex;
     int rank = 0, worst = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Type_dup(MPI_DOUBLE, &copy);
+    MPI_Type_create_f90_complex(15, 307, &f90_complex);
     const struct op arithmetic[] = {
         {"sum", MPI_SUM}, {"prod", MPI_PROD}, {"max", MPI_MAX}, {"min", MPI_MIN}};
+    const struct op extremes[] = {{"max", MPI_MAX}, {"min", MPI_MIN}};
     const struct op places[] = {{"maxloc", MPI_MAXLOC}, {"minloc", MPI_MINLOC}};
     const struct type unknown[] = {{"no type", MPI_DATATYPE_NULL}, {"a copy of double", copy}};
+    const struct type pairs[] = {
+        {"float_int", MPI_FLOAT_INT}, {"double_int", MPI_DOUBLE_INT},
+        {"long_int", MPI_LONG_INT},   {"2int", MPI_2INT},
+        {"short_int", MPI_SHORT_INT}, {"long_double_int", MPI_LONG_DOUBLE_INT}};
+    const struct type numbers[] = {{"int", MPI_INT},
+                                   {"float", MPI_FLOAT},
+                                   {"double", MPI_DOUBLE},
+                                   {"long double", MPI_LONG_DOUBLE},
+                                   {"double complex", MPI_C_DOUBLE_COMPLEX}};
+    const struct type complex_numbers[] = {{"float complex", MPI_C_FLOAT_COMPLEX},
+                                           {"double complex", MPI_C_DOUBLE_COMPLEX},
+                                           {"long double complex", MPI_C_LONG_DOUBLE_COMPLEX},
+                                           {"f90 complex", f90_complex}};
     refuse(unknown, COUNT_OF(unknown), arithmetic, COUNT_OF(arithmetic));
     refuse(unknown, COUNT_OF(unknown), places, COUNT_OF(places));
+    refuse(pairs, COUNT_OF(pairs), arithmetic, COUNT_OF(arithmetic));
+    refuse(numbers, COUNT_OF(numbers), places, COUNT_OF(places));
+    refuse(complex_numbers, COUNT_OF(complex_numbers), extremes, COUNT_OF(extremes));
     MPI_Type_free(&copy);
     MPI_Comm_free(&comm);
     MPI_Reduce(&wrong, &worst, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
