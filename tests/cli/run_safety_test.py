@@ -9,10 +9,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tuned_job import TIMEOUT_S, Compile, Run, counted, launch_line, library_of, tuning
-
-from lanewise.launch.choose import version_text
-from lanewise.launch.registry import LAUNCHERS
+from tuned_job import (
+    TIMEOUT_S,
+    Compile,
+    Run,
+    counted,
+    launch_line,
+    library_of,
+    skip_unless_it_spawns,
+    tuning,
+)
 
 
 def test_types_with_large_counts_follow_the_rules(
@@ -83,8 +89,7 @@ def test_spawned_processes_merge_with_those_that_follow_the_rules(
     mpi: str, preloaded: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = str(compiled(mpi, "mpicc", "spawn_merge.c"))
-    if mpi == "mpich" and "4.0" in version_text(LAUNCHERS[mpi], launch_line(mpi)[0]):
-        pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
+    skip_unless_it_spawns(mpi)
     variables = {} if preloaded else {"WITHOUT_LIBRARY": "1"}
 
     done = run([*launch_line(mpi, 2), program], tuning(mpi, ranks=2, layout=[2]), **variables)
