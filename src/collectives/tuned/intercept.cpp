@@ -302,15 +302,36 @@ void end_without_memory(const Call& call) {
 
 namespace {
 
-bool is_between_groups(MPI_Comm comm) {
-    int between_groups = 0;
-    return PMPI_Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
+/* Of an operation that neither rules nor same bits concern. On a communicator that is left out,
+   reductions whose bits may differ are said before all calls are forwarded. */
+void forward_all(Operation operation, const Call& call, const CommunicatorState& state) {
+    const bool is_said = state.interception.is_left_out && is_reduction(call.collective) &&
+                         environment().same_bits != SameBits::unasked;
+    if (is_said && !depends_on_order(call)) return;
+    if (is_said) say_what_may_differ(call, form_of(operation));
+    if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
 }
 
-/* Whether same bits cannot be had on a communicator, and nothing has been said of it: it has two
-   groups, or ranks of another job, about which nobody knows whether they have this library. */
-bool is_left_out(const CommunicatorState& state, MPI_Comm comm) {
-    return is_between_groups(comm) || (state.ranks > 1 && !started_together(comm));
+/* What is done with a valid call; blocks of several sizes have no size that rules go by. */
+void settle(CachedCall& decided, const Call& call, Bytes bytes) {
+    const auto& known = decided.state->interception;
+    const auto operation = decided.operation;
+    if (bytes && known.follows_rules) {
+        decided.rule = rule_for(operation, call, *decided.state, *bytes);
+    }
+    if (const auto *rule = decided.rule) {
+        decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
+    }
+    if (known.same_bits != SameBits::unasked) {
+        keep_bits(decided, call, known.same_bits, form_of(operation));
+    }
+    // To ask the other ranks where their buffers are would be to wait for them.
+    const bool may_wait = operation.calling == Calling::blocking;
+    if (known.has_devices && !may_wait && decided.choice.algorithm) {
+        say_if_bits_are_asked_for(call, decided);
+        decided.choice = {};
+    }
+    decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
 }
 
 }  // namespace
@@ -323,34 +344,23 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {
-        if (is_reduction(call.collective) && environment().same_bits != SameBits::unasked &&
-            is_left_out(*state, call.comm)) {
-            say_what_may_differ(call, form_of(operation));
-            return decided;
-        }
-        if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
+        forward_all(operation, call, *state);
         return decided;
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
     if (is_refused(call)) return decided;
-    const auto same_bits = state->interception.same_bits;
+    const bool keeps_bits = state->interception.same_bits != SameBits::unasked;
     const auto bytes = message_bytes(call, *state);
-    const bool uneven = !bytes && same_bits != SameBits::unasked && has_blocks(call, *state);
+    const bool uneven = !bytes && keeps_bits && has_blocks(call, *state);
     if (!bytes && !uneven) return decided;
     decided.operation = operation;
     decided.state = state;
     decided.valid = true;
     decided.message_bytes = bytes.value_or(0);
-    if (bytes && state->interception.follows_rules) {
-        decided.rule = rule_for(operation, call, *state, *bytes);
-    }
-    if (const auto *rule = decided.rule) {
-        decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
-    }
-    if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits, form_of(operation));
-    decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
-    // Where buffers may be device memory, each call has to be looked at.
-    if (!decided.forwards && state->interception.has_devices) return decided;
+    settle(decided, call, bytes);
+    // Where buffers may be device memory, each call that may wait has to be looked at.
+    const bool is_looked_at = decided.choice.algorithm || decided.reduces_exactly;
+    if (is_looked_at && state->interception.has_devices) return decided;
     return keep(call, decided);
 }
 
@@ -358,7 +368,7 @@ CachedCall decide_persistent(const Call& call) {
     CachedCall decided;
     auto *state = state_compared_now(call.comm);
     const auto form = profile::Form::persistent;
-    if (!state || is_left_out(*state, call.comm)) {
+    if (!state || state->interception.is_left_out) {
         say_what_may_differ(call, form);
         return decided;
     }
@@ -410,11 +420,6 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
 
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
     if (!decided.choice.algorithm) return false;
-    // To ask the other ranks where their buffers are would be to wait for them.
-    if (decided.state->interception.has_devices) {
-        say_if_bits_are_asked_for(call, decided);
-        return false;
-    }
     return serve(call, decided, code, [&](bool& served) {
         return start_request(call, decided.choice, served, request);
     });
