@@ -383,6 +383,14 @@ static void make_kinds(void) {
     MPI_Type_create_f90_integer(9, &kinds[OWN_INTEGER].type);
 }
 
+/* The types of a precision and a range belong to the MPI. */
+static void free_kinds(void) {
+    for (int k = AFFINE; k <= GAPPED; ++k) {
+        MPI_Type_free(&kinds[k].type);
+        MPI_Op_free(&kinds[k].op);
+    }
+}
+
 enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS };
 enum form { BLOCKING, STARTED, PREPARED, FORMS };
 static const char *const call_names[] = {
@@ -811,5 +819,6 @@ int main(int argc, char **argv) {
     work(threads[0]);
     for (int n = 1; n < count; ++n) pthread_join(running[n], NULL);
     report(threads, count);
+    free_kinds();
     return MPI_Finalize();
 }
