@@ -34,17 +34,18 @@ def test_types_with_large_counts_follow_the_rules(
     assert counted(tmp_path, "intercepted")["iallgather"] == 1
 
 
-@pytest.mark.parametrize("reported", ["", "with a report"])
+@pytest.mark.parametrize("written", ["", "report", "profile"])
 @pytest.mark.one_mpi
 def test_errors_reach_the_handler_that_the_communicator_has_now(
-    mpi: str, reported: str, compiled: Compile, run: Run, tmp_path: Path
+    mpi: str, written: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = compiled(mpi, "mpicc", "error_handlers.c")
+    profile = ["--profile", "profile.json"] if written == "profile" else []
 
-    done = run([*launch_line(mpi), str(program)], tuning(mpi), report=bool(reported))
+    done = run([*launch_line(mpi), str(program)], tuning(mpi), *profile, report=written == "report")
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
-    assert not reported or counted(tmp_path, "intercepted")["scatter"] > 0
+    assert written != "report" or counted(tmp_path, "intercepted")["scatter"] > 0
 
 
 def unloading(folder: Path) -> str:
