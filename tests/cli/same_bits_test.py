@@ -252,14 +252,16 @@ def test_one_line_says_that_reductions_over_two_groups_are_left_to_the_mpi(
     assert complaints.count(told) == complaints.count("\n") == 1
 
 
+@pytest.mark.parametrize("reported", ["", "with a report"])
 @pytest.mark.one_mpi
 def test_one_line_says_that_reductions_with_spawned_ranks_are_left_to_the_mpi(
-    mpi: str, compiled: Compile
+    mpi: str, reported: str, compiled: Compile, tmp_path: Path
 ) -> None:
     skip_unless_it_spawns(mpi)
     program = str(compiled(mpi, "mpicc", "spawn_merge.c"))
+    report = ["--report", str(tmp_path / "report.json")] if reported else []
 
-    done = run_in_order(mpi, 2, [program])
+    done = run_in_order(mpi, 2, [program], options=report)
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
     told = "calls of allreduce are left to the MPI: their bits may differ\n"
@@ -321,12 +323,18 @@ def test_threads_that_reduce_at_the_same_time_get_the_bits_that_are_promised(
 
 
 def run_in_order(
-    mpi: str, ranks: int, program: list[str], timeout_s: float = TIMEOUT_S, level: str = "order"
+    mpi: str,
+    ranks: int,
+    program: list[str],
+    timeout_s: float = TIMEOUT_S,
+    level: str = "order",
+    *,
+    options: Iterable[str] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that checks its reductions itself under --same-bits."""
-    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", level, "--"]
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", level]
     return subprocess.run(
-        [*command, *launch_line(mpi, ranks), *program],
+        [*command, *options, "--", *launch_line(mpi, ranks), *program],
         capture_output=True, text=True, check=False, timeout=timeout_s, env=os.environ,
     )  # fmt: skip
 

@@ -302,13 +302,18 @@ void end_without_memory(const Call& call) {
 
 namespace {
 
-/* Of an operation that neither rules nor same bits concern. On a communicator that is left out,
-   reductions whose bits may differ are said before all calls are forwarded. */
+/* Whether reductions shall have the same bits, but are left out on this communicator. */
+bool lacks_same_bits(const CommunicatorState& state) {
+    return state.interception.is_left_out && environment().same_bits != SameBits::unasked;
+}
+
+/* Of an operation that neither rules nor same bits concern. Before all calls are forwarded, it is
+   said of the first whose bits may differ. */
 void forward_all(Operation operation, const Call& call, const CommunicatorState& state) {
-    const bool is_said = state.interception.is_left_out && is_reduction(call.collective) &&
-                         environment().same_bits != SameBits::unasked;
-    if (is_said && !depends_on_order(call)) return;
-    if (is_said) say_what_may_differ(call, form_of(operation));
+    if (is_reduction(call.collective) && lacks_same_bits(state)) {
+        if (!depends_on_order(call)) return;
+        say_what_may_differ(call, form_of(operation));
+    }
     if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
 }
 
@@ -349,6 +354,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
     if (is_refused(call)) return decided;
+    if (lacks_same_bits(*state)) say_what_may_differ(call, form_of(operation));
     const bool keeps_bits = state->interception.same_bits != SameBits::unasked;
     const auto bytes = message_bytes(call, *state);
     const bool uneven = !bytes && keeps_bits && has_blocks(call, *state);
