@@ -9,10 +9,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tuned_job import TIMEOUT_S, Compile, Run, counted, launch_line, library_of, tuning
-
-from lanewise.launch.choose import version_text
-from lanewise.launch.registry import LAUNCHERS
+from tuned_job import (
+    TIMEOUT_S,
+    Compile,
+    Run,
+    counted,
+    launch_line,
+    library_of,
+    skip_unless_it_spawns,
+    tuning,
+)
 
 
 def test_types_with_large_counts_follow_the_rules(
@@ -28,17 +34,18 @@ def test_types_with_large_counts_follow_the_rules(
     assert counted(tmp_path, "intercepted")["iallgather"] == 1
 
 
-@pytest.mark.parametrize("reported", ["", "with a report"])
+@pytest.mark.parametrize("written", ["", "report", "profile"])
 @pytest.mark.one_mpi
 def test_errors_reach_the_handler_that_the_communicator_has_now(
-    mpi: str, reported: str, compiled: Compile, run: Run, tmp_path: Path
+    mpi: str, written: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = compiled(mpi, "mpicc", "error_handlers.c")
+    profile = ["--profile", "profile.json"] if written == "profile" else []
 
-    done = run([*launch_line(mpi), str(program)], tuning(mpi), report=bool(reported))
+    done = run([*launch_line(mpi), str(program)], tuning(mpi), *profile, report=written == "report")
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
-    assert not reported or counted(tmp_path, "intercepted")["scatter"] > 0
+    assert written != "report" or counted(tmp_path, "intercepted")["scatter"] > 0
 
 
 def unloading(folder: Path) -> str:
@@ -83,8 +90,7 @@ def test_spawned_processes_merge_with_those_that_follow_the_rules(
     mpi: str, preloaded: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = str(compiled(mpi, "mpicc", "spawn_merge.c"))
-    if mpi == "mpich" and "4.0" in version_text(LAUNCHERS[mpi], launch_line(mpi)[0]):
-        pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
+    skip_unless_it_spawns(mpi)
     variables = {} if preloaded else {"WITHOUT_LIBRARY": "1"}
 
     done = run([*launch_line(mpi, 2), program], tuning(mpi, ranks=2, layout=[2]), **variables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lanewise.launch.choose import choose, executable_of
+from lanewise.launch.choose import choose, executable_of, version_text
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.trial import why_ranks_are_apart
@@ -70,6 +71,15 @@ def launch_line(family: str, ranks: int = RANKS) -> list[str]:
         pytest.skip(f"{family}: {apart}")
     shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
     return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(ranks)]
+
+
+def skip_unless_it_spawns(family: str) -> None:
+    """Skip the test where the MPI cannot start processes from within a program."""
+    launcher = LAUNCHERS[family]
+    executable = executable_of(launcher, os.environ)
+    said = version_text(launcher, str(executable)) if executable else ""
+    if family == "mpich" and re.search(r"Version:\s+4\.0\b", said):
+        pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
 
 
 def tuning(family: str, **changes: Any) -> dict[str, Any]:

@@ -66,6 +66,7 @@ struct Interception {
     const LayoutTuning *tuned = nullptr; /* the rules that it follows */
     bool has_network = false;            /* its ranks are those of the platform file, in order */
     SameBits same_bits = SameBits::unasked;
+    bool is_left_out = false; /* two groups, or ranks about which nobody knows */
     bool has_devices = false; /* on some rank, so buffers may be device memory anywhere */
     std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */
     std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};

@@ -138,18 +138,31 @@ bool can_be_requested(const Algorithm& algorithm) {
            (progress == Progress::when_asked && algorithm.posts_at_once);
 }
 
-int give_request(std::unique_ptr<InFlight> in_flight, MPI_Request *request) {
-    const int made = make_request(functions, in_flight.get(), &in_flight->request);
-    if (made != MPI_SUCCESS) return made;
-    *request = in_flight->request;
+int make_request(InFlight& in_flight) {
+    return make_request(functions, &in_flight, &in_flight.request);
+}
+
+void let_go_on(std::unique_ptr<InFlight> in_flight) {
     InFlight& released = *in_flight.release();
     if (released.go_on()) {
         complete(released);
     } else {
         calls_in_flight().add(&released);
     }
+}
+
+namespace {
+
+/* Gives a call that has begun its request. An MPI error code. */
+int give_request(std::unique_ptr<CallInFlight> in_flight, MPI_Request *request) {
+    const int made = make_request(*in_flight);
+    if (made != MPI_SUCCESS) return made;
+    *request = in_flight->request;
+    let_go_on(std::move(in_flight));
     return MPI_SUCCESS;
 }
+
+}  // namespace
 
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;

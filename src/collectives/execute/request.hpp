@@ -40,8 +40,11 @@ class InFlight {
     int code = MPI_SUCCESS;
 };
 
-/* Gives what has begun its request. An MPI error code. */
-int give_request(std::unique_ptr<InFlight> in_flight, MPI_Request *request);
+/* Makes the request of what is about to begin. An MPI error code. */
+int make_request(InFlight& in_flight);
+
+/* Has what has begun go on to its end, after which its request may be freed. */
+void let_go_on(std::unique_ptr<InFlight> in_flight);
 
 /* Goes on with all calls in flight; for where the MPI itself does not ask. */
 void poll_requests();

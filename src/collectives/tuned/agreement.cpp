@@ -206,6 +206,7 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     found.compared = true;
     int between_groups = 0;
     PMPI_Comm_test_inter(comm, &between_groups);
+    found.is_left_out = between_groups != 0 || (state.ranks > 1 && !started_together(comm));
     if (between_groups != 0) return;
     if (is_switched()) return follow_switch(state, comm);
     begin_once(state);
@@ -215,7 +216,7 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     }
     // Others would take part neither in this nor in anything that follows from it.
     if (state.ranks > 1) {
-        found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
+        found.follows_rules = is_everybody_here() && !found.is_left_out && agree(state, comm);
     }
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
         const bool ruled = found.follows_rules && !found.tuned->rules[o].empty();

@@ -147,8 +147,9 @@ extern "C" LANEWISE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
 
 extern "C" LANEWISE_EXPORT int MPI_Request_free(MPI_Request *request) {
     static const auto own = next_function("MPI_Request_free", &PMPI_Request_free);
+    if (!request) return own(request);
     if (lanewise::tuned::recording) lanewise::tuned::forget_request(*request);
-    if (!request || !lanewise::tuned::free_reduction(*request)) return own(request);
+    if (!lanewise::tuned::free_reduction(*request)) return own(request);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }

@@ -23,17 +23,21 @@ class DuplicateInFlight : public collectives::InFlight {
     explicit DuplicateInFlight(std::shared_ptr<CommunicatorState> original)
         : original_(std::move(original)) {}
 
-    /* An error code of MPI. */
-    int begin_private() {
-        return PMPI_Comm_idup(original_->duplicate, &private_, requests_.data());
+    /* An error code of MPI. A function that fails may leave anything behind. */
+    int begin(const Idup& idup) {
+        const int first = PMPI_Comm_idup(original_->duplicate, &private_, requests_.data());
+        if (first != MPI_SUCCESS) {
+            requests_[0] = MPI_REQUEST_NULL;
+            return first;
+        }
+        const int second = idup(&comm_, &requests_[1]);
+        if (second != MPI_SUCCESS) {
+            comm_ = MPI_COMM_NULL;
+            requests_[1] = MPI_REQUEST_NULL;
+        }
+        return second;
     }
-    MPI_Comm *comm() { return &comm_; }
-    MPI_Request *request_of_comm() { return &requests_[1]; }
-    /* A function that fails may leave anything behind. */
-    void forget_comm() {
-        comm_ = MPI_COMM_NULL;
-        requests_[1] = MPI_REQUEST_NULL;
-    }
+    MPI_Comm comm() const { return comm_; }
 
     bool go_on() override {
         bool done = false;
@@ -73,33 +77,29 @@ CommunicatorState *agreed_state(MPI_Comm comm) {
     return agreed ? state : nullptr;
 }
 
-/* Other ranks take part in the private one, so it goes on to its end. It is not freed: that would
-   be a matter of all ranks. */
-void end_unseen(std::unique_ptr<DuplicateInFlight> made) {
-    made->forget_comm();
-    MPI_Request unseen = MPI_REQUEST_NULL;
-    if (give_request(std::move(made), &unseen) == MPI_SUCCESS) PMPI_Request_free(&unseen);
-}
-
 }  // namespace
 
-int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request,
-                    const std::function<int(MPI_Comm *, MPI_Request *)>& idup) {
+int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, const Idup& idup) {
     auto *original = new_comm && request ? agreed_state(comm) : nullptr;
     if (!original) return idup(new_comm, request);
     const Inside here;
     auto made = std::make_unique<DuplicateInFlight>(original->shared_from_this());
-    int code = made->begin_private();
+    int code = make_request(*made);
     if (code != MPI_SUCCESS) return raise_error(comm, code);
-    code = idup(made->comm(), made->request_of_comm());
+    MPI_Request later = made->request;
+    code = made->begin(idup);
+    // Both MPIs set the handle at once, and say later that it may be used.
+    const MPI_Comm begun = made->comm();
+    // Other ranks take part in the private one even if that of the program could not be begun, so
+    // it goes on to its end. It is not freed: that would be a matter of all ranks.
+    let_go_on(std::move(made));
     if (code != MPI_SUCCESS) {
-        end_unseen(std::move(made));
+        PMPI_Request_free(&later);
         return raise_error(comm, code);
     }
-    // Both MPIs set the handle at once, and say later that it may be used.
-    *new_comm = *made->comm();
-    code = give_request(std::move(made), request);
-    return code == MPI_SUCCESS ? code : raise_error(comm, code);
+    *new_comm = begun;
+    *request = later;
+    return MPI_SUCCESS;
 }
 
 }  // namespace lanewise::tuned

@@ -15,8 +15,10 @@
 
 namespace lanewise::tuned {
 
-/* Duplicates `comm` by `idup`, which sets both handles. An error code of MPI. */
-int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request,
-                    const std::function<int(MPI_Comm *, MPI_Request *)>& idup);
+/* Sets both handles, the second of what is under way. An error code of MPI. */
+using Idup = std::function<int(MPI_Comm *, MPI_Request *)>;
+
+/* Duplicates `comm` by `idup`. An error code of MPI. */
+int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, const Idup& idup);
 
 }  // namespace lanewise::tuned

@@ -2,8 +2,10 @@
 
 #include "collectives/tuned/intercept.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <new>
 
@@ -97,24 +99,45 @@ Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     return bytes_of(call.counts[0], call.receive_type);
 }
 
+template <typename Handle, std::size_t count>
+bool is_one_of(Handle handle, const Handle (&handles)[count]) {
+    return std::ranges::find(handles, handle) != std::end(handles);
+}
+
+/* A value and its place. */
+bool is_pair(MPI_Datatype type) {
+    const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
+                                  MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
+                                  MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
+    return is_one_of(type, pairs);
+}
+
+bool is_complex(MPI_Datatype type) {
+    if (const auto numbers = sums::numbers_of(type)) return numbers->per_element == 2;
+    const MPI_Datatype longer[] = {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
+                                   MPI_COMPLEX32};
+    return is_one_of(type, longer) || sums::f90_kind_of(type) == sums::F90Kind::complex;
+}
+
 /* Whether the MPI refuses the operator: those of its own take types of its own only, and of these
    not all. */
 bool is_refused(const Call& call) {
     if (!is_reduction(call.collective) || !is_predefined_op(call.op)) return false;
     const auto type = call.receive_type;
-    if (const auto numbers = sums::numbers_of(type)) {
-        const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
-        const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
-        return takes_places || (takes_extremes && numbers->per_element == 2);
+    if (type == MPI_DATATYPE_NULL) return true;
+    if (!is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type)) {
+        return true;
     }
-    return !is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type);
+    const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
+    if (takes_places != is_pair(type)) return true;
+    const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
+    return takes_extremes && is_complex(type);
 }
 
 /* Whether this is a reduce_scatter of blocks, of one size or of several. */
 bool has_blocks(const Call& call, const CommunicatorState& state) {
-    return !is_refused(call) && call.collective == Collective::reduce_scatter &&
-           call.op != MPI_OP_NULL && call.receive_type != MPI_DATATYPE_NULL &&
-           valid_counts(call, state);
+    return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
+           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
 }
 
 /* Says once, by one rank, that a rule needs sites which are not known here. */
@@ -131,7 +154,6 @@ void say_no_sites(const Call& call) {
 }  // namespace
 
 Bytes message_bytes(const Call& call, const CommunicatorState& state) {
-    if (is_refused(call)) return std::nullopt;
     const bool root = state.rank == call.root;
     if (is_rooted(call.collective) && (call.root < 0 || call.root >= state.ranks)) {
         return std::nullopt;
@@ -280,15 +302,41 @@ void end_without_memory(const Call& call) {
 
 namespace {
 
-bool is_between_groups(MPI_Comm comm) {
-    int between_groups = 0;
-    return PMPI_Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
+/* Whether reductions shall have the same bits, but are left out on this communicator. */
+bool lacks_same_bits(const CommunicatorState& state) {
+    return state.interception.is_left_out && environment().same_bits != SameBits::unasked;
 }
 
-/* Whether same bits cannot be had on a communicator, and nothing has been said of it: it has two
-   groups, or ranks of another job, about which nobody knows whether they have this library. */
-bool is_left_out(const CommunicatorState& state, MPI_Comm comm) {
-    return is_between_groups(comm) || (state.ranks > 1 && !started_together(comm));
+/* Of an operation that neither rules nor same bits concern. Before all calls are forwarded, it is
+   said of the first whose bits may differ. */
+void forward_all(Operation operation, const Call& call, const CommunicatorState& state) {
+    if (is_reduction(call.collective) && lacks_same_bits(state)) {
+        if (!depends_on_order(call)) return;
+        say_what_may_differ(call, form_of(operation));
+    }
+    if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
+}
+
+/* What is done with a valid call; blocks of several sizes have no size that rules go by. */
+void settle(CachedCall& decided, const Call& call, Bytes bytes) {
+    const auto& known = decided.state->interception;
+    const auto operation = decided.operation;
+    if (bytes && known.follows_rules) {
+        decided.rule = rule_for(operation, call, *decided.state, *bytes);
+    }
+    if (const auto *rule = decided.rule) {
+        decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
+    }
+    if (known.same_bits != SameBits::unasked) {
+        keep_bits(decided, call, known.same_bits, form_of(operation));
+    }
+    // To ask the other ranks where their buffers are would be to wait for them.
+    const bool may_wait = operation.calling == Calling::blocking;
+    if (known.has_devices && !may_wait && decided.choice.algorithm) {
+        say_if_bits_are_asked_for(call, decided);
+        decided.choice = {};
+    }
+    decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
 }
 
 }  // namespace
@@ -301,33 +349,24 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {
-        if (is_reduction(call.collective) && environment().same_bits != SameBits::unasked &&
-            is_left_out(*state, call.comm)) {
-            say_what_may_differ(call, form_of(operation));
-            return decided;
-        }
-        if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
+        forward_all(operation, call, *state);
         return decided;
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
-    const auto same_bits = state->interception.same_bits;
+    if (is_refused(call)) return decided;
+    if (lacks_same_bits(*state)) say_what_may_differ(call, form_of(operation));
+    const bool keeps_bits = state->interception.same_bits != SameBits::unasked;
     const auto bytes = message_bytes(call, *state);
-    const bool uneven = !bytes && same_bits != SameBits::unasked && has_blocks(call, *state);
+    const bool uneven = !bytes && keeps_bits && has_blocks(call, *state);
     if (!bytes && !uneven) return decided;
     decided.operation = operation;
     decided.state = state;
     decided.valid = true;
     decided.message_bytes = bytes.value_or(0);
-    if (bytes && state->interception.follows_rules) {
-        decided.rule = rule_for(operation, call, *state, *bytes);
-    }
-    if (const auto *rule = decided.rule) {
-        decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
-    }
-    if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits, form_of(operation));
-    decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
-    // Where buffers may be device memory, each call has to be looked at.
-    if (!decided.forwards && state->interception.has_devices) return decided;
+    settle(decided, call, bytes);
+    // Where buffers may be device memory, each call that may wait has to be looked at.
+    const bool is_looked_at = decided.choice.algorithm || decided.reduces_exactly;
+    if (is_looked_at && state->interception.has_devices) return decided;
     return keep(call, decided);
 }
 
@@ -335,10 +374,11 @@ CachedCall decide_persistent(const Call& call) {
     CachedCall decided;
     auto *state = state_compared_now(call.comm);
     const auto form = profile::Form::persistent;
-    if (!state || is_left_out(*state, call.comm)) {
+    if (!state || state->interception.is_left_out) {
         say_what_may_differ(call, form);
         return decided;
     }
+    if (is_refused(call)) return decided;
     const auto bytes = message_bytes(call, *state);
     const auto same_bits = state->interception.same_bits;
     if (same_bits == SameBits::unasked || (!bytes && !has_blocks(call, *state))) return decided;
@@ -386,11 +426,6 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
 
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
     if (!decided.choice.algorithm) return false;
-    // To ask the other ranks where their buffers are would be to wait for them.
-    if (decided.state->interception.has_devices) {
-        say_if_bits_are_asked_for(call, decided);
-        return false;
-    }
     return serve(call, decided, code, [&](bool& served) {
         return start_request(call, decided.choice, served, request);
     });

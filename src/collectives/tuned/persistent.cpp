@@ -28,6 +28,7 @@ using collectives::SharedPersistentCall;
 struct Prepared {
     SharedPersistentCall call;
     Collective collective = Collective::allreduce;
+    bool is_kept = false;                  /* its request, when the program has freed it */
     MPI_Request behind = MPI_REQUEST_NULL; /* of a start that is not known to be complete */
 };
 
@@ -48,21 +49,25 @@ Prepared *prepared_for(MPI_Request request, PreparedTable& in) {
     return found == in.by_request.end() ? nullptr : &found->second;
 }
 
+/* One of those that programs freed; null: there is none. */
+MPI_Request unused_request() {
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    if (in.unused.empty()) return MPI_REQUEST_NULL;
+    const auto request = in.unused.back();
+    in.unused.pop_back();
+    return request;
+}
+
 /* A request that the program may free, but MPI keeps: under MPICH 4.0 a persistent collective of
-   its own that gets the memory of a send that was freed never ends. */
-int take_request(MPI_Request *request, MPI_Comm comm) {
-    {
-        auto& in = prepared_table();
-        const std::scoped_lock lock(in.mutex);
-        if (!in.unused.empty()) {
-            *request = in.unused.back();
-            in.unused.pop_back();
-            return MPI_SUCCESS;
-        }
-    }
-    // A session alone has no MPI_COMM_SELF.
+   its own that gets the memory of a send that was freed never ends. Without the world there is no
+   MPI_COMM_SELF: the request is one of the communicator then, and is freed before that. */
+int take_request(Prepared& prepared, MPI_Comm comm, MPI_Request *request) {
+    prepared.is_kept = has_world();
+    if (prepared.is_kept) *request = unused_request();
+    if (*request != MPI_REQUEST_NULL) return MPI_SUCCESS;
     return PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0,
-                          has_world() ? MPI_COMM_SELF : comm, request);
+                          prepared.is_kept ? MPI_COMM_SELF : comm, request);
 }
 
 SharedPersistentCall prepare_here(const Call& call) {
@@ -83,14 +88,14 @@ bool prepare_reduction(const Call& call, MPI_Request *request, int& code) {
     if (!active || inside || !request || environment().same_bits == SameBits::unasked) return false;
     if (!is_reduction(call.collective) || !collectives::depends_on_order(call)) return false;
     const Inside here;
-    auto prepared = prepare_here(call);
-    if (!prepared) return false;
+    Prepared prepared{prepare_here(call), call.collective};
+    if (!prepared.call) return false;
     MPI_Request made = MPI_REQUEST_NULL;
-    code = take_request(&made, call.comm);
+    code = take_request(prepared, call.comm, &made);
     if (code != MPI_SUCCESS) return true;
     auto& in = prepared_table();
     const std::scoped_lock lock(in.mutex);
-    in.by_request.insert_or_assign(made, Prepared{std::move(prepared), call.collective});
+    in.by_request.insert_or_assign(made, std::move(prepared));
     prepared_reductions.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
     *request = made;
     return true;
@@ -135,7 +140,6 @@ bool start_reduction(MPI_Request request, int& code) {
 bool free_reduction(MPI_Request request) {
     if (prepared_reductions.load(std::memory_order_relaxed) == 0) return false;
     Prepared freed;
-    const bool is_kept = has_world();
     {
         auto& in = prepared_table();
         const std::scoped_lock lock(in.mutex);
@@ -143,11 +147,11 @@ bool free_reduction(MPI_Request request) {
         if (found == in.by_request.end()) return false;
         freed = std::move(found->second);
         in.by_request.erase(found);
-        if (is_kept) in.unused.push_back(request);
+        if (freed.is_kept) in.unused.push_back(request);
         prepared_reductions.store(static_cast<int>(in.by_request.size()),
                                   std::memory_order_relaxed);
     }
-    if (!is_kept) PMPI_Request_free(&request);
+    if (!freed.is_kept) PMPI_Request_free(&request);
     if (freed.behind == MPI_REQUEST_NULL) return true;
     started_reductions.fetch_sub(1, std::memory_order_relaxed);
     PMPI_Request_free(&freed.behind);

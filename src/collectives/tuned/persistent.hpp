@@ -4,9 +4,10 @@
 // shall be the same.
 //
 // No program can make a persistent request, so it gets one of the MPI that is never started: a send
-// to nobody. To wait for it, to test it and to free it is what MPI says of an inactive request.
-// Each start makes a request of a nonblocking call (execute/request), and whenever the program
-// waits for the first one or tests it, the second stands in its place.
+// to nobody. To wait for it and to test it is what MPI says of an inactive request. When the
+// program frees it, it is kept for the next reduction that is prepared, where there is
+// MPI_COMM_SELF. Each start makes a request of a nonblocking call (execute/request), and whenever
+// the program waits for the first one or tests it, the second stands in its place.
 
 #pragma once
 

@@ -3,11 +3,13 @@
 // Exact sums and products over the ranks of a real MPI, against results that are known exactly,
 // and on a rank that has no memory left.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lanewise/sum.h>
 #include <mpi.h>
 
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
@@ -57,6 +59,40 @@ static std::size_t allocation_max_bytes = std::numeric_limits<std::size_t>::max(
 
 [[gnu::noinline]] void operator delete[](void *made, std::size_t) noexcept {
     std::free(made);
+}
+
+// Not by fegetround, which does not ask the unit that adds.
+static bool rounds_upwards() {
+    const volatile double one = 1.0;
+    const volatile double tiny = 0x1p-60;
+    return one + tiny > one;
+}
+
+// Whether the MPI rounds upwards when it is called. Linked first, these stand before its own.
+static std::vector<bool> mpi_rounds_upwards;
+
+template <typename Function>
+static Function next_after(Function, const char *name) {
+    mpi_rounds_upwards.push_back(rounds_upwards());
+    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+extern "C" int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                              MPI_Op op, MPI_Comm comm) {
+    return next_after(&PMPI_Allreduce, "PMPI_Allreduce")(send, receive, count, type, op, comm);
+}
+
+extern "C" int PMPI_Reduce_scatter(const void *send, void *receive, const int *counts,
+                                   MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    return next_after(&PMPI_Reduce_scatter, "PMPI_Reduce_scatter")(send, receive, counts, type, op,
+                                                                   comm);
+}
+
+extern "C" int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type,
+                               void *receive, const int *counts, const int *places,
+                               MPI_Datatype receive_type, MPI_Comm comm) {
+    return next_after(&PMPI_Allgatherv, "PMPI_Allgatherv")(send, send_count, send_type, receive,
+                                                           counts, places, receive_type, comm);
 }
 
 namespace lanewise::sums {
@@ -213,6 +249,31 @@ TEST_P(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
 
         EXPECT_EQ(status, LW_OK);
         EXPECT_TRUE(same_bits(sums, expected_sum<double>(count))) << count;
+    }
+}
+
+// What it calls may go on with a reduction by an operator of the program.
+TEST_P(ExactReductionTest, RoundsToNearestWhereTheProgramRoundsUpwardsAndTheMpiWith) {
+    for (const std::size_t count : {255U, 70000U}) {
+        const auto values = given<double>(rank_here(), count);
+        const auto expected = expected_sum<double>(count);
+        std::vector<double> sums(count);
+        mpi_rounds_upwards.clear();
+        std::fesetround(FE_UPWARD);
+
+        const auto status = lw_exact_allreduce(values.data(), sums.data(), static_cast<int>(count),
+                                               MPI_DOUBLE, MPI_COMM_WORLD);
+
+        const bool program_rounds_upwards = rounds_upwards();
+        std::fesetround(FE_TONEAREST);
+        EXPECT_EQ(status, LW_OK);
+        EXPECT_TRUE(program_rounds_upwards);
+        EXPECT_TRUE(same_bits(sums, expected)) << count;
+        EXPECT_THAT(mpi_rounds_upwards, testing::Each(true));
+        // Few numbers go by functions that are not looked at here.
+        if (GetParam() == 0 || count > 255) {
+            EXPECT_FALSE(mpi_rounds_upwards.empty());
+        }
     }
 }
 

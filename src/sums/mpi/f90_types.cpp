@@ -25,6 +25,8 @@ int combiner_of(MPI_Datatype type) {
 }  // namespace
 
 std::optional<F90Kind> f90_kind_of(MPI_Datatype type) {
+    // To ask about it is an error of MPI_COMM_WORLD, where the program may not handle errors.
+    if (type == MPI_DATATYPE_NULL) return std::nullopt;
     switch (combiner_of(type)) {
         case MPI_COMBINER_F90_REAL:
             return F90Kind::real;

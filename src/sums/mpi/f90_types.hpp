@@ -15,7 +15,7 @@ namespace lanewise::sums {
 
 enum class F90Kind : std::uint8_t { real, complex, integer };
 
-/* None: the type was made in another way. */
+/* None: the type was made in another way, or is null. */
 std::optional<F90Kind> f90_kind_of(MPI_Datatype type);
 
 }  // namespace lanewise::sums

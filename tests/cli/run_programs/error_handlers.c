@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error handlers that are set after the first call, and callbacks that nobody should run: rank 0
- * prints "all right", or every rank says what is not.
+ * Error handlers that are set after the first call, an error that the MPI itself has to find, and
+ * callbacks that nobody should run: rank 0 prints "all right", or every rank says what is not.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -45,6 +45,15 @@ static int class_of(int code) {
     return error_class;
 }
 
+/* MPI-4 has the handler of MPI_COMM_SELF told of it, MPI-3 that of MPI_COMM_WORLD. */
+static void free_no_request(void) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    expect(MPI_Request_free(NULL) != MPI_SUCCESS, 1, "a null pointer refused");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv) {
     int key, value = 0, worst = 0;
     MPI_Comm comm, other;
@@ -79,6 +88,7 @@ int main(int argc, char **argv) {
     expect(handled, rank % 2, "errors of a call made before handled");
     MPI_Comm_free(&other);
     MPI_Errhandler_free(&handler);
+    free_no_request();
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     MPI_Bcast(&value, 1, MPI_INT, 0, comm);
     MPI_Comm_free_keyval(&key);

@@ -269,7 +269,17 @@ struct kind {
     MPI_Op op;
 };
 
-enum { KINDS = 21 };
+/* Those whose types or operators are made when the program runs stand last. */
+enum {
+    AFFINE = 16,
+    GAPPED,
+    OWN_DOUBLE,
+    OWN_COMPLEX,
+    OWN_FLOAT,
+    OWN_FLOAT_COMPLEX,
+    OWN_INTEGER,
+    KINDS
+};
 static struct kind kinds[KINDS];
 
 static void make_kinds(void) {
@@ -322,38 +332,63 @@ static void make_kinds(void) {
          false,
          MPI_SHORT_INT,
          MPI_MAXLOC},
-        {"affine", 8, {{0, 8}}, give_affine, compose, NULL, true, MPI_DATATYPE_NULL, MPI_OP_NULL},
-        {"gapped",
-         sizeof(gapped),
-         {{8, 4}, {16, 8}},
-         give_gapped,
-         compose_gapped,
-         NULL,
-         true,
-         MPI_DATATYPE_NULL,
-         MPI_OP_NULL},
-        {"own double", REAL(8, give_double, add_double, exact_double_sum), MPI_DATATYPE_NULL,
-         MPI_SUM},
-        {"own complex", REAL(16, give_complex, add_complex, exact_complex_sum), MPI_DATATYPE_NULL,
-         MPI_SUM},
-        {"own integer", OTHER(4, 4, give_integer, add_integer), MPI_DATATYPE_NULL, MPI_SUM},
+        [AFFINE] = {"affine",
+                    8,
+                    {{0, 8}},
+                    give_affine,
+                    compose,
+                    NULL,
+                    true,
+                    MPI_DATATYPE_NULL,
+                    MPI_OP_NULL},
+        [GAPPED] = {"gapped",
+                    sizeof(gapped),
+                    {{8, 4}, {16, 8}},
+                    give_gapped,
+                    compose_gapped,
+                    NULL,
+                    true,
+                    MPI_DATATYPE_NULL,
+                    MPI_OP_NULL},
+        [OWN_DOUBLE] = {"own double", REAL(8, give_double, add_double, exact_double_sum),
+                        MPI_DATATYPE_NULL, MPI_SUM},
+        [OWN_COMPLEX] = {"own complex", REAL(16, give_complex, add_complex, exact_complex_sum),
+                         MPI_DATATYPE_NULL, MPI_SUM},
+        [OWN_FLOAT] = {"own float", REAL(4, give_float, add_float, exact_float_sum),
+                       MPI_DATATYPE_NULL, MPI_SUM},
+        [OWN_FLOAT_COMPLEX] = {"own float complex",
+                               REAL(8, give_float_complex, add_float_complex,
+                                    exact_float_complex_sum),
+                               MPI_DATATYPE_NULL, MPI_SUM},
+        [OWN_INTEGER] = {"own integer", OTHER(4, 4, give_integer, add_integer), MPI_DATATYPE_NULL,
+                         MPI_SUM},
     };
     const int lengths[] = {1, 1};
     const MPI_Aint places[] = {8, 16};
     const MPI_Datatype types[] = {MPI_FLOAT, MPI_DOUBLE};
     MPI_Datatype fields;
     memcpy(kinds, known, sizeof known);
-    MPI_Type_contiguous(2, MPI_FLOAT, &kinds[16].type);
-    MPI_Type_commit(&kinds[16].type);
-    MPI_Op_create(compose_many, 0, &kinds[16].op);
+    MPI_Type_contiguous(2, MPI_FLOAT, &kinds[AFFINE].type);
+    MPI_Type_commit(&kinds[AFFINE].type);
+    MPI_Op_create(compose_many, 0, &kinds[AFFINE].op);
     MPI_Type_create_struct(2, lengths, places, types, &fields);
-    MPI_Type_create_resized(fields, 0, sizeof(gapped), &kinds[17].type);
-    MPI_Type_commit(&kinds[17].type);
+    MPI_Type_create_resized(fields, 0, sizeof(gapped), &kinds[GAPPED].type);
+    MPI_Type_commit(&kinds[GAPPED].type);
     MPI_Type_free(&fields);
-    MPI_Op_create(compose_many_gapped, 1, &kinds[17].op);
-    MPI_Type_create_f90_real(15, 307, &kinds[18].type);
-    MPI_Type_create_f90_complex(15, 307, &kinds[19].type);
-    MPI_Type_create_f90_integer(9, &kinds[20].type);
+    MPI_Op_create(compose_many_gapped, 1, &kinds[GAPPED].op);
+    MPI_Type_create_f90_real(15, 307, &kinds[OWN_DOUBLE].type);
+    MPI_Type_create_f90_complex(15, 307, &kinds[OWN_COMPLEX].type);
+    MPI_Type_create_f90_real(6, 30, &kinds[OWN_FLOAT].type);
+    MPI_Type_create_f90_complex(6, 30, &kinds[OWN_FLOAT_COMPLEX].type);
+    MPI_Type_create_f90_integer(9, &kinds[OWN_INTEGER].type);
+}
+
+/* The types of a precision and a range belong to the MPI. */
+static void free_kinds(void) {
+    for (int k = AFFINE; k <= GAPPED; ++k) {
+        MPI_Type_free(&kinds[k].type);
+        MPI_Op_free(&kinds[k].op);
+    }
 }
 
 enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS };
@@ -784,5 +819,6 @@ int main(int argc, char **argv) {
     work(threads[0]);
     for (int n = 1; n < count; ++n) pthread_join(running[n], NULL);
     report(threads, count);
+    free_kinds();
     return MPI_Finalize();
 }
