@@ -111,7 +111,18 @@ GIVE(give_complex, double, addend, doubles, 2)
 GIVE(give_float_complex, float, addend, floats, 2)
 GIVE(give_double_factor, double, factor, doubles, 1)
 GIVE(give_float_factor, float, factor, floats, 1)
-GIVE(give_complex_factor, double, factor, doubles, 2)
+
+/* Both parts have few bits and one exponent, since parts of a product are added. */
+static void give_complex_factor(void *to, uint64_t seed, int rank, int element) {
+    const uint64_t all = hash(seed, element, 0, -1);
+    const int base = all % 5 == 0 ? doubles.factor : all % 5 == 1 ? -doubles.factor : 0;
+    for (int p = 0; p < 2; ++p) {
+        const uint64_t own = hash(seed, element, p, rank);
+        double *part = (double *)to + p;
+        *part = ldexp((double)(own % 63) - 31.0, base);
+        if (own % 397 == 0) *part = own % 2 == 0 ? (double)NAN : -(double)INFINITY;
+    }
+}
 
 static void give_integer(void *to, uint64_t seed, int rank, int element) {
     *(int *)to = (int)(hash(seed, element, 0, rank) >> 40);
@@ -243,6 +254,26 @@ EXACT(exact_float_complex_sum, float, float_of, 2, 0, +)
 EXACT(exact_double_product, double, double_of, 1, 1, *)
 EXACT(exact_float_product, float, float_of, 1, 1, *)
 
+/* Zero is +0, and what is no number makes both parts NaN. */
+static void exact_complex_product(const unsigned char *all, int n, void *to) {
+    const double *factors = (const double *)all;
+    double *parts = to;
+    wide a = 1, b = 0;
+    bool finite = true;
+    for (int r = 0; r < n; ++r) {
+        const wide c = factors[2 * r], d = factors[2 * r + 1], real = a * c - b * d;
+        b = a * d + b * c;
+        a = real;
+        finite = finite && isfinite(factors[2 * r]) && isfinite(factors[2 * r + 1]);
+    }
+    if (!finite) {
+        parts[0] = parts[1] = double_of((double)NAN);
+        return;
+    }
+    parts[0] = a == 0 ? 0.0 : (double)a;
+    parts[1] = b == 0 ? 0.0 : (double)b;
+}
+
 static void same_double(const unsigned char *all, int n, void *to) {
     double result = double_of(*(const double *)all);
     for (int r = 1; r < n; ++r) larger_double((const double *)all + r, &result);
@@ -297,7 +328,7 @@ static void make_kinds(void) {
          MPI_DOUBLE, MPI_PROD},
         {"float product", REAL(4, give_float_factor, multiply_float, exact_float_product),
          MPI_FLOAT, MPI_PROD},
-        {"complex product", REAL(16, give_complex_factor, multiply_complex, NULL),
+        {"complex product", REAL(16, give_complex_factor, multiply_complex, exact_complex_product),
          MPI_C_DOUBLE_COMPLEX, MPI_PROD},
         {"double maximum", REAL(8, give_double, larger_double, same_double), MPI_DOUBLE, MPI_MAX},
         {"float minimum", REAL(4, give_float, smaller_float, same_float), MPI_FLOAT, MPI_MIN},
