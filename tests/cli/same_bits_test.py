@@ -24,6 +24,7 @@ from tuned_job import (
     Compile,
     Run,
     counted,
+    is_version,
     launch_line,
     skip_unless_it_spawns,
     tuning,
@@ -265,8 +266,8 @@ def test_one_line_says_that_reductions_with_spawned_ranks_are_left_to_the_mpi(
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
     told = "calls of allreduce are left to the MPI: their bits may differ\n"
-    # The spawned job says it, too.
-    assert done.stderr.count(told) == 2
+    # The spawned job says it, too, unless the environment of mpirun does not reach it.
+    assert done.stderr.count(told) == (1 if is_version(mpi, r"Open MPI\D* 5\.") else 2)
 
 
 @pytest.mark.one_mpi
@@ -288,9 +289,12 @@ def test_one_line_says_that_reductions_of_device_memory_are_left_to_the_mpi(
 def test_reductions_that_the_mpi_refuses_leave_an_error_and_nothing_else(
     mpi: str, level: str, compiled: Compile
 ) -> None:
-    program = str(compiled(mpi, "mpicc", "refused_reductions.c"))
+    program = [str(compiled(mpi, "mpicc", "refused_reductions.c"))]
+    # MPICH 5.0 itself ends a program that names no type.
+    if mpi == "mpich" and is_version(mpi, r"Version:\s+5\.0\b"):
+        program.append("typed")
 
-    done = run_in_order(mpi, 3, [program], level=level)
+    done = run_in_order(mpi, 3, program, level=level)
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
 

@@ -73,12 +73,18 @@ def launch_line(family: str, ranks: int = RANKS) -> list[str]:
     return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(ranks)]
 
 
-def skip_unless_it_spawns(family: str) -> None:
-    """Skip the test where the MPI cannot start processes from within a program."""
+def is_version(family: str, pattern: str) -> bool:
+    """Tell whether what the launcher says of its version has `pattern`."""
     launcher = LAUNCHERS[family]
     executable = executable_of(launcher, os.environ)
-    said = version_text(launcher, str(executable)) if executable else ""
-    if family == "mpich" and re.search(r"Version:\s+4\.0\b", said):
+    return executable is not None and bool(
+        re.search(pattern, version_text(launcher, str(executable)))
+    )
+
+
+def skip_unless_it_spawns(family: str) -> None:
+    """Skip the test where the MPI cannot start processes from within a program."""
+    if family == "mpich" and is_version(family, r"Version:\s+4\.0\b"):
         pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
 
 

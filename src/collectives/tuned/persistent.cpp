@@ -59,6 +59,22 @@ MPI_Request unused_request() {
     return request;
 }
 
+/* At the beginning of MPI_Finalize; MPICH 5 names each request that is left then. */
+int free_unused(MPI_Comm, int, void *, void *) {
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    for (MPI_Request& request : in.unused) PMPI_Request_free(&request);
+    in.unused.clear();
+    return MPI_SUCCESS;
+}
+
+void free_unused_at_end() {
+    int key = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_unused, &key, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+    PMPI_Comm_free_keyval(&key);
+}
+
 /* A request that the program may free, but MPI keeps: under MPICH 4.0 a persistent collective of
    its own that gets the memory of a send that was freed never ends. Without the world there is no
    MPI_COMM_SELF: the request is one of the communicator then, and is freed before that. */
@@ -66,6 +82,8 @@ int take_request(Prepared& prepared, MPI_Comm comm, MPI_Request *request) {
     prepared.is_kept = has_world();
     if (prepared.is_kept) *request = unused_request();
     if (*request != MPI_REQUEST_NULL) return MPI_SUCCESS;
+    static std::once_flag kept;
+    if (prepared.is_kept) std::call_once(kept, free_unused_at_end);
     return PMPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0,
                           prepared.is_kept ? MPI_COMM_SELF : comm, request);
 }
