@@ -96,6 +96,22 @@ def usage_of(argument: Any) -> str:
     return word if argument.required else f"[{word}]"
 
 
+# Lists of words, of which there may be none.
+MAY_BE_EMPTY = ("launcher_args",)
+
+
+def refuse_empty_values(command: Any, ctx: Any) -> None:
+    """Refuse `--sizes ""`, which a script says where a variable that it means is not set."""
+    for parameter in command.get_params(ctx):
+        given = parameter.param_type_name == "option" and ctx.params.get(parameter.name) == ""
+        if not given or parameter.name in MAY_BE_EMPTY:
+            continue
+        if ctx.get_parameter_source(parameter.name).name == "COMMANDLINE":
+            raise typer.BadParameter(
+                "the value is empty; give one, or leave the option out", ctx=ctx, param=parameter
+            )
+
+
 class ExampleCommand(TyperCommand):
     """A command whose help opens with its example, and has its options in groups."""
 
@@ -130,7 +146,9 @@ class ExampleCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command, old names of options among them."""
-        return list(super().parse_args(ctx, with_new_options(self, ctx, args)))
+        rest = list(super().parse_args(ctx, with_new_options(self, ctx, args)))
+        refuse_empty_values(self, ctx)
+        return rest
 
 
 class ExampleGroup(TyperGroup):

@@ -50,6 +50,19 @@ def test_a_command_that_is_incomplete_or_too_long_gets_one_line(
 
 
 @pytest.mark.parametrize(
+    "command",
+    ["measure scatter --sizes", "tune --hosts", "report s.jsonl -o", "model guidelines --sizes"],
+)
+def test_an_option_whose_variable_was_not_set_is_refused(command: str, capsys: Capture) -> None:
+    assert run([*command.split(), ""]) == 2
+
+    option = command.rpartition(" ")[2]
+    said = one_line(capsys)
+    assert option in said
+    assert "the value is empty; give one, or leave the option out" in said
+
+
+@pytest.mark.parametrize(
     ("command", "package"),
     [
         ("rdma run -- ib_send_lat", "perftest"),

@@ -84,11 +84,7 @@ def algorithms(
         check_name("collective", collective, [one.collective for one in listed])
         listed = [one for one in listed if one.collective == collective]
     if not algorithm:
-        if svg is not None:
-            raise RequestError(
-                "--svg draws one algorithm; name it: lanewise model algorithms "
-                f"{collective or 'scatter'} {listed[0].name} --svg {svg}"
-            )
+        refuse_options_of_one(context, f"{collective or 'scatter'} {listed[0].name}")
         if as_json:
             typer.echo(json.dumps({"algorithms": [asdict(one) for one in listed]}))
         else:
@@ -108,6 +104,20 @@ def algorithms(
     else:
         title = f"{collective}, {algorithm}, {counted(int(ranks), 'rank')}"
         typer.echo(draw(title, int(ranks), messages, svg))
+
+
+def refuse_options_of_one(context: typer.Context, example: str) -> None:
+    """Raise RequestError for an option that means nothing in a list of algorithms."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and name not in ("collective", "algorithm", "as_json"):
+            option = max(parameter.opts, key=len)
+            raise RequestError(
+                f"{option} is for one algorithm; name it: lanewise model algorithms {example} "
+                f"{option} ..."
+            )
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
