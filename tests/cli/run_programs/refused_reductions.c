@@ -3,7 +3,7 @@
  * Reductions that no MPI does: by operators of the MPI of types that they do not take, or of no
  * type.  Each has to return an error on its communicator, where the program handles errors, though
  * it does not on MPI_COMM_WORLD, and to leave what is behind its buffers alone.  Rank 0 prints "all
- * right"; what was not refused goes to standard error.  With an argument no reduction is of no type.
+ * right"; what was not refused goes to standard error.  With an argument each reduction has a type.
  */
 #include <mpi.h>
 #include <stdio.h>
