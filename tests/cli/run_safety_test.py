@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tuned_job import (
+    REQUESTED,
     TIMEOUT_S,
     Compile,
     Run,
@@ -139,6 +140,10 @@ def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     assert counted(tmp_path, "forwarded")["bcast"] == 6
     assert counted(tmp_path, "intercepted")["allreduce"] == 0
     assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0
+    told = ["calls with memory of a GPU are left to the MPI"]
+    if "ibcast" in REQUESTED[mpi]:
+        told.append("a GPU's driver is loaded: nonblocking calls are left to the MPI")
+    assert done.stderr.splitlines() == [f"lanewise: {sentence}" for sentence in told]
 
 
 @pytest.mark.one_mpi
