@@ -3,6 +3,7 @@
 #include "collectives/tuned/device_memory.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 
 #include <array>
@@ -52,9 +53,33 @@ struct Drivers {
     HipAttributes hip = nullptr;
 };
 
-Drivers drivers() {
+Drivers find_drivers() {
     return {reinterpret_cast<CudaAttribute>(find_in_cuda("cuPointerGetAttribute")),
             reinterpret_cast<HipAttributes>(find_in_hip("hipPointerGetAttributes"))};
+}
+
+/* A number that changes where the process loads a library, or lets go of one. */
+std::uint64_t loads() {
+    std::uint64_t count = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info *any, std::size_t, void *into) {
+            *static_cast<std::uint64_t *>(into) = any->dlpi_adds + any->dlpi_subs;
+            return 1;
+        },
+        &count);
+    return count;
+}
+
+/* To look for a library that is not loaded is to look through folders. */
+const Drivers& drivers() {
+    thread_local std::uint64_t found_at = 0;
+    thread_local Drivers found;
+    const auto now = loads();
+    if (found_at != now) {
+        found = find_drivers();
+        found_at = now;
+    }
+    return found;
 }
 
 bool is_cuda_memory(CudaAttribute attribute, const void *pointer) {
@@ -69,7 +94,7 @@ bool is_hip_memory(HipAttributes attributes, const void *pointer) {
 }
 
 CopyToHost copy_of_driver_for(const void *pointer) {
-    const auto here = drivers();
+    const auto& here = drivers();
     if (here.cuda && is_cuda_memory(here.cuda, pointer)) {
         return reinterpret_cast<CopyToHost>(find_in_cuda("cuMemcpyDtoH_v2"));
     }
@@ -79,14 +104,14 @@ CopyToHost copy_of_driver_for(const void *pointer) {
 }  // namespace
 
 bool has_devices() {
-    const auto here = drivers();
+    const auto& here = drivers();
     // The runtime loads the driver when it is first used.
     return here.cuda || here.hip || dlsym(RTLD_DEFAULT, "cudaPointerGetAttributes");
 }
 
 bool is_device_memory(const void *pointer) {
     if (!pointer || pointer == MPI_IN_PLACE) return false;
-    const auto here = drivers();
+    const auto& here = drivers();
     return (here.cuda && is_cuda_memory(here.cuda, pointer)) ||
            (here.hip && is_hip_memory(here.hip, pointer));
 }
