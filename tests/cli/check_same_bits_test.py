@@ -78,6 +78,20 @@ def test_reductions_that_are_not_waited_for_are_compared_in_the_order_of_their_s
     assert "first_started_sum_differs.c" in difference["source"] or "main" in difference["source"]
 
 
+@pytest.mark.one_mpi
+def test_results_in_the_memory_of_a_gpu_are_read_through_its_driver(
+    mpi: str, compiled: Compile, lanewise: Lanewise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = line_of(mpi, str(compiled(mpi, "mpicc", "device_results.c")))
+    monkeypatch.setenv("LD_PRELOAD", str(compiled(mpi, "mpicc", "-shared -fPIC device_driver.c")))
+
+    status, told = found(lanewise, "--ranks", "2", "--", *line)
+
+    # In the memory itself are others in each run.
+    assert status == 0
+    assert {(run["reductions"], run["unseen"]) for run in told["runs"]} == {(2, 0)}
+
+
 def test_exact_sums_are_the_same_on_any_number_of_ranks(
     compiled: Compile, lanewise: Lanewise
 ) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from tuned_job import (
+    RANKS,
+    REQUESTED,
     TIMEOUT_S,
     Compile,
     Run,
@@ -139,6 +142,27 @@ def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     assert counted(tmp_path, "forwarded")["bcast"] == 6
     assert counted(tmp_path, "intercepted")["allreduce"] == 0
     assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0
+    told = ["calls with memory of a GPU are left to the MPI"]
+    if "ibcast" in REQUESTED[mpi]:
+        told.append("a GPU's driver is loaded: nonblocking calls are left to the MPI")
+    assert done.stderr.splitlines() == [f"lanewise: {sentence}" for sentence in told]
+
+
+@pytest.mark.one_mpi
+def test_drivers_are_looked_for_once_and_not_in_each_call(
+    mpi: str, compiled: Compile, run: Run
+) -> None:
+    program = str(compiled(mpi, "mpicc", "device_memory.c"))
+    driver = compiled(mpi, "mpicc", "-shared -fPIC device_driver.c")
+    counter = compiled(mpi, "mpicc", "-shared -fPIC driver_searches.c -ldl")
+
+    done = run([*launch_line(mpi), program], tuning(mpi), LD_PRELOAD=f"{driver}:{counter}")
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    searches = [int(n) for n in re.findall(r"^(\d+) searches$", done.stderr, re.MULTILINE)]
+    # A library that the MPI loads on its way is a reason to look again; there are ten calls.
+    assert len(searches) == RANKS
+    assert max(searches) <= 3
 
 
 @pytest.mark.one_mpi

@@ -80,7 +80,7 @@ void begin_once(const CommunicatorState& state) {
     });
 }
 
-void say_once(const CommunicatorState& state, const std::string& sentence) {
+void complain_once(const CommunicatorState& state, const std::string& sentence) {
     static std::once_flag once;
     std::call_once(once, [&] {
         if (writes_messages(state)) say(sentence);
@@ -153,9 +153,10 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     state.interception.same_bits = wanted_by_all(all);
     const bool agreed = have_same_rules(all);
     if (!agreed) {
-        say_once(state,
-                 "the ranks read different tuning files or settings; the MPI's own algorithms are "
-                 "used");
+        complain_once(
+            state,
+            "the ranks read different tuning files or settings; the MPI's own algorithms are "
+            "used");
     }
     if (!agreed || all.front().fingerprint == 0) return false;
     if (is_world(comm)) world_found_agreed = true;
@@ -164,9 +165,9 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     state.interception.has_network = has_ranks_of_network(comm, state.ranks);
     if (state.interception.tuned) return true;
     if (is_for(rules().tuning, state.ranks)) {
-        say_once(state, environment().tuning_path + " is for " +
-                            text_of(rules().tuning.layouts.front().hosts) + ", these are " +
-                            text_of(hosts) + ": they keep the MPI's own algorithms");
+        complain_once(state, environment().tuning_path + " is for " +
+                                 text_of(rules().tuning.layouts.front().hosts) + ", these are " +
+                                 text_of(hosts) + ": they keep the MPI's own algorithms");
     }
     return false;
 }

@@ -5,11 +5,16 @@
 
 #pragma once
 
+#include <cstddef>
+
 namespace lanewise::tuned {
 
 /* Whether this process has loaded a driver that knows device memory. */
 bool has_devices();
 
 bool is_device_memory(const void *pointer);
+
+/* Copies device memory to the host, once the work before it is done; false where it cannot. */
+bool copy_from_device(void *to, const void *from, std::size_t bytes);
 
 }  // namespace lanewise::tuned

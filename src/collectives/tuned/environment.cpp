@@ -9,8 +9,11 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 
 #include "base/fnv.hpp"
+#include "base/launcher.hpp"
 #include "base/sizes.hpp"
 #include "collectives/execute/progress.hpp"
 #include "model/platform/platform.hpp"
@@ -237,6 +240,13 @@ void say(const std::string& sentence) {
     // One write, so that lines of several ranks do not mix.
     const std::string line = "lanewise: " + sentence + "\n";
     std::fputs(line.c_str(), stderr);
+}
+
+void say_once(const std::string& sentence) {
+    static std::mutex lock;
+    static std::set<std::string> said;
+    const std::scoped_lock guard(lock);
+    if (said.insert(sentence).second && is_first_process()) say(sentence);
 }
 
 }  // namespace lanewise::tuned

@@ -77,4 +77,7 @@ std::string version_in(const std::string& library);
 /* Says one line on standard error. */
 void say(const std::string& sentence);
 
+/* Each sentence once, by the first process of the job. */
+void say_once(const std::string& sentence);
+
 }  // namespace lanewise::tuned

@@ -270,6 +270,13 @@ const Rule *rule_for(Operation operation, const Call& call, const CommunicatorSt
     return tuned.for_every_call || costs_as_measured(call) ? rule : nullptr;
 }
 
+/* Of a call that would follow a rule, or keep its bits. */
+void say_that_devices_forward(const Call& call, const CachedCall& decided,
+                              const std::string& sentence) {
+    if (decided.rule) say_once(sentence);
+    say_if_bits_are_asked_for(call, decided);
+}
+
 std::atomic<std::uint64_t> decisions{0};
 
 /* Whether a buffer of any rank is device memory, which schedules cannot copy or reduce. Collective:
@@ -333,7 +340,8 @@ void settle(CachedCall& decided, const Call& call, Bytes bytes) {
     // To ask the other ranks where their buffers are would be to wait for them.
     const bool may_wait = operation.calling == Calling::blocking;
     if (known.has_devices && !may_wait && decided.choice.algorithm) {
-        say_if_bits_are_asked_for(call, decided);
+        say_that_devices_forward(call, decided,
+                                 "a GPU's driver is loaded: nonblocking calls are left to the MPI");
         decided.choice = {};
     }
     decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
@@ -414,7 +422,7 @@ bool is_sample(const CachedCall& decided) {
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm && !decided.reduces_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) {
-        say_if_bits_are_asked_for(call, decided);
+        say_that_devices_forward(call, decided, "calls with memory of a GPU are left to the MPI");
         return false;
     }
     if (decided.reduces_exactly) {

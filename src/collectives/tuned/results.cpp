@@ -20,6 +20,7 @@
 #include "collectives/execute/held_handles.hpp"
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/call_site.hpp"
+#include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/pending_calls.hpp"
 #include "sums/mpi/f90_types.hpp"
@@ -93,8 +94,8 @@ std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
 }
 
 /* Of the data in the elements, without what lies between them. */
-std::string hash_of_result(const void *result, std::int64_t count, MPI_Datatype type) {
-    const auto layout = collectives::layout_of(type);
+std::string hash_in_host(const void *result, std::int64_t count, MPI_Datatype type,
+                         const collectives::TypeLayout& layout) {
     const auto bytes = static_cast<std::size_t>(count * layout.size);
     std::vector<std::byte> packed;
     const auto *data = static_cast<const std::byte *>(result);
@@ -109,6 +110,25 @@ std::string hash_of_result(const void *result, std::int64_t count, MPI_Datatype 
     std::array<char, 17> text{};
     std::snprintf(text.data(), text.size(), "%016" PRIx64, hash_of(data, bytes));
     return text.data();
+}
+
+std::string hash_in_device(const void *result, std::int64_t count, MPI_Datatype type,
+                           const collectives::TypeLayout& layout) {
+    const auto bytes = (count - 1) * layout.extent + layout.true_extent;
+    std::vector<std::byte> copy(static_cast<std::size_t>(bytes));
+    const auto *first = static_cast<const std::byte *>(result) + layout.true_lb;
+    if (!copy_from_device(copy.data(), first, copy.size())) {
+        say_once("results in the memory of a GPU cannot be read; they are not compared");
+        return "";
+    }
+    return hash_in_host(copy.data() - layout.true_lb, count, type, layout);
+}
+
+std::string hash_of_result(const void *result, std::int64_t count, MPI_Datatype type) {
+    const auto layout = collectives::layout_of(type);
+    const bool in_device = count > 0 && layout.extent >= 0 && is_device_memory(result);
+    return in_device ? hash_in_device(result, count, type, layout)
+                     : hash_in_host(result, count, type, layout);
 }
 
 /* Where a call came from, told once and then by its number. */

@@ -2,11 +2,8 @@
 
 #include "collectives/tuned/same_bits.hpp"
 
-#include <mutex>
-#include <set>
 #include <string>
 
-#include "base/launcher.hpp"
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/request.hpp"
@@ -17,14 +14,6 @@ namespace lanewise::tuned {
 using namespace collectives;
 
 namespace {
-
-/* Each sentence once. */
-void say_once(const std::string& sentence) {
-    static std::mutex lock;
-    static std::set<std::string> said;
-    const std::lock_guard guard(lock);
-    if (said.insert(sentence).second && is_first_process()) say(sentence);
-}
 
 std::string calls_of(const Call& call, profile::Form form) {
     if (form != profile::Form::persistent)
