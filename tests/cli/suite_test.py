@@ -68,7 +68,7 @@ def test_two_transports_are_compared_and_one_that_does_not_start_is_a_gap(tmp_pa
     # Open MPI 4.1 loses the help that names it in one launch of ten, and then says where it failed
     # or that it lost it.
     said = ("no-such-transport", "mca_bml_base_open() failed", "show_help.c")
-    assert any(telling in words for telling in said)
+    assert any(telling in words for telling in said), words
     assert (
         state["transports"]["openmpi-shm"]["why"] == state["transports"]["openmpi-tcp"]["why"] == ""
     )

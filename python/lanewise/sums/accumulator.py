@@ -50,7 +50,7 @@ class Accumulator:
     def words(self) -> NDArray[np.int64]:
         """The sum as integers, shape (75,); those of several sums may be added, in any order.
 
-        To set them makes this sum that of the integers; ValueError for another shape.
+        Setting them makes this sum that of the integers; ValueError for another shape.
         """
         words = (c_int64 * WORDS)()
         call("lw_accumulator_words", self._handle, words)

@@ -50,7 +50,7 @@ class Product:
     def words(self) -> NDArray[np.int64]:
         """The product as integers, shape (19,), from which another process can make it again.
 
-        To set them makes it so; ValueError for another shape.
+        Setting them makes it so; ValueError for another shape.
         """
         words = (c_int64 * PRODUCT_WORDS)()
         call("lw_product_words", self._handle, words)

@@ -160,7 +160,7 @@ TEST(MemoryWindow, SharesItsIndexWithNoRegion) {
 struct Model {
     WindowType type;
     bool has_region = true;
-    std::optional<std::uint32_t> open_key;
+    std::optional<std::uint32_t> open_key{};
     std::uint32_t qpn = 0;
 
     bool bind(std::uint32_t key, const Accessor& by) {
