@@ -91,12 +91,17 @@ NAMES_THEM = ("tests/house/words", "CHANGELOG.md", "python/lanewise/cli/renamed"
 def word_offences(root: Path) -> list[str]:
     """Return the lines and file names that still have a retired word."""
     found = []
+    # Few files have any of the words: one search of the whole text passes the others by.
+    any_of_them = Retired("|".join(one.pattern for one in RETIRED), "").expression
     for path in tree.files(root, *tree.TEXT, ".j2", ".tex", ".cmake"):
         name = path.as_posix()
         if name.startswith(NAMES_THEM):
             continue
+        lines = (name, *tree.lines(root, path))
+        if not any_of_them.search("\n".join(lines)):
+            continue
         rules = [(one, one.expression) for one in RETIRED if not name.startswith(one.known_to)]
-        for number, line in enumerate((name, *tree.lines(root, path))):
+        for number, line in enumerate(lines):
             for one, expression in rules:
                 hit = expression.search(line)
                 if hit:
