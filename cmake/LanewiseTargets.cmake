@@ -222,6 +222,8 @@ function(lw_declare_test name)
     SKIP_RETURN_CODE 77)
   if(ARG_MANY_CASES)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT LANEWISE_FEW_CASES=1)
+    # Even a few take longer than any other test, so they begin first.
+    set_property(TEST ${name} PROPERTY COST 3)
     add_test(NAME ${name}_whole COMMAND ${ARG_COMMAND})
     set_tests_properties(${name}_whole PROPERTIES LABELS "unit;thorough" TIMEOUT 1800
       SKIP_RETURN_CODE 77)
@@ -396,7 +398,8 @@ function(lw_add_mpi_run name often ranks)
   if(often STREQUAL "slow")
     set(limit_s 600)
   endif()
-  # What takes longest begins first, in a tree that has no times yet: tests without ranks cost less.
+  # What takes longest begins first, in a tree that has no times yet: most tests without ranks are
+  # shorter.
   set_tests_properties(${name} PROPERTIES LABELS "mpi;${often}" TIMEOUT ${limit_s} PROCESSORS 2
     COST 2 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises"
     ENVIRONMENT "${environment}")
