@@ -18,21 +18,21 @@
  * infinity; a sum of nothing but -0 is -0, and every other sum of zero is +0.  A sum that is too
  * large for the format is infinite.
  *
- * A product of real numbers is also rounded once, so it depends on neither of these:
+ * A product is also rounded once, so it depends on neither of these:
  *
  *     double weight = 0.0;
  *     lw_prod_f64(values, count, &weight);
  *
- * Only the final product can be too large or too small for the format.  A NaN, or a zero
- * and an infinity, give a quiet NaN without payload; zeros and infinities have the product of all
- * signs; the product of nothing is 1.
+ * Only the final product can be too large or too small for the format.  Of real numbers, a NaN, or
+ * a zero and an infinity, give a quiet NaN without payload; zeros and infinities have the product
+ * of all signs.  The product of nothing is 1.
  *
  * C++ has <lanewise/sum.hpp>, Fortran the module lanewise_sum in <lanewise/sum.f90>, and Python
  * lanewise.sum and lanewise.prod.
  *
  * lw_exact_allreduce and lw_exact_reduce add vectors over the ranks of a communicator in this way:
  * MPI_SUM of MPI_DOUBLE, MPI_FLOAT, their complex types, and those of Fortran.
- * lw_exact_allreduce_prod and lw_exact_reduce_prod multiply vectors of real numbers.
+ * lw_exact_allreduce_prod and lw_exact_reduce_prod multiply vectors of the same types.
  */
 #ifndef LANEWISE_SUM_H
 #define LANEWISE_SUM_H
@@ -91,7 +91,8 @@ LW_API lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *su
 LW_API lw_status lw_prod_f64(const double *values, size_t count, double *product);
 LW_API lw_status lw_prod_f32(const float *values, size_t count, float *product);
 /* Of `count` complex numbers, as pairs of real and imaginary parts; `product` has both parts, each
-   the number nearest to the exact one.  An infinite part or a NaN makes both NaN. */
+   the number nearest to the exact one.  An infinite part or a NaN makes both NaN; a part of zero is
+   +0.  Where a part cancels to zero, the time grows with the square of `count`. */
 LW_API lw_status lw_prod_c128(const double *values, size_t count, double *product);
 LW_API lw_status lw_prod_c64(const float *values, size_t count, float *product);
 
@@ -124,13 +125,14 @@ LW_API lw_status lw_product_f32(const lw_product *product, float *nearest);
 
 /*
  * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails on every rank alike:
- * with LW_ERR_UNSUPPORTED for other types, and with LW_ERR_MEMORY where a rank lacks memory.
+ * with LW_ERR_UNSUPPORTED for other types, and with LW_ERR_MEMORY where a rank lacks memory; a
+ * product whose factors take at most 16 KiB together may fail on that rank alone.
  */
 LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                                     MPI_Comm comm);
 LW_API lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type,
                                  int root, MPI_Comm comm);
-/* The same with MPI_PROD, for real types. */
+/* The same with MPI_PROD. */
 LW_API lw_status lw_exact_allreduce_prod(const void *send, void *receive, int count,
                                          MPI_Datatype type, MPI_Comm comm);
 LW_API lw_status lw_exact_reduce_prod(const void *send, void *receive, int count, MPI_Datatype type,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <boost/multiprecision/cpp_int.hpp>
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -15,6 +16,10 @@
 #include <vector>
 
 #include "sums/long_product.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 #include "sums/number_bits.hpp"
 
 namespace lanewise::sums {
@@ -334,6 +339,45 @@ TEST(NearestProductsTest, WhatIsNoNumberMakesBothPartsOfAComplexProductNaN) {
     EXPECT_EQ(bits(product<Complex>({{-1e-300, 1}, {1e-300, 0}})), bits(Complex{-0.0, 1e-300}));
     EXPECT_EQ(product<Complex>({}), Complex(1, 0));
 }
+
+// Too large, subnormal and beyond that, in each part.
+TYPED_TEST(NearestProductsTest, NoModeOfRoundingMatters) {
+    using Complex = std::complex<TypeParam>;
+    using Limits = std::numeric_limits<TypeParam>;
+    const std::vector<Complex> large{{Limits::max(), 1}, {2, 2}};
+    const std::vector<Complex> small{{3 * Limits::denorm_min(), Limits::min()},
+                                     {TypeParam{0.5}, TypeParam{0.25}}};
+    const std::vector<Complex> tiny{{-Limits::min(), 1}, {Limits::min(), 0}};
+
+    for (const int mode : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        std::fesetround(mode);
+        const Complex made[] = {product(large), product(small), product(tiny)};
+        const TypeParam real[] = {product<TypeParam>({Limits::max(), -2}),
+                                  product<TypeParam>({3 * Limits::denorm_min(), TypeParam{0.5}})};
+        std::fesetround(FE_TONEAREST);
+
+        EXPECT_EQ(bits(made[0]), bits(rounded(large))) << mode;
+        EXPECT_EQ(bits(made[1]), bits(rounded(small))) << mode;
+        EXPECT_EQ(bits(made[2]), bits(Complex(TypeParam{-0.0}, Limits::min())));
+        EXPECT_EQ(bits(real[0]), bits(-Limits::infinity())) << mode;
+        EXPECT_EQ(bits(real[1]), bits(2 * Limits::denorm_min())) << mode;
+    }
+}
+
+#if defined(__x86_64__)
+// As a program has it that was compiled with -ffast-math.
+TYPED_TEST(NearestProductsTest, SubnormalPartsStayWhereTheProgramFlushesThem) {
+    using Complex = std::complex<TypeParam>;
+    constexpr TypeParam least = std::numeric_limits<TypeParam>::denorm_min();
+    const auto before = _mm_getcsr();
+
+    _mm_setcsr(before | 0x8040);
+    const auto made = product<Complex>({{least, 3 * least}, {3, 0}});
+    _mm_setcsr(before);
+
+    EXPECT_EQ(bits(made), bits(Complex(3 * least, 9 * least)));
+}
+#endif
 
 TEST(NearestProductsTest, ElementsAreMultipliedByThemselves) {
     const std::vector<float> a{2, 3, -1};

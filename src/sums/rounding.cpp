@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
+
+#include "sums/number_bits.hpp"
 
 namespace lanewise::sums {
 namespace {
@@ -32,8 +32,7 @@ Leading leading_bits(const Digits& exact) {
     for (std::size_t i = top; i-- > 0;) {
         const auto digit = static_cast<std::uint64_t>(exact.digits[i]);
         // The last digit may be longer than its place.
-        const int own =
-            i + 1 == top ? static_cast<int>(std::bit_width(digit)) : exact.digit_bits;
+        const int own = i + 1 == top ? static_cast<int>(std::bit_width(digit)) : exact.digit_bits;
         if (i + 1 == top) found.exponent += own - exact.digit_bits;
         const int taken = std::min(own, 64 - filled);
         const int left = own - taken;
@@ -52,8 +51,7 @@ Leading leading_bits(const Digits& exact) {
 
 template <typename Real>
 Real nearest(const Digits& exact) {
-    constexpr int precision = std::numeric_limits<Real>::digits;
-    constexpr int exponent_least = std::numeric_limits<Real>::min_exponent - precision;
+    using Number = NumberBits<Real>;
     if (exact.digits.empty()) return 0;
     carry(exact);
     const bool negative = exact.digits.back() < 0;
@@ -61,15 +59,14 @@ Real nearest(const Digits& exact) {
     const Leading leading = leading_bits(exact);
     if (leading.bits == 0) return 0;
     // A subnormal number has fewer bits.
-    const int dropped = std::max(64 - precision, exponent_least - leading.exponent);
+    const int dropped = std::max(64 - Number::precision, Number::least_exponent - leading.exponent);
     if (dropped > 64) return negative ? Real{-0.0} : Real{0};
     std::uint64_t kept = dropped == 64 ? 0 : leading.bits >> dropped;
     const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
     const std::uint64_t rest = dropped == 64 ? leading.bits : leading.bits & (2 * half - 1);
     const bool above = rest > half || (rest == half && leading.more);
     if (above || (rest == half && (kept & 1U) != 0)) ++kept;
-    const Real magnitude = std::ldexp(static_cast<Real>(kept), leading.exponent + dropped);
-    return negative ? -magnitude : magnitude;
+    return Number::number(kept, leading.exponent + dropped, negative);
 }
 
 }  // namespace
@@ -82,8 +79,8 @@ void carry(const Digits& exact) {
         const std::int64_t digit = exact.digits[i];
         const std::int64_t low = (digit & mask) + (carried & mask);
         exact.digits[i] = low & mask;
-        carried = (digit >> exact.digit_bits) + (carried >> exact.digit_bits) +
-                  (low >> exact.digit_bits);
+        carried =
+            (digit >> exact.digit_bits) + (carried >> exact.digit_bits) + (low >> exact.digit_bits);
     }
     if (!exact.digits.empty()) exact.digits.back() += carried;
 }

@@ -23,7 +23,8 @@ struct Digits {
    stays the same, provided the last digit has room for what is carried into it. */
 void carry(const Digits& exact);
 
-/* The nearest numbers; infinite where that is beyond the format. Zero is +0. */
+/* The nearest numbers; infinite where that is beyond the format. Zero is +0. They are made of
+   integers, so no mode of rounding matters. */
 double nearest_double(const Digits& exact);
 float nearest_float(const Digits& exact);
 

@@ -265,6 +265,23 @@ void combine_to_nearest(std::span<const std::complex<Real> *const> vectors, std:
     multiply_to_nearest(vectors, count, result);
 }
 
+template <typename Number>
+int combine_here(std::span<const Number *const> vectors, std::size_t count, Number *result,
+                 Combining combining) {
+    const bool lacks =
+        lacks_memory_for([&] { combine_to_nearest(vectors, count, result, combining); });
+    return lacks ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+}
+
+/* While the other ranks combine their shares. How many bits a product takes shows only now. */
+template <typename Number>
+int combine_with_all(std::span<const Number *const> vectors, std::size_t count, Number *result,
+                     const Job& job) {
+    const int code = combine_here(vectors, count, result, job.combining);
+    if (job.combining != Combining::product) return code;
+    return agree_on_memory(code != MPI_SUCCESS, job.comm);
+}
+
 /* Every rank that gets the result gets the numbers of all. */
 template <typename Number>
 int reduce_gathered(std::span<const Number> values, Number *result, const Job& job) {
@@ -281,9 +298,8 @@ int reduce_gathered(std::span<const Number> values, Number *result, const Job& j
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         vectors[rank] = all.data() + rank * values.size();
     }
-    combine_to_nearest(std::span<const Number *const>(vectors).first(ranks), values.size(), result,
-                       job.combining);
-    return MPI_SUCCESS;
+    return combine_here(std::span<const Number *const>(vectors).first(ranks), values.size(), result,
+                        job.combining);
 }
 
 // What an exchange takes besides the buffers of the program.
@@ -331,7 +347,8 @@ int exchange(std::span<const Number> values, Number *result, const Job& job,
                               received.data(), places.data(), type, job.comm);
     if (code != MPI_SUCCESS) return code;
     Number *combined = job.gets_result() ? result + firsts[me] : parts + me * own;
-    combine_to_nearest(std::span<const Number *const>(vectors), own, combined, job.combining);
+    code = combine_with_all(std::span<const Number *const>(vectors), own, combined, job);
+    if (code != MPI_SUCCESS) return code;
     if (!job.is_reduce()) {
         return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result, counts.data(),
                                firsts.data(), type, job.comm);

@@ -355,6 +355,35 @@ TEST_P(ExactReductionTest, GivesBothPartsOfAComplexProduct) {
     multiply_complex_numbers<float>(MPI_C_FLOAT_COMPLEX);
 }
 
+// Its imaginary part is zero, which only all bits of the factors together can tell.
+TEST_P(ExactReductionTest, AProductThatARankHasNoMemoryForEndsInAnErrorAndNobodyWaits) {
+    if (rank_count() < 4) GTEST_SKIP() << "the first bits hold all of so few factors";
+    constexpr double part = 1 + 0x1p-52;
+    const double own = rank_here() % 2 == 0 ? part : -part;
+    const bool is_odd_one = rank_here() == 0 && rank_count() % 2 != 0;
+    const bool is_last = rank_here() == rank_count() - 1;
+    for (const std::size_t count : {1U, 2000U}) {
+        const std::complex<double> factor(1, is_odd_one ? 0 : own);
+        const std::vector<std::complex<double>> factors(count, factor);
+        auto products = factors;
+        const auto multiply = [&] {
+            return lw_exact_allreduce_prod(factors.data(), products.data(), static_cast<int>(count),
+                                           MPI_C_DOUBLE_COMPLEX, MPI_COMM_WORLD);
+        };
+        mpi_rounds_upwards.reserve(1000);
+        EXPECT_EQ(multiply(), LW_OK);
+        EXPECT_EQ(products.back().imag(), 0);
+
+        if (is_last) allocation_max_bytes = 0;
+        const auto status = multiply();
+        allocation_max_bytes = std::numeric_limits<std::size_t>::max();
+
+        const bool alone = GetParam() != 0 && count == 1;
+        EXPECT_EQ(status, alone && !is_last ? LW_OK : LW_ERR_MEMORY) << count;
+        EXPECT_EQ(multiply(), LW_OK);
+    }
+}
+
 TEST_P(ExactReductionTest, MultipliesInPlaceToOneRank) {
     constexpr std::size_t count = 3000;
     const int root = rank_count() - 1;

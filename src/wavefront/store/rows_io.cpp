@@ -173,6 +173,34 @@ Result<std::string> write_next(const Store& store, std::uint32_t matrix, StripFi
     return store.write_next_sums(matrix, sums);
 }
 
+// Commits the next generation of a matrix, whose checksums have this checksum. Nothing is left of
+// one that cannot be committed.
+Outcome commit_next(Store& store, std::uint32_t matrix, const std::string& sums) {
+    // Before the commit: new data must not meet halos that were logged for those before them.
+    const auto forgotten = store.forget_former();
+    if (!forgotten) {
+        store.drop_other_generation(matrix);
+        return forgotten;
+    }
+    auto manifest = store.manifest();
+    manifest.matrices[matrix].generation = store.next_generation(matrix);
+    manifest.matrices[matrix].sums = sums;
+    // New data have gone through no iteration.
+    if (matrix < store.shape().data_count) manifest.iterations = 0;
+    manifest.run.reset();
+    const auto committed = store.commit(manifest);
+    if (committed) {
+        // What a sweep does not write again would keep its former generation for good.
+        store.drop_other_generation(matrix);
+        return committed;
+    }
+    // The manifest may be in place although it could not be synced.
+    const auto now = read_manifest(store.folder());
+    if (now && now->matrices[matrix].generation != manifest.matrices[matrix].generation)
+        store.drop_other_generation(matrix);
+    return committed;
+}
+
 }  // namespace
 
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
@@ -191,19 +219,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
         store.drop_other_generation(matrix);
         return text.failure();
     }
-    // Before the commit: new data must not meet halos that were logged for those before them.
-    const auto forgotten = store.forget_former();
-    if (!forgotten) return forgotten;
-    auto manifest = store.manifest();
-    manifest.matrices[matrix].generation = store.next_generation(matrix);
-    manifest.matrices[matrix].sums = *text;
-    // New data have gone through no iteration.
-    if (matrix < shape.data_count) manifest.iterations = 0;
-    manifest.run.reset();
-    const auto committed = store.commit(manifest);
-    // What a sweep does not write again would keep its former generation for good.
-    if (committed) store.drop_other_generation(matrix);
-    return committed;
+    return commit_next(store, matrix, *text);
 }
 
 namespace {

@@ -20,6 +20,8 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "base/file.hpp"
@@ -445,6 +447,28 @@ TEST(StoreTest, AnImportThatFailsLeavesTheMatrixAsItWas) {
 
     EXPECT_FALSE(written);
     EXPECT_EQ(testing::load<double>(*store).values, before.values);
+}
+
+TEST(StoreTest, AnImportThatCannotBeCommittedLeavesNothingInTheStore) {
+    const Folder folder(Medium::memory);
+    auto store =
+        Store::create(folder / "s", shape_of(64, 9, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    std::filesystem::create_directory(folder / "s/manifest.json.next");
+    const auto names = [&] {
+        std::set<std::string> found;
+        for (const auto& entry : std::filesystem::directory_iterator(folder / "s"))
+            found.insert(entry.path().filename().string());
+        return found;
+    };
+    const auto before = names();
+
+    const auto written = write_matrix(
+        *store, 0, [](std::uint64_t, std::uint64_t, std::byte *) -> Outcome { return Done{}; });
+
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.failure().sentence, HasSubstr("manifest.json.next"));
+    EXPECT_EQ(names(), before);
 }
 
 TEST(ReplaceFile, GoesOnBehindWhatTheSystemHasWritten) {
