@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -191,14 +193,17 @@ def probing(raised: Bed, host: str, *words: object) -> Iterator[subprocess.Popen
     """Run one end of a probe on a host; one that receives is ready when this returns."""
     command = [sys.executable, "-m", "lanewise.testbed.probe", *map(str, words)]
     with subprocess.Popen(
-        raised.line(host, command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-    ) as process:
+        raised.line(host, command),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
         try:
             if words[0] in ("stamp", "drain"):
                 answer_of(process)
             yield process
         finally:
-            process.kill()
+            # The probe is a child of what enters the host, and would send on without it.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
