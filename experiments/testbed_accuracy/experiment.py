@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.stopping import stop
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
@@ -193,17 +193,14 @@ def probing(raised: Bed, host: str, *words: object) -> Iterator[subprocess.Popen
     """Run one end of a probe on a host; one that receives is ready when this returns."""
     command = [sys.executable, "-m", "lanewise.testbed.probe", *map(str, words)]
     with subprocess.Popen(
-        raised.line(host, command),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
-    ) as process:  # fmt: skip
+        raised.line(host, command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             if words[0] in ("stamp", "drain"):
                 answer_of(process)
             yield process
         finally:
-            # The probe is a child of what enters the host, and would send on without it.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            stop(process, signal.SIGKILL)
 
 
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
