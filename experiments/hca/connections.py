@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
-from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, Said, stop
+from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, Said
 from experiments.native import compiled
+from experiments.stopping import stop
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.packages import not_found

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from experiments.stopping import stop
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.state import CONTROL
 
@@ -99,19 +96,3 @@ class Hosts:
     def plug(self, host: str, interface: str) -> None:
         """Put the cable back."""
         self.bed.ask(CONTROL, {"host": host, "interface": interface, "up": True})
-
-
-def stop(started: subprocess.Popen[str], number: int = signal.SIGTERM) -> None:
-    """Send a signal to a program on a host, which is below the process that entered the host."""
-    for process in _last_below(started.pid):
-        with suppress(OSError):
-            os.kill(process, number)
-
-
-def _last_below(process: int) -> list[int]:
-    try:
-        text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
-    except OSError:
-        return []
-    children = [int(word) for word in text.split()]
-    return [last for child in children for last in _last_below(child)] or [process]

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from experiments.hca.hosts import CALLER, LISTENER, Hosts, stop
+from experiments.hca.hosts import CALLER, LISTENER, Hosts
 from experiments.hca.pyverbs import TESTS, endings_on
+from experiments.stopping import stop
 
 _PASSING_LEAST = 110  # where there are no huge pages either
 

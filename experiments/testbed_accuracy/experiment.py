@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.stopping import stop
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
@@ -198,7 +200,7 @@ def probing(raised: Bed, host: str, *words: object) -> Iterator[subprocess.Popen
                 answer_of(process)
             yield process
         finally:
-            process.kill()
+            stop(process, signal.SIGKILL)
 
 
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_results_in_the_memory_of_a_gpu_are_read_through_its_driver(
 
     status, told = found(lanewise, "--ranks", "2", "--", *line)
 
-    # In the memory itself are others in each run.
+    # The memory itself holds other results in each run.
     assert status == 0
     assert {(run["reductions"], run["unseen"]) for run in told["runs"]} == {(2, 0)}
 

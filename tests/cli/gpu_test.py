@@ -75,7 +75,7 @@ def test_reductions_of_memory_of_a_gpu_are_right_where_the_others_keep_their_bit
 
 
 @pytest.mark.parametrize("options", [(), ("--same-bits", "order")])
-def test_a_driver_that_the_program_loads_after_its_first_call_is_noticed(
+def test_a_driver_that_the_mpi_has_loaded_is_known_before_the_program_asks_for_it(
     options: tuple[str, ...], program: str, run: Run
 ) -> None:
     done = run(

@@ -310,8 +310,7 @@ def test_reductions_drawn_at_random_have_the_bits_that_are_promised(
     done = run_in_order(mpi, ranks, program, LONG_S, level=level)
 
     assert wrong_elements(done) == []
-    # With ranks it is told what keeps its bits on one number of ranks only.
-    assert done.stderr == "" or level == "ranks"
+    assert complaints(done, level) == []
 
 
 @pytest.mark.parametrize("level", ["order", "ranks"])
@@ -323,7 +322,7 @@ def test_threads_that_reduce_at_the_same_time_get_the_bits_that_are_promised(
     done = run_in_order(mpi, 3, program, LONG_S, level=level)
 
     assert wrong_elements(done) == []
-    assert done.stderr == "" or level == "ranks"
+    assert complaints(done, level) == []
 
 
 def run_in_order(
@@ -341,6 +340,13 @@ def run_in_order(
         [*command, *options, "--", *launch_line(mpi, ranks), *program],
         capture_output=True, text=True, check=False, timeout=timeout_s, env=os.environ,
     )  # fmt: skip
+
+
+def complaints(done: subprocess.CompletedProcess[str], level: str) -> list[str]:
+    """Return what is said beside that, with ranks, calls keep their bits on one number of ranks."""
+    expected = "keep their bits on one number of ranks only"
+    lines = done.stderr.splitlines()
+    return [line for line in lines if level == "order" or not line.endswith(expected)]
 
 
 def wrong_elements(done: subprocess.CompletedProcess[str]) -> list[str]:

@@ -10,11 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from experiments.testbed_accuracy.experiment import probing
 from lanewise.errors import LanewiseError, RequestError
 from lanewise.launch.native import find_program
 from lanewise.results.read import load
@@ -175,6 +178,28 @@ def test_the_status_of_the_command_is_passed_on(lanewise: Lanewise, base: Path) 
     done = lanewise("testbed", "run", "one-switch", "--", "sh", "-c", "exit 7")
 
     assert done.returncode == 7
+    assert_nothing_left(base)
+
+
+def begun(words: Sequence[str]) -> int:
+    """Wait until a program whose command line ends with `words` runs, and return its process."""
+    wanted, end_s = "\0".join([*words, ""]).encode(), time.monotonic() + 60
+    while time.monotonic() < end_s:
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                line = (path / "cmdline").read_bytes()
+                if line.endswith(wanted) and not line.startswith(b"nsenter"):
+                    return int(path.name)
+    raise AssertionError(f"{words} has not begun")
+
+
+def test_what_floods_a_link_ends_with_its_measurement(base: Path) -> None:
+    words = ["flood", "a2", "1234567.0"]
+    with bed.created(shipped.find("one-switch")) as raised:
+        with probing(raised, "a1", *words):
+            flooding = begun(words)
+
+        assert ended(flooding)
     assert_nothing_left(base)
 
 

@@ -527,7 +527,7 @@ def test_what_progress_raises_ends_the_run_and_reaches_the_caller(tmp_path: Path
 def test_an_interrupt_stops_reading_and_checking(
     act: Callable[[wavefront.Store], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stop, asked = native.library().lw_wavefront_stop, []
+    stop, asked = native.loaded().lw_wavefront_stop, []
 
     def noted(handle: object) -> None:
         asked.append(handle)
@@ -536,7 +536,7 @@ def test_an_interrupt_stops_reading_and_checking(
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(native.library(), "lw_wavefront_stop", noted)
+    monkeypatch.setattr(native.loaded(), "lw_wavefront_stop", noted)
     former = signal.signal(signal.SIGALRM, interrupt)
     try:
         with wavefront.Store.create(tmp_path / "s", 256, 4096) as store:

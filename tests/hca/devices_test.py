@@ -20,8 +20,8 @@ from experiments.hca.hosts import (
     SECOND_ADDRESS,
     UCX_PORT,
     Hosts,
-    stop,
 )
+from experiments.stopping import stop
 
 SYSFS = """
 import os

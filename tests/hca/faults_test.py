@@ -12,7 +12,8 @@ import pytest
 from compiling import compiled
 
 from experiments.hca.connections import CLIENTS, try_client
-from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said
+from experiments.stopping import stop
 from lanewise.launch.hca_faults import CALLS, QUEUE_PAIR_CALLS
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]

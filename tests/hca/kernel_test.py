@@ -19,7 +19,8 @@ from guest import ADDRESS, GUEST_ADDRESS, TAP, Guest, Machine
 from initramfs import MissingError, unpacked_kernel
 
 from experiments.hca.connections import TCP, await_listener, service_sign
-from experiments.hca.hosts import LISTENER, Hosts, stop
+from experiments.hca.hosts import LISTENER, Hosts
+from experiments.stopping import stop
 from lanewise.testbed import bed, shipped
 
 CACHE = Path(__file__).parents[2] / "build" / "kernel"
@@ -91,7 +92,7 @@ def test_the_kernel_calls_ours(neighbours: Neighbours, client: Client) -> None:
     listening = neighbours.ours.listen(client.ours(), PORT)
     status, said = neighbours.guest.run([*client.kernels(), ADDRESS])
     if status != 0:
-        listening.terminate()
+        stop(listening)
     text, _ = listening.communicate()
     assert (listening.returncode, status) == (0, 0), f"{said}\n--- ours\n{text}"
     assert client.shows in said

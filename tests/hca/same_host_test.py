@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, stop
+from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts
+from experiments.stopping import stop
 
 ITERATIONS = 5000
 PINGPONG = ["ibv_rc_pingpong", "-g", "0"]

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from compiling import compiled
 
-from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.hca.many import many
+from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
 from lanewise.launch.hca_status import mailboxes
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from compiling import compiled
 
-from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
+from experiments.stopping import stop
 
 CONFIG = """
 ports = ["lan1"]

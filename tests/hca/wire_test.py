@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
+from experiments.stopping import stop
 
 PROGRAMS = Path(__file__).parent / "programs"
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-s", "64", "-n", "200"]

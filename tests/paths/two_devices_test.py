@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.migration.two_ports import cut, exchange, faults_of
+from experiments.stopping import stop
 
 ONE, TWO = "lan0", "lan1"
 DEVICES = ("--devices", f"{ONE},{TWO}")

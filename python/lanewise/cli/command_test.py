@@ -276,6 +276,20 @@ def test_no_command_colours_its_output(
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_a_report_waits_for_no_statistics_that_it_does_not_need(samples: Path) -> None:
+    script = (
+        "import sys; from lanewise.cli import run; run(sys.argv[1:]);"
+        "from lanewise.results import gate, intervals; from lanewise.tuning import judge;"
+        "sys.exit('scipy.stats' in sys.modules)"
+    )
+    words = ["report", str(samples), "--format", "text"]
+
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout
+
+
 def test_the_help_waits_for_no_library_that_imports_slowly() -> None:
     script = (
         "import sys; from lanewise.cli import make_app; make_app();"

@@ -189,7 +189,9 @@ class ExampleGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words before the name of a command, old names of options among them."""
-        return list(super().parse_args(ctx, with_new_options(self, ctx, args)))
+        rest = list(super().parse_args(ctx, with_new_options(self, ctx, args)))
+        refuse_empty_values(self, ctx)
+        return rest
 
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

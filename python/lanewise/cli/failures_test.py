@@ -51,7 +51,13 @@ def test_a_command_that_is_incomplete_or_too_long_gets_one_line(
 
 @pytest.mark.parametrize(
     "command",
-    ["measure scatter --sizes", "tune --hosts", "report s.jsonl -o", "model guidelines --sizes"],
+    [
+        "measure scatter --sizes",
+        "tune --hosts",
+        "report s.jsonl -o",
+        "model guidelines --sizes",
+        "suite --list --transports",
+    ],
 )
 def test_an_option_whose_variable_was_not_set_is_refused(command: str, capsys: Capture) -> None:
     assert run([*command.split(), ""]) == 2

@@ -38,8 +38,8 @@ def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
 def _product_of_all(array: Any, comm: Any) -> Any:
     if comm is not None and array.dtype.kind == "c":
         raise TypeError(
-            f"{array.dtype} has no exact product over ranks that keeps no factors; gather the "
-            "numbers, or give MPI_Allreduce one factor a rank"
+            f"{array.dtype} has no exact product over ranks here; gather the numbers, or give "
+            "MPI_Allreduce one factor per rank in lanewise run --same-bits ranks"
         )
     if comm is not None:
         return Product().multiply(array).allreduce(comm).value(array.dtype)
