@@ -153,6 +153,21 @@ def p_value_below(ratios: Sequence[float], bound: float, strata: Sequence[int] =
     return float(special.stdtr(freedom, distance / spread))
 
 
+def p_value_above(ratios: Sequence[float], bound: float, beside: Sequence[float]) -> float:
+    """Return the one-sided p-value for a few ratios of launches whose mean lies above `bound`.
+
+    A few launches do not show how far launches differ, so that is taken from the launches `beside`
+    them, as in a prediction of what comes next.  Where either are fewer than two there is none: 1.
+    """
+    if min(len(ratios), len(beside)) < LAUNCHES_MIN:
+        return 1.0
+    distance = float(np.log(ratios).mean()) - math.log(bound)
+    spread = float(np.log(beside).std(ddof=1)) / math.sqrt(len(ratios))
+    if spread == 0:
+        return 0.0 if distance > 0 else 1.0
+    return float(special.stdtr(len(beside) - 1, -distance / spread))
+
+
 def _stratified(ratios: Sequence[float], strata: Sequence[int]) -> tuple[float, float, float]:
     """Return the mean of the trimmed means of strata, its standard error and degrees of freedom.
 

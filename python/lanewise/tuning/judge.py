@@ -17,7 +17,9 @@ In a collective with a root, the root moves from launch to launch, and how much 
 may depend on it.  Where there are fifteen launches or more with each root, they are strata, and the
 ratio is the mean over the roots.  The launch that chooses has one root only, so where that many are
 possible the fastest algorithm of each origin is judged even if it is as fast as the default.  What
-is slower than the default with any of the roots is not faster.
+is slower than the default with any of the roots is not faster: with a stratum by its mean, with two
+launches or more by Student's test of their mean and the spread of the others, at a level that is
+divided by the number of roots.  What a single launch shows of a root could be an odd one as well.
 """
 
 from __future__ import annotations
@@ -26,7 +28,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lanewise.results.intervals import STRATUM_MIN, holm, p_value_below, trimmed_ratio
+from lanewise.results.intervals import (
+    STRATUM_MIN,
+    holm,
+    p_value_above,
+    p_value_below,
+    trimmed_ratio,
+)
 from lanewise.tuning.content import Candidate, Choice, Judged, Judgement, Point
 from lanewise.tuning.course import LAUNCHES, LAUNCHES_MIN
 
@@ -123,12 +131,11 @@ def judge(
         for place in range(len(judgement.candidates))
     ]
     p_values = [judged[size].candidates[place].p_value for size, place in tests]
-    for (size, place), rejected in zip(
-        tests, holm(p_values, (1 - standard.confidence) / 2), strict=True
-    ):
+    level = (1 - standard.confidence) / 2
+    for (size, place), rejected in zip(tests, holm(p_values, level), strict=True):
         candidates = list(judged[size].candidates)
         one = candidates[place]
-        faster = rejected and not slower_with_a_root(one, judged[size])
+        faster = rejected and not slower_with_a_root(one, judged[size], level)
         candidates[place] = replace(one, faster=faster)
         judged[size] = replace(judged[size], candidates=tuple(candidates))
     return {
@@ -153,12 +160,21 @@ def judgement_of(launches: Sequence[JudgedLaunch], standard: Standard) -> Judgem
     return Judgement(roots, default_s, tuple(candidates))
 
 
-def slower_with_a_root(one: Judged, judgement: Judgement) -> bool:
+def slower_with_a_root(one: Judged, judgement: Judgement, level: float) -> bool:
     """Tell whether the launches with some root show a finalist slower than the default."""
     of_roots: dict[int, list[float]] = {}
     for root, mine, theirs in zip(judgement.roots, one.times_s, judgement.default_s, strict=True):
         of_roots.setdefault(root, []).append(mine / theirs)
-    return any(trimmed_ratio(ratios)[0] > 1 for ratios in of_roots.values())
+    if min(map(len, of_roots.values())) >= STRATUM_MIN:
+        return any(trimmed_ratio(ratios)[0] > 1 for ratios in of_roots.values())
+    return any(
+        p_value_above(ratios, 1, _of_others(of_roots, root)) < level / len(of_roots)
+        for root, ratios in of_roots.items()
+    )
+
+
+def _of_others(of_roots: Mapping[int, Sequence[float]], root: int) -> list[float]:
+    return [ratio for other, ratios in of_roots.items() if other != root for ratio in ratios]
 
 
 def judged_of(
