@@ -170,13 +170,14 @@ import re, sys
 from pathlib import Path
 import numpy as np
 from lanewise import wavefront
+from lanewise.wavefront import library
 
 def resident(word):
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(word + r":\\s*(\\d+)", status)[1])
 
 u = np.load(sys.argv[1], mmap_mode="r+")
-wavefront.library.library()
+library.loaded()
 before = resident("VmRSS")
 wavefront.run([u, u], "sor", 2, memory=int(sys.argv[2]), threads=2)
 print(resident("VmHWM") - before)

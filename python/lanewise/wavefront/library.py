@@ -196,26 +196,23 @@ ARGUMENTS = {
 
 
 @cache
-def library() -> Any:
+def loaded() -> Any:
     """Load the library of the native build that wins; RequestError where there is none."""
     return _with_signatures(ctypes.CDLL(str(find_library(NAME, os.environ))))
 
 
-loaded = library  # as `native.loaded()` reads
-
-
-def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
+def _with_signatures(native: ctypes.CDLL) -> ctypes.CDLL:
     for name, arguments in ARGUMENTS.items():
-        function = getattr(loaded, f"lw_wavefront_{name}")
+        function = getattr(native, f"lw_wavefront_{name}")
         function.argtypes, function.restype = arguments, c_int
-    loaded.lw_wavefront_close.argtypes = (c_void_p,)
-    loaded.lw_wavefront_close.restype = None
-    loaded.lw_wavefront_stop.argtypes = (c_void_p,)
-    loaded.lw_wavefront_stop.restype = None
-    loaded.lw_wavefront_matrix_name.argtypes = (c_void_p, c_uint32)
-    loaded.lw_wavefront_matrix_name.restype = c_char_p
-    loaded.lw_status_text.restype = c_char_p
-    return loaded
+    native.lw_wavefront_close.argtypes = (c_void_p,)
+    native.lw_wavefront_close.restype = None
+    native.lw_wavefront_stop.argtypes = (c_void_p,)
+    native.lw_wavefront_stop.restype = None
+    native.lw_wavefront_matrix_name.argtypes = (c_void_p, c_uint32)
+    native.lw_wavefront_matrix_name.restype = c_char_p
+    native.lw_status_text.restype = c_char_p
+    return native
 
 
 class Failures:
@@ -233,9 +230,9 @@ class Failures:
         sentences, self.sentences = self.sentences, []
         if status == 0:
             return
-        text = "; ".join(sentences) or library().lw_status_text(status).decode()
+        text = "; ".join(sentences) or loaded().lw_status_text(status).decode()
         error: type[LanewiseError] = RequestError if status in USAGE_STATUSES else RunError
         raise error(text)
 
 
-__all__ = ["Failures", "byref", "library"]
+__all__ = ["Failures", "byref", "loaded"]

@@ -21,7 +21,7 @@ from lanewise.wavefront.library import (
     RunOptions,
     RunOutcome,
     byref,
-    library,
+    loaded,
     members,
 )
 from lanewise.wavefront.mapped import give_pages_back
@@ -215,9 +215,9 @@ def resume(  # noqa: PLR0913
 def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks) -> Outcome:
     arguments: tuple[Any, ...]
     if kernel is None:
-        function, arguments = library().lw_wavefront_resume, ()
+        function, arguments = loaded().lw_wavefront_resume, ()
     else:
-        function, arguments = library().lw_wavefront_resume_kernel, (byref(native_kernel(kernel)),)
+        function, arguments = loaded().lw_wavefront_resume_kernel, (byref(native_kernel(kernel)),)
     return _call(store, kernel, function, arguments, options, callbacks)
 
 
@@ -230,7 +230,7 @@ def _call(  # noqa: PLR0913, PLR0917
     callbacks: Callbacks,
 ) -> Outcome:
     outcome = RunOutcome(struct_size=ctypes.sizeof(RunOutcome))
-    call = Call(lambda: library().lw_wavefront_stop(store.handle))
+    call = Call(lambda: loaded().lw_wavefront_stop(store.handle))
     options.progress = _progress(call, callbacks.progress)
     options.paused = _paused(call, callbacks.pause)
     own = kernel.function if isinstance(kernel, OwnKernel) else kernel
@@ -288,9 +288,9 @@ def _run(
     arguments: tuple[Any, ...]
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
-        function, arguments = library().lw_wavefront_run, (kernel.encode(), values, len(values))
+        function, arguments = loaded().lw_wavefront_run, (kernel.encode(), values, len(values))
     else:
-        function, arguments = library().lw_wavefront_run_kernel, (byref(native_kernel(kernel)),)
+        function, arguments = loaded().lw_wavefront_run_kernel, (byref(native_kernel(kernel)),)
     return _call(store, kernel, function, arguments, options, callbacks)
 
 

@@ -25,7 +25,7 @@ from lanewise.wavefront.library import (
     Moved,
     MoveRows,
     byref,
-    library,
+    loaded,
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
@@ -69,7 +69,7 @@ class Store:
         """
         if mode not in ("r", "r+"):
             raise RequestError(f'a store is opened with mode "r" or "r+", not "{mode}"')
-        native = library()
+        native = loaded()
         function = native.lw_wavefront_open_reading if mode == "r" else native.lw_wavefront_open
         handle, failures = ctypes.c_void_p(), Failures()
         failures.check(function(str(folder).encode(), failures.callback, None, byref(handle)))
@@ -109,7 +109,7 @@ class Store:
             strip_rows=strip_rows, tile_columns=tile_columns, row_coefficients=row_coefficients,
             column_coefficients=column_coefficients,
         )  # fmt: skip
-        return cls._made(library().lw_wavefront_create_named, (str(folder).encode(),), shape, names)
+        return cls._made(loaded().lw_wavefront_create_named, (str(folder).encode(),), shape, names)
 
     @classmethod
     def in_memory(
@@ -126,7 +126,7 @@ class Store:
         beside the `memory` of runs.
         """
         return cls._made(
-            library().lw_wavefront_create_in_memory, (), shape_of(rows, columns, **shape), names
+            loaded().lw_wavefront_create_in_memory, (), shape_of(rows, columns, **shape), names
         )
 
     @classmethod
@@ -154,7 +154,7 @@ class Store:
     def close(self) -> None:
         """Close the store; others may then change it."""
         if self._handle:
-            library().lw_wavefront_close(self._handle)
+            loaded().lw_wavefront_close(self._handle)
             self._handle = ctypes.c_void_p()
 
     def __enter__(self) -> Store:
@@ -167,7 +167,7 @@ class Store:
     def native_shape(self) -> MatrixShape:
         """Return the native description of the shape."""
         shape = MatrixShape(struct_size=ctypes.sizeof(MatrixShape))
-        self.failures.check(library().lw_wavefront_query(self.handle, byref(shape), None))
+        self.failures.check(loaded().lw_wavefront_query(self.handle, byref(shape), None))
         return shape
 
     @property
@@ -192,7 +192,7 @@ class Store:
         shape = self.native_shape
         count = shape.data_count + shape.coefficient_count
         count += shape.row_coefficient_count + shape.column_coefficient_count
-        name = library().lw_wavefront_matrix_name
+        name = loaded().lw_wavefront_matrix_name
         return tuple(name(self.handle, number).decode() for number in range(count))
 
     @property
@@ -220,7 +220,7 @@ class Store:
     def iterations(self) -> int:
         """Return how many iterations the data have gone through."""
         count = ctypes.c_uint64()
-        self.failures.check(library().lw_wavefront_query(self.handle, None, byref(count)))
+        self.failures.check(loaded().lw_wavefront_query(self.handle, None, byref(count)))
         return count.value
 
     def matrix(self, matrix: int | str) -> Matrix:
@@ -251,7 +251,7 @@ class Store:
                 raise RequestError(f"there is no matrix {matrix}; there are {count}, from 0 on")
             return operator.index(matrix)
         number = ctypes.c_uint32()
-        status = library().lw_wavefront_matrix_named(self.handle, matrix.encode(), byref(number))
+        status = loaded().lw_wavefront_matrix_named(self.handle, matrix.encode(), byref(number))
         self.failures.check(status)
         return number.value
 
@@ -279,7 +279,7 @@ class Store:
             bands.copy(first, rows)
             give_pages_back(values)
 
-        self._move(library().lw_wavefront_write, matrix, give, on_progress)
+        self._move(loaded().lw_wavefront_write, matrix, give, on_progress)
 
     def read(self, matrix: int | str) -> Array:
         """Return matrix `matrix` as an array in memory; RunError where a strip is damaged."""
@@ -303,7 +303,7 @@ class Store:
                 f"{count} rows from row {first} on are not in a matrix of {rows} rows"
             )
         found = np.empty((count, *row), self.dtype)
-        read = library().lw_wavefront_read_rows
+        read = loaded().lw_wavefront_read_rows
         with self._reading:
             self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
@@ -319,7 +319,7 @@ class Store:
 
         `rows` is valid during the call only.  `on_progress` is as for `write`.
         """
-        self._move(library().lw_wavefront_read, matrix, take, on_progress)
+        self._move(loaded().lw_wavefront_read, matrix, take, on_progress)
 
     def plan(  # noqa: PLR0913
         self,
@@ -369,9 +369,9 @@ class Store:
         shape.strip_rows = strip_rows
         shape.tile_columns = shape.tile_columns if tile_columns is None else tile_columns
         budget_bytes, place = size_bytes(memory), str(folder).encode()
-        call = Call(lambda: library().lw_wavefront_stop(self.handle))
+        call = Call(lambda: loaded().lw_wavefront_stop(self.handle))
         moved = _moved(call, on_progress)
-        function = library().lw_wavefront_convert
+        function = loaded().lw_wavefront_convert
         self._check(
             lambda: int(function(self.handle, place, byref(shape), budget_bytes, moved, None)),
             call,
@@ -380,11 +380,11 @@ class Store:
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
-        self._check(lambda: int(library().lw_wavefront_verify(self.handle)))
+        self._check(lambda: int(loaded().lw_wavefront_verify(self.handle)))
 
     def _check(self, function: Callable[[], int], call: Call | None = None) -> None:
         """Make a native call that an interrupt ends within a strip."""
-        call = call or Call(lambda: library().lw_wavefront_stop(self.handle))
+        call = call or Call(lambda: loaded().lw_wavefront_stop(self.handle))
         try:
             status = call.result(function)
         except BaseException:
