@@ -141,9 +141,12 @@ def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     assert counted(tmp_path, "intercepted")["bcast"] == 3, "those in memory of the hosts"
     assert counted(tmp_path, "forwarded")["bcast"] == 6
     assert counted(tmp_path, "intercepted")["allreduce"] == 0
-    assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0
+    # Where a persistent one is prepared, ranks may ask each other; it is started twice.
+    ruled = "ibcast" in REQUESTED[mpi]
+    assert counted(tmp_path, "intercepted")["ibcast"] == (2 if ruled else 0)
+    assert counted(tmp_path, "forwarded")["ibcast"] == (1 + 2 if ruled else 1 + 4)
     told = ["calls with memory of a GPU are left to the MPI"]
-    if "ibcast" in REQUESTED[mpi]:
+    if ruled:
         told.append("a GPU's driver is loaded: nonblocking calls are left to the MPI")
     assert done.stderr.splitlines() == [f"lanewise: {sentence}" for sentence in told]
 

@@ -73,7 +73,7 @@ def test_a_program_in_any_language_follows_the_rules_and_is_right(
     assert all(forwarded[name] == 0 for name in requested), forwarded
 
 
-def test_persistent_collectives_are_those_of_the_mpi_beside_calls_that_follow_rules(
+def test_persistent_collectives_follow_the_rules_of_the_nonblocking_ones(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = compiled(mpi, "mpicc", "persistent.c")
@@ -85,6 +85,32 @@ def test_persistent_collectives_are_those_of_the_mpi_beside_calls_that_follow_ru
     # Those that block, of three rounds with five of each; what was started is not among them.
     assert (intercepted["bcast"], intercepted["allreduce"], intercepted["reduce"]) == (15, 15, 1)
     assert intercepted.get("scan", 0) == 0
+    # Each was started in three rounds.
+    forwarded = counted(tmp_path, "forwarded")
+    started = ("ibarrier", "ibcast", "ireduce", "iallreduce", "iscan")
+    ruled = set(REQUESTED[mpi])
+    assert {c: intercepted[c] for c in started} == {c: 3 * (c in ruled) for c in started}
+    assert {c: forwarded[c] for c in started} == {c: 3 * (c not in ruled) for c in started}
+
+
+@pytest.mark.parametrize("dialect", [pytest.param("mpi", marks=pytest.mark.thorough), "mpi_f08"])
+@pytest.mark.one_mpi
+def test_persistent_collectives_of_a_fortran_program_follow_the_rules(
+    mpi: str, dialect: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    how = {"mpi": "-DWITH_MODULE -w -fallow-argument-mismatch", "mpi_f08": ""}[dialect]
+    # The functions of Open MPI 4 are an extension.
+    extension = "-DWITH_EXTENSION" if mpi == "openmpi" else ""
+    program = compiled(mpi, "mpif90", f"{how} {extension} persistent_rules.F90")
+
+    done = run([*launch_line(mpi), str(program)], tuning(mpi))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    started = {"ibarrier", "ibcast", "iscatter", "iallgather", "iallreduce", "iscan"}
+    intercepted, forwarded = counted(tmp_path, "intercepted"), counted(tmp_path, "forwarded")
+    ruled = set(REQUESTED[mpi])
+    assert {c: intercepted[c] for c in started} == {c: 4 * (c in ruled) for c in started}
+    assert {c: forwarded[c] for c in started} == {c: 4 * (c not in ruled) for c in started}
 
 
 def test_a_python_program_follows_the_rules(run: Run, tmp_path: Path) -> None:

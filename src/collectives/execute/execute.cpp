@@ -227,21 +227,35 @@ std::int64_t own_begin_of(const Call& call, const CommunicatorState& state,
     return arrangement.offsets.empty() ? arrangement.count * state.rank : arrangement.offsets[own];
 }
 
+/* The call as far as nothing is sent, without its program. */
+PendingCall arrange_pending(const Call& call, const Choice& choice,
+                            const CommunicatorState& state) {
+    PendingCall made(new Pending);
+    arrange(call, state, made->arrangement);
+    choose_arithmetic(call, choice, made->arrangement.operands);
+    return made;
+}
+
+void give_program(Pending& pending, const Call& call, const Choice& choice,
+                  CommunicatorState& state, std::shared_ptr<const Program> program) {
+    const auto& arrangement = pending.arrangement;
+    pending.program = std::move(program);
+    pending.requests.assign(static_cast<std::size_t>(pending.program->slots), MPI_REQUEST_NULL);
+    if (is_collecting(choice.algorithm)) {
+        pending.combines_collected =
+            call.collective != Collective::reduce || state.rank == call.root;
+        pending.own_begin = own_begin_of(call, state, arrangement);
+    }
+    pending.state = state.shared_from_this();
+}
+
 /* The call as far as nothing is sent; null, on every rank alike, where it is not served. */
 PendingCall prepare_pending(const Call& call, const Choice& choice, CommunicatorState& state) {
     if (!admits(*choice.algorithm, call, state)) return nullptr;
-    PendingCall made(new Pending);
-    auto& arrangement = made->arrangement;
-    arrange(call, state, arrangement);
-    choose_arithmetic(call, choice, arrangement.operands);
-    made->program = program_for(choice, call, state, arrangement).program;
-    if (!made->program) return nullptr;
-    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
-    if (is_collecting(choice.algorithm)) {
-        made->combines_collected = call.collective != Collective::reduce || state.rank == call.root;
-        made->own_begin = own_begin_of(call, state, arrangement);
-    }
-    made->state = state.shared_from_this();
+    auto made = arrange_pending(call, choice, state);
+    auto program = program_for(choice, call, state, made->arrangement).program;
+    if (!program) return nullptr;
+    give_program(*made, call, choice, state, std::move(program));
     return made;
 }
 
@@ -284,15 +298,19 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
 /* Starts of one call follow each other in the same order on every rank, so they share a tag. */
 class PersistentCall {
   public:
-    PersistentCall(const Call& given, const Choice& chosen, CommunicatorState& on, int reserved)
-        : call(given), choice(chosen), state(on.shared_from_this()), tag(reserved) {
+    PersistentCall(const Call& given, const Choice& chosen, CommunicatorState& on,
+                   std::shared_ptr<const Program> compiled, int reserved)
+        : call(given),
+          choice(chosen),
+          state(on.shared_from_this()),
+          program(std::move(compiled)),
+          tag(reserved) {
         call.comm = state->duplicate;
-        if (call.counts) {
-            for (int rank = 0; rank < state->ranks; ++rank) counts.push_back(given.counts[rank]);
-            call.counts = counts.data();
-        }
-        if (!is_predefined_op(call.op)) operation.hold(call.op);
-        if (!is_predefined_type(call.receive_type)) element.hold(call.receive_type);
+        keep_numbers(call.counts, counts_);
+        keep_numbers(call.displacements, displacements_);
+        if (!is_predefined_op(call.op)) operation_.hold(call.op);
+        hold(call.send_type, sent_);
+        hold(call.receive_type, received_);
     }
     ~PersistentCall() { state->reserved_tags.give_back(tag); }
     PersistentCall(const PersistentCall&) = delete;
@@ -301,24 +319,44 @@ class PersistentCall {
     Call call;
     Choice choice;
     std::shared_ptr<CommunicatorState> state;
+    std::shared_ptr<const Program> program;
     int tag;
 
   private:
-    std::vector<std::int64_t> counts;
-    HeldHandle<Operators> operation;
-    HeldHandle<Datatypes> element;
+    void keep_numbers(Numbers& given, std::vector<std::int64_t>& kept) const {
+        if (!given) return;
+        for (int rank = 0; rank < state->ranks; ++rank) kept.push_back(given[rank]);
+        given = kept.data();
+    }
+    static void hold(MPI_Datatype type, HeldHandle<Datatypes>& held) {
+        if (!is_predefined_type(type)) held.hold(type);
+    }
+
+    std::vector<std::int64_t> counts_;
+    std::vector<std::int64_t> displacements_;
+    HeldHandle<Operators> operation_;
+    HeldHandle<Datatypes> sent_;
+    HeldHandle<Datatypes> received_;
 };
 
-SharedPersistentCall prepare_persistent(const Call& call, const Choice& choice,
-                                        CommunicatorState& state) {
-    if (!prepare_pending(call, choice, state)) return nullptr;
+int prepare_persistent(const Call& given, const Choice& choice, CommunicatorState& state,
+                       SharedPersistentCall& prepared) {
+    const int code = prepare_to_execute(state, given.comm);
+    if (code != MPI_SUCCESS || shares_counts(*choice.algorithm)) return code;
+    const Call call = significant(given, state);
+    const auto first = prepare_pending(call, choice, state);
+    if (!first) return MPI_SUCCESS;
     const int tag = state.reserved_tags.take(state.duplicate);
-    if (tag < 0) return nullptr;
-    return std::make_shared<const PersistentCall>(call, choice, state, tag);
+    if (tag < 0) return MPI_SUCCESS;
+    prepared = std::make_shared<const PersistentCall>(call, choice, state, first->program, tag);
+    return MPI_SUCCESS;
 }
 
+/* Threads may start calls on one communicator at the same time: what is kept with it is not looked
+   at. */
 PendingCall start(const SharedPersistentCall& call) {
-    auto pending = prepare_pending(call->call, call->choice, *call->state);
+    auto pending = arrange_pending(call->call, call->choice, *call->state);
+    give_program(*pending, call->call, call->choice, *call->state, call->program);
     pending->persistent = call;
     begin(*pending, call->call, call->tag);
     return pending;

@@ -51,16 +51,17 @@ int test(Pending& pending, bool& done, CalledFrom from = CalledFrom::application
 int wait(Pending& pending);
 
 /*
- * A reduction that is prepared once and started again and again, in an order among others that may
- * be another one on each rank. The program may free its communicator, datatype and operator
- * meanwhile, and the handle of the communicator is no longer looked at.
+ * A call that is prepared once and started again and again, in an order among others that may be
+ * another one on each rank. The program may free its communicator, datatypes and operator
+ * meanwhile, where that is noticed (held_handles.hpp), and the handle of the communicator is no
+ * longer looked at.
  */
 class PersistentCall;
 using SharedPersistentCall = std::shared_ptr<const PersistentCall>;
-/* Null, on every rank alike: not served. Collective over the communicator of `state`, which has its
-   duplicate. */
-SharedPersistentCall prepare_persistent(const Call& call, const Choice& choice,
-                                        CommunicatorState& state);
+/* An MPI error code. `prepared` stays null, on every rank alike, where the call is not served.
+   Collective over the communicator. */
+int prepare_persistent(const Call& call, const Choice& choice, CommunicatorState& state,
+                       SharedPersistentCall& prepared);
 PendingCall start(const SharedPersistentCall& call);
 
 /* Why algorithms between sites do not serve on `comm`, as a sentence; empty if they do. For after

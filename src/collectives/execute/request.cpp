@@ -164,14 +164,28 @@ int give_request(std::unique_ptr<CallInFlight> in_flight, MPI_Request *request) 
 
 }  // namespace
 
+namespace {
+
+bool may_go_on(const Call& call, const Choice& choice) {
+    return can_be_requested(*choice.algorithm) &&
+           (frees_are_intercepted || is_predefined_op(call.op));
+}
+
+}  // namespace
+
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
-    if (!can_be_requested(*choice.algorithm)) return MPI_SUCCESS;
-    if (!frees_are_intercepted && !is_predefined_op(call.op)) return MPI_SUCCESS;
+    if (!may_go_on(call, choice)) return MPI_SUCCESS;
     auto in_flight = std::make_unique<CallInFlight>();
     const int started = start(call, choice, served, in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
     return give_request(std::move(in_flight), request);
+}
+
+int prepare_request(const Call& call, const Choice& choice, CommunicatorState& state,
+                    SharedPersistentCall& prepared) {
+    if (!may_go_on(call, choice)) return MPI_SUCCESS;
+    return prepare_persistent(call, choice, state, prepared);
 }
 
 int start_request(const SharedPersistentCall& call, MPI_Request *request) {

@@ -22,6 +22,11 @@ bool can_be_requested(const Algorithm& algorithm);
  */
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request);
 
+/* Prepares a call that is started as often as the program likes, where `start_request` would serve
+   it; as prepare_persistent. */
+int prepare_request(const Call& call, const Choice& choice, CommunicatorState& state,
+                    SharedPersistentCall& prepared);
+
 /* Starts a call that was prepared, once its last start has ended. An MPI error code. */
 int start_request(const SharedPersistentCall& call, MPI_Request *request);
 

@@ -2,9 +2,10 @@
 //
 // Agreement: whether the rules apply to a communicator. All its ranks must have read the same
 // rules, and their number and placement must be what the rules were measured for. The ranks
-// compare that inside the first blocking collective call that is intercepted, where all of them are
-// anyway. A nonblocking call before that must not wait for anybody, so it is forwarded; where
-// reductions shall have the same bits, they compare as soon as there is a communicator.
+// compare that inside the first collective call that is intercepted and blocks or prepares a
+// persistent collective, where all of them are anyway. A nonblocking call before that must not wait
+// for anybody, so it is forwarded; where reductions shall have the same bits, they compare as soon
+// as there is a communicator.
 
 #pragma once
 

@@ -98,8 +98,7 @@
         return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);                 \
     }
 
-// Persistent collectives follow no rules, and reductions only one order where bits shall be the
-// same. They are of MPI 4, and an extension (MPIX_) of Open MPI 4.
+// Persistent collectives are of MPI 4, and an extension (MPIX_) of Open MPI 4.
 #define LANEWISE_DEFINE_PERSISTENT(prefix, name, followed, ...)                                 \
     extern "C" LANEWISE_EXPORT int prefix##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
                                                 MPI_Info info, MPI_Request *request) {          \

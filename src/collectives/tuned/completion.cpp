@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The functions of C that wait for requests, test them, start them and free them. They go to the
-// next definition as they are, except for reductions that are prepared here (persistent.hpp); where
-// collectives are pending, it is noted what they found complete.
+// next definition as they are, except for collectives that are prepared here (persistent.hpp).
+// Where collectives are pending, it is noted what they found complete.
 
 #include <mpi.h>
 
@@ -149,7 +149,7 @@ extern "C" LANEWISE_EXPORT int MPI_Request_free(MPI_Request *request) {
     static const auto own = next_function("MPI_Request_free", &PMPI_Request_free);
     if (!request) return own(request);
     if (lanewise::tuned::recording) lanewise::tuned::forget_request(*request);
-    if (!lanewise::tuned::free_reduction(*request)) return own(request);
+    if (!lanewise::tuned::free_here(*request)) return own(request);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }

@@ -48,9 +48,9 @@ inline void note_completion(Asking& about, const FortranCompletion& how,
     }
 }
 
-/* Whether what a program waits for or tests may be a recorded call, or a reduction of ours. */
+/* Whether what a program waits for or tests may be a recorded call, or a start of ours. */
 inline bool watches_requests() {
-    return started_reductions.load(std::memory_order_relaxed) > 0 ||
+    return started_requests.load(std::memory_order_relaxed) > 0 ||
            (recording && known_requests.load(std::memory_order_relaxed) > 0);
 }
 
@@ -174,7 +174,7 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
         const auto freed = PMPI_Request_f2c(*request);                             \
         if (recording) forget_request(freed);                                      \
-        if (!free_reduction(freed)) return own(request, error);                    \
+        if (!free_here(freed)) return own(request, error);                         \
         *request = PMPI_Request_c2f(MPI_REQUEST_NULL);                             \
         if (error) *error = MPI_SUCCESS;                                           \
     }

@@ -61,6 +61,16 @@ extern "C" LANEWISE_EXPORT void mpi_ibarrier_f08_(const MPI_Fint *comm, MPI_Fint
     if (error) *error = code;
 }
 
+#ifdef LANEWISE_HAS_PERSISTENT
+extern "C" LANEWISE_EXPORT void mpi_barrier_init_f08_(const MPI_Fint *comm, const MPI_Fint *info,
+                                                      MPI_Fint *request, MPI_Fint *error) {
+    MPI_Request made = MPI_REQUEST_NULL;
+    const int code = MPI_Barrier_init(PMPI_Comm_f2c(*comm), PMPI_Info_f2c(*info), &made);
+    *request = PMPI_Request_c2f(made);
+    if (error) *error = code;
+}
+#endif
+
 #define LANEWISE_PARAMETER(name) void *name  // NOLINT(bugprone-macro-parentheses)
 #define LANEWISE_ADDRESS(name) void *
 #define LANEWISE_ARGUMENT(name) name

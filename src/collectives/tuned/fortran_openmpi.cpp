@@ -167,7 +167,6 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
         if (error) *error = code;                                                           \
     }
 
-// Persistent collectives follow no rules.
 #define LANEWISE_DEFINE_PREPARING(symbol, followed, ...)                                        \
     extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),      \
                                            void *info, MPI_Fint *request, MPI_Fint *error) {    \

@@ -214,14 +214,14 @@ CommunicatorState *state_compared_now(MPI_Comm comm) {
 }
 
 /* Of a call that is left to the MPI after all. */
-void say_if_bits_are_asked_for(const Call& call, const CachedCall& decided) {
+void say_if_bits_are_asked_for(const Call& call, const CachedCall& decided, profile::Form form) {
     if (decided.state->interception.same_bits == SameBits::unasked) return;
-    say_what_may_differ(call, form_of(decided.operation));
+    say_what_may_differ(call, form);
 }
 
-/* Has `act` execute the call, or start it: `act(served)`. */
+/* Has `act` execute the call, start it or prepare it: `act(served)`. */
 template <typename Act>
-bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
+bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code, const Act& act) {
     bool served = false;
     try {
         code = act(served);
@@ -231,7 +231,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     if (served && is_switched()) count_served();
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
-    say_if_bits_are_asked_for(call, decided);
+    say_if_bits_are_asked_for(call, decided, form);
     // The same call would be refused again, unless its operator is freed and the handle reused.
     if (is_predefined_op(call.op)) {
         decided.choice = {};
@@ -271,11 +271,13 @@ const Rule *rule_for(Operation operation, const Call& call, const CommunicatorSt
 }
 
 /* Of a call that would follow a rule, or keep its bits. */
-void say_that_devices_forward(const Call& call, const CachedCall& decided,
+void say_that_devices_forward(const Call& call, const CachedCall& decided, profile::Form form,
                               const std::string& sentence) {
     if (decided.rule) say_once(sentence);
-    say_if_bits_are_asked_for(call, decided);
+    say_if_bits_are_asked_for(call, decided, form);
 }
+
+constexpr const char *left_device_calls = "calls with memory of a GPU are left to the MPI";
 
 std::atomic<std::uint64_t> decisions{0};
 
@@ -325,7 +327,7 @@ void forward_all(Operation operation, const Call& call, const CommunicatorState&
 }
 
 /* What is done with a valid call; blocks of several sizes have no size that rules go by. */
-void settle(CachedCall& decided, const Call& call, Bytes bytes) {
+void settle(CachedCall& decided, const Call& call, Bytes bytes, profile::Form form) {
     const auto& known = decided.state->interception;
     const auto operation = decided.operation;
     if (bytes && known.follows_rules) {
@@ -335,16 +337,33 @@ void settle(CachedCall& decided, const Call& call, Bytes bytes) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
     if (known.same_bits != SameBits::unasked) {
-        keep_bits(decided, call, known.same_bits, form_of(operation));
+        keep_bits(decided, call, known.same_bits, form);
     }
     // To ask the other ranks where their buffers are would be to wait for them.
-    const bool may_wait = operation.calling == Calling::blocking;
+    const bool may_wait = form != profile::Form::nonblocking;
     if (known.has_devices && !may_wait && decided.choice.algorithm) {
-        say_that_devices_forward(call, decided,
+        say_that_devices_forward(call, decided, form,
                                  "a GPU's driver is loaded: nonblocking calls are left to the MPI");
         decided.choice = {};
     }
     decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
+}
+
+/* Decides on a call of an operation that rules or same bits concern; false: it is not valid. */
+bool settle_valid(CachedCall& decided, Operation operation, const Call& call,
+                  CommunicatorState& state, profile::Form form) {
+    if (is_refused(call)) return false;
+    if (lacks_same_bits(state)) say_what_may_differ(call, form);
+    const bool keeps_bits = state.interception.same_bits != SameBits::unasked;
+    const auto bytes = message_bytes(call, state);
+    const bool uneven = !bytes && keeps_bits && has_blocks(call, state);
+    if (!bytes && !uneven) return false;
+    decided.operation = operation;
+    decided.state = &state;
+    decided.valid = true;
+    decided.message_bytes = bytes.value_or(0);
+    settle(decided, call, bytes, form);
+    return true;
 }
 
 }  // namespace
@@ -361,17 +380,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         return decided;
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
-    if (is_refused(call)) return decided;
-    if (lacks_same_bits(*state)) say_what_may_differ(call, form_of(operation));
-    const bool keeps_bits = state->interception.same_bits != SameBits::unasked;
-    const auto bytes = message_bytes(call, *state);
-    const bool uneven = !bytes && keeps_bits && has_blocks(call, *state);
-    if (!bytes && !uneven) return decided;
-    decided.operation = operation;
-    decided.state = state;
-    decided.valid = true;
-    decided.message_bytes = bytes.value_or(0);
-    settle(decided, call, bytes);
+    if (!settle_valid(decided, operation, call, *state, form_of(operation))) return decided;
     // Where buffers may be device memory, each call that may wait has to be looked at.
     const bool is_looked_at = decided.choice.algorithm || decided.reduces_exactly;
     if (is_looked_at && state->interception.has_devices) return decided;
@@ -380,24 +389,19 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
 
 CachedCall decide_persistent(const Call& call) {
     CachedCall decided;
-    auto *state = state_compared_now(call.comm);
+    const Operation operation(call.collective, Calling::nonblocking);
     const auto form = profile::Form::persistent;
-    if (!state || state->interception.is_left_out) {
-        say_what_may_differ(call, form);
+    auto *state = state_compared_now(call.comm);
+    if (!state || !state->interception.concerns[operation.index()]) {
+        const bool bits = environment().same_bits != SameBits::unasked;
+        if (bits && (!state || lacks_same_bits(*state))) say_what_may_differ(call, form);
         return decided;
     }
-    if (is_refused(call)) return decided;
-    const auto bytes = message_bytes(call, *state);
-    const auto same_bits = state->interception.same_bits;
-    if (same_bits == SameBits::unasked || (!bytes && !has_blocks(call, *state))) return decided;
-    decided.operation = {call.collective, Calling::nonblocking};
-    decided.state = state;
-    decided.message_bytes = bytes.value_or(0);
-    keep_bits(decided, call, same_bits, form);
-    if (!decided.choice.algorithm) return decided;
-    if (state->interception.has_devices && uses_devices(call, *state)) {
+    if (!settle_valid(decided, operation, call, *state, form)) return decided;
+    if (!decided.choice.algorithm || !state->interception.has_devices) return decided;
+    if (uses_devices(call, *state)) {
+        say_that_devices_forward(call, decided, form, left_device_calls);
         decided.choice = {};
-        say_what_may_differ(call, form);
     }
     return decided;
 }
@@ -422,21 +426,34 @@ bool is_sample(const CachedCall& decided) {
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm && !decided.reduces_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) {
-        say_that_devices_forward(call, decided, "calls with memory of a GPU are left to the MPI");
+        say_that_devices_forward(call, decided, profile::Form::blocking, left_device_calls);
         return false;
     }
     if (decided.reduces_exactly) {
         code = reduce_exactly(call, *decided.state);
         return true;
     }
-    return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });
+    return serve(call, decided, profile::Form::blocking, code,
+                 [&](bool& served) { return execute(call, decided, served); });
 }
 
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
     if (!decided.choice.algorithm) return false;
-    return serve(call, decided, code, [&](bool& served) {
+    return serve(call, decided, profile::Form::nonblocking, code, [&](bool& served) {
         return start_request(call, decided.choice, served, request);
     });
+}
+
+collectives::SharedPersistentCall prepare_by_rule(const Call& call, CachedCall& decided,
+                                                  int& code) {
+    collectives::SharedPersistentCall prepared;
+    if (!decided.choice.algorithm) return prepared;
+    serve(call, decided, profile::Form::persistent, code, [&](bool& served) {
+        const int failed = prepare_request(call, decided.choice, *decided.state, prepared);
+        served = prepared != nullptr;
+        return failed;
+    });
+    return prepared;
 }
 
 }  // namespace lanewise::tuned

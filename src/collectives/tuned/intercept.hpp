@@ -48,8 +48,9 @@ std::optional<std::uint64_t> message_bytes(const Call& call, const CommunicatorS
 /* Decides on a call and keeps the decision; in `decided` where it cannot be kept. */
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided);
 
-/* The algorithm for each start of a persistent reduction; none: the MPI. No rule is followed.
-   Collective, as preparing such a call may be. */
+/* Decides on all starts of a persistent call, which follows the rules of a nonblocking one.
+   Collective, as preparing such a call may be: unlike nonblocking calls, it may be the first on its
+   communicator, and the ranks may ask each other where their buffers are. */
 CachedCall decide_persistent(const Call& call);
 
 /* How many decisions this process had to work out. */
@@ -63,6 +64,9 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code);
 
 /* The same, without waiting for its end. */
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code);
+
+/* Prepares what each start executes. Null on every rank alike where the MPI shall do it. */
+collectives::SharedPersistentCall prepare_by_rule(const Call& call, CachedCall& decided, int& code);
 
 /* Goes on with calls in flight, before a function in which the MPI does not ask for it. */
 void go_on_when_asked();

@@ -8,26 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/request.hpp"
-#include "collectives/profile/attribution.hpp"
 #include "collectives/tuned/agreement.hpp"
-#include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
-#include "collectives/tuned/same_bits.hpp"
+#include "collectives/tuned/report.hpp"
 
 namespace lanewise::tuned {
 
-constinit std::atomic<int> prepared_reductions{0};
-constinit std::atomic<int> started_reductions{0};
+constinit std::atomic<int> prepared_requests{0};
+constinit std::atomic<int> started_requests{0};
 
 namespace {
 
 using collectives::SharedPersistentCall;
 
 struct Prepared {
-    SharedPersistentCall call;
-    Collective collective = Collective::allreduce;
+    SharedPersistentCall call; /* null: the MPI's */
+    ReportedStart reported;
     bool is_kept = false;                  /* its request, when the program has freed it */
     MPI_Request behind = MPI_REQUEST_NULL; /* of a start that is not known to be complete */
 };
@@ -88,41 +85,59 @@ int take_request(Prepared& prepared, MPI_Comm comm, MPI_Request *request) {
                           prepared.is_kept ? MPI_COMM_SELF : comm, request);
 }
 
-SharedPersistentCall prepare_here(const Call& call) {
+void add(MPI_Request request, Prepared prepared) {
+    auto& in = prepared_table();
+    const std::scoped_lock lock(in.mutex);
+    in.by_request.insert_or_assign(request, std::move(prepared));
+    prepared_requests.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
+}
+
+/* What each start executes; null on every rank alike: the MPI shall do it. */
+SharedPersistentCall decide_and_prepare(const Call& call, ReportedStart& reported, int& code) {
     try {
-        const auto decided = decide_persistent(call);
-        if (!decided.choice.algorithm) return nullptr;
-        auto prepared = prepare_persistent(call, decided.choice, *decided.state);
-        if (!prepared) say_what_may_differ(call, profile::Form::persistent);
+        auto decided = decide_persistent(call);
+        auto prepared = prepare_by_rule(call, decided, code);
+        reported = {reports() && decided.valid, decided.operation, decided.message_bytes,
+                    decided.rule};
         return prepared;
     } catch (const std::bad_alloc&) {
         end_without_memory(call);
     }
 }
 
+/* Takes a request for what was prepared. An MPI error code. */
+int give_request(Prepared prepared, MPI_Comm comm, MPI_Request *request) {
+    MPI_Request made = MPI_REQUEST_NULL;
+    const int code = take_request(prepared, comm, &made);
+    if (code != MPI_SUCCESS) return code;
+    add(made, std::move(prepared));
+    *request = made;
+    return code;
+}
+
 }  // namespace
 
-bool prepare_reduction(const Call& call, MPI_Request *request, int& code) {
-    if (!active || inside || !request || environment().same_bits == SameBits::unasked) return false;
-    if (!is_reduction(call.collective) || !collectives::depends_on_order(call)) return false;
-    const Inside here;
-    Prepared prepared{prepare_here(call), call.collective};
-    if (!prepared.call) return false;
-    MPI_Request made = MPI_REQUEST_NULL;
-    code = take_request(prepared, call.comm, &made);
-    if (code != MPI_SUCCESS) return true;
-    auto& in = prepared_table();
-    const std::scoped_lock lock(in.mutex);
-    in.by_request.insert_or_assign(made, std::move(prepared));
-    prepared_reductions.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
-    *request = made;
+bool prepare_here(const Call& call, MPI_Request *request, ReportedStart& reported, int& code) {
+    if (!active || inside || !request) return false;
+    {
+        const Inside here;
+        Prepared prepared{decide_and_prepare(call, reported, code), {}};
+        if (!prepared.call && code == MPI_SUCCESS) return false;
+        prepared.reported = reported;
+        if (code == MPI_SUCCESS) code = give_request(std::move(prepared), call.comm, request);
+    }
+    if (code != MPI_SUCCESS) raise_error(call.comm, code);
     return true;
+}
+
+void count_starts(MPI_Request request, const ReportedStart& reported) {
+    add(request, {nullptr, reported});
 }
 
 namespace {
 
 /* Not under the lock: the MPI may go on with other calls. The communicator may have been freed. */
-int start_here(const SharedPersistentCall& call, Collective collective, MPI_Request *behind) {
+int start_unlocked(const SharedPersistentCall& call, Collective collective, MPI_Request *behind) {
     const Inside here;
     try {
         return start_request(call, behind);
@@ -131,32 +146,43 @@ int start_here(const SharedPersistentCall& call, Collective collective, MPI_Requ
     }
 }
 
+/* The time that it takes lies in what the program does meanwhile. */
+void count_start(const ReportedStart& start, CallOutcome outcome) {
+    if (start.is_counted) record(start.operation, start.message_bytes, start.rule, outcome, 0);
+}
+
 }  // namespace
 
-bool start_reduction(MPI_Request request, int& code) {
+bool start_here(MPI_Request request, int& code) {
     auto& in = prepared_table();
     std::unique_lock lock(in.mutex);
     auto *prepared = prepared_for(request, in);
     if (!prepared) return false;
     const bool is_started = prepared->behind != MPI_REQUEST_NULL;
     const auto call = prepared->call;
-    const auto collective = prepared->collective;
+    const auto reported = prepared->reported;
     lock.unlock();
+    if (!call) {
+        count_start(reported, CallOutcome::forwarded);
+        return false;
+    }
     MPI_Request behind = MPI_REQUEST_NULL;
-    code = is_started ? MPI_ERR_REQUEST : start_here(call, collective, &behind);
+    code =
+        is_started ? MPI_ERR_REQUEST : start_unlocked(call, reported.operation.collective, &behind);
     if (code != MPI_SUCCESS) {
         raise_error(MPI_COMM_SELF, code);
         return true;
     }
+    count_start(reported, CallOutcome::intercepted);
     lock.lock();
     prepared = prepared_for(request, in);
     if (prepared) prepared->behind = behind;
-    started_reductions.fetch_add(1, std::memory_order_relaxed);
+    started_requests.fetch_add(1, std::memory_order_relaxed);
     return true;
 }
 
-bool free_reduction(MPI_Request request) {
-    if (prepared_reductions.load(std::memory_order_relaxed) == 0) return false;
+bool free_here(MPI_Request request) {
+    if (prepared_requests.load(std::memory_order_relaxed) == 0) return false;
     Prepared freed;
     {
         auto& in = prepared_table();
@@ -166,12 +192,12 @@ bool free_reduction(MPI_Request request) {
         freed = std::move(found->second);
         in.by_request.erase(found);
         if (freed.is_kept) in.unused.push_back(request);
-        prepared_reductions.store(static_cast<int>(in.by_request.size()),
-                                  std::memory_order_relaxed);
+        prepared_requests.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
     }
+    if (!freed.call) return false;
     if (!freed.is_kept) PMPI_Request_free(&request);
     if (freed.behind == MPI_REQUEST_NULL) return true;
-    started_reductions.fetch_sub(1, std::memory_order_relaxed);
+    started_requests.fetch_sub(1, std::memory_order_relaxed);
     PMPI_Request_free(&freed.behind);
     return true;
 }
@@ -189,7 +215,7 @@ void found_complete(MPI_Request request) {
     auto *prepared = prepared_for(request, in);
     if (!prepared) return;
     prepared->behind = MPI_REQUEST_NULL;
-    started_reductions.fetch_sub(1, std::memory_order_relaxed);
+    started_requests.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace lanewise::tuned

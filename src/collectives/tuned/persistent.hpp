@@ -1,41 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent: reductions that the program prepares once and starts again and again, where bits
-// shall be the same.
+// Persistent: collectives that the program prepares once and starts again and again. They follow
+// the rules of the nonblocking ones, and keep the bits of reductions where these shall be the same.
+// What is done with all starts is decided when the collective is prepared.
 //
 // No program can make a persistent request, so it gets one of the MPI that is never started: a send
 // to nobody. To wait for it and to test it is what MPI says of an inactive request. When the
-// program frees it, it is kept for the next reduction that is prepared, where there is
+// program frees it, it is kept for the next collective that is prepared, where there is
 // MPI_COMM_SELF. Each start makes a request of a nonblocking call (execute/request), and whenever
-// the program waits for the first one or tests it, the second stands in its place.
+// the program waits for the first one or tests it, the second stands in its place. Of a collective
+// that is left to the MPI only the starts are counted, where there is a report.
 
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
+#include "collectives/choose.hpp"
 #include "collectives/execute/call.hpp"
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/pending_calls.hpp"
 
 namespace lanewise::tuned {
 
-/* How many reductions are prepared here; how many starts the program has not found complete. */
-extern constinit std::atomic<int> prepared_reductions;
-extern constinit std::atomic<int> started_reductions;
+/* How many requests are known here; how many starts the program has not found complete. */
+extern constinit std::atomic<int> prepared_requests;
+extern constinit std::atomic<int> started_requests;
 
-/* Prepares a reduction and returns true, or false on every rank alike: the MPI shall prepare it.
+/* What the report says of each start. */
+struct ReportedStart {
+    bool is_counted = false;
+    collectives::Operation operation = collectives::Collective::barrier;
+    std::uint64_t message_bytes = 0;
+    const collectives::Rule *rule = nullptr;
+};
+
+/* Prepares a collective and returns true, or false on every rank alike: the MPI shall prepare it.
    Collective over its communicator. `code` is an error code of MPI. */
-bool prepare_reduction(const collectives::Call& call, MPI_Request *request, int& code);
+bool prepare_here(const collectives::Call& call, MPI_Request *request, ReportedStart& reported,
+                  int& code);
 
-/* Starts what `request` was prepared for and returns true; false: it is not of here. */
-bool start_reduction(MPI_Request request, int& code);
+/* The MPI has prepared it: its starts are counted. */
+void count_starts(MPI_Request request, const ReportedStart& reported);
 
-/* The program frees the request. A start that has not ended goes on by itself. False: it is not of
-   here. */
-bool free_reduction(MPI_Request request);
+/* Starts what `request` was prepared for and returns true; false: the MPI shall start it. */
+bool start_here(MPI_Request request, int& code);
+
+/* The program frees the request. A start that has not ended goes on by itself. False: the MPI shall
+   free it. */
+bool free_here(MPI_Request request);
 
 /* The request of the start that is not known to be complete; null: there is none. */
 MPI_Request request_behind(MPI_Request request);
@@ -45,7 +61,11 @@ void found_complete(MPI_Request request);
 template <typename Forward>
 int prepare(const collectives::Call& call, MPI_Request& request, const Forward& forward) {
     int code = MPI_SUCCESS;
-    if (!prepare_reduction(call, &request, code)) code = forward();
+    ReportedStart reported;
+    if (!prepare_here(call, &request, reported, code)) {
+        code = forward();
+        if (code == MPI_SUCCESS && reported.is_counted) count_starts(request, reported);
+    }
     if (code == MPI_SUCCESS && recording) keep_prepared(call, request);
     return code;
 }
@@ -65,20 +85,20 @@ struct RequestsOfFortran {
 /* Starts what is prepared here, and has `go(count, first)` start the other requests. */
 template <typename Requests, typename Go>
 int start_requests(int count, typename Requests::Handle *handles, const Go& go) {
-    if (prepared_reductions.load(std::memory_order_relaxed) == 0 || !handles) {
+    if (prepared_requests.load(std::memory_order_relaxed) == 0 || !handles) {
         return go(count, handles);
     }
     std::vector<typename Requests::Handle> others;
     for (int i = 0; i < count; ++i) {
         int code = MPI_SUCCESS;
-        if (!start_reduction(Requests::request(handles[i]), code)) others.push_back(handles[i]);
+        if (!start_here(Requests::request(handles[i]), code)) others.push_back(handles[i]);
         if (code != MPI_SUCCESS) return code;
     }
     if (others.empty() && count > 0) return MPI_SUCCESS;
     return go(count > 0 ? static_cast<int>(others.size()) : count, others.data());
 }
 
-/* While it lives, the requests of started reductions among those of a call that waits or tests are
+/* While it lives, the requests that were started here among those of a call that waits or tests are
    those behind them. */
 template <typename Requests>
 class InTheirPlace {
@@ -86,7 +106,7 @@ class InTheirPlace {
     using Handle = typename Requests::Handle;
 
     InTheirPlace(int count, Handle *handles) {
-        if (started_reductions.load(std::memory_order_relaxed) == 0 || !handles) return;
+        if (started_requests.load(std::memory_order_relaxed) == 0 || !handles) return;
         for (int i = 0; i < count; ++i) {
             const auto behind = request_behind(Requests::request(handles[i]));
             if (behind == MPI_REQUEST_NULL) continue;

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#if defined(OPEN_MPI) && !defined(LANEWISE_HAS_PERSISTENT)
+#include <mpi-ext.h>
+#endif
 
 #include <numeric>
 #include <thread>
@@ -398,6 +401,67 @@ TEST(Requests, threads_have_them_in_flight_at_once) {
 
     EXPECT_EQ(wrong, 0);
 }
+
+#if defined(LANEWISE_HAS_PERSISTENT) || defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#ifdef LANEWISE_HAS_PERSISTENT
+const auto prepare_bcast = &MPI_Bcast_init;
+#else
+const auto prepare_bcast = &MPIX_Bcast_init;
+#endif
+
+TEST(Requests, threads_start_what_was_prepared_on_one_communicator) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
+    if (!is_served(Collective::bcast)) GTEST_SKIP() << "the MPI's own";
+    constexpr std::size_t threads = 3;
+    const Met met;
+    int values[threads] = {};
+    MPI_Request requests[threads] = {};
+    for (std::size_t t = 0; t < threads; ++t) {
+        prepare_bcast(&values[t], 1, MPI_INT, 0, met.get(), MPI_INFO_NULL, &requests[t]);
+    }
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> running;
+    for (std::size_t t = 0; t < threads; ++t) {
+        running.emplace_back([&, t] {
+            for (int round = 0; round < 100; ++round) {
+                values[t] = world_rank() == 0 ? round : -1;
+                MPI_Start(&requests[t]);
+                MPI_Wait(&requests[t], MPI_STATUS_IGNORE);
+                if (values[t] != round) ++wrong;
+            }
+        });
+    }
+    for (auto& thread : running) thread.join();
+    for (auto& request : requests) MPI_Request_free(&request);
+
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(Requests, a_message_that_is_too_long_is_an_error_of_each_start_of_what_was_prepared) {
+    if (!is_served(Collective::bcast)) GTEST_SKIP() << "the MPI's own";
+    const Met met;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const bool last = world_rank() == world_size() - 1;
+    int values[8] = {};
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    // The last rank has room for less than the root sends, which is wrong.
+    prepare_bcast(values, last ? 2 : 8, MPI_INT, 0, met.get(), MPI_INFO_NULL, &request);
+    for (int round = 0; round < 3; ++round) {
+        values[0] = world_rank() == 0 ? round : -1;
+        ASSERT_EQ(MPI_Start(&request), MPI_SUCCESS);
+        const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT_EQ(class_of(code), last ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        EXPECT_NE(request, MPI_REQUEST_NULL);
+        EXPECT_TRUE(last || values[0] == round);
+        PMPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Request_free(&request);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+#endif
 
 #ifdef LANEWISE_HAS_LARGE_COUNTS
 TEST(Requests, functions_with_large_counts_follow_too) {

@@ -47,7 +47,7 @@ using Requests = ArrayOf<decltype(&PMPI_Request_get_status_all)>::Type;
 template <typename Go>
 int ask_about(int count, Requests requests, const Go& go) {
     lanewise::tuned::go_on_when_asked();
-    if (lanewise::tuned::started_reductions.load(std::memory_order_relaxed) == 0 || count <= 0 ||
+    if (lanewise::tuned::started_requests.load(std::memory_order_relaxed) == 0 || count <= 0 ||
         !requests) {
         return go(requests);
     }

@@ -5,11 +5,25 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "persistent_names.h"
+
 static int rank, ranks, wrong;
 
 static void expect(int value, int wanted, const char *what) {
     if (value == wanted) return;
     if (wrong++ == 0) fprintf(stderr, "rank %d: %s: %d, not %d\n", rank, what, value, wanted);
+}
+
+static void broadcast_twice(int *buffer, const char *what) {
+    MPI_Request request;
+    MPI_Bcast_init(buffer, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int round = 0; round < 2; ++round) {
+        *buffer = rank == 0 ? 9 + round : -1;
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        expect(*buffer, 9 + round, what);
+    }
+    MPI_Request_free(&request);
 }
 
 int main(int argc, char **argv) {
@@ -45,6 +59,8 @@ int main(int argc, char **argv) {
     MPI_Ibcast(device, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     expect(device[0], 3, "ibcast to devices");
+    broadcast_twice(host, "persistent bcast to hosts");
+    broadcast_twice(rank == 1 ? device : host, "persistent bcast to one device");
     MPI_Reduce(&wrong, &worst, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && worst == 0) printf("all right\n");
     MPI_Finalize();

@@ -10,12 +10,6 @@
  */
 #define _GNU_SOURCE
 #include "persistent_names.h"
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#define MPI_Allgather_init MPIX_Allgather_init
-#define MPI_Alltoall_init MPIX_Alltoall_init
-#define MPI_Gather_init MPIX_Gather_init
-#define MPI_Scatter_init MPIX_Scatter_init
-#endif
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
