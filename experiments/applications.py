@@ -53,12 +53,12 @@ def _sorted(text: str, _: Path) -> tuple[float, str] | None:
     return (float(found[1]), "") if found else None
 
 
-def lammps(steps: int) -> Application:
-    """Return a Lennard-Jones liquid that runs for so many steps."""
+def lammps(steps: int, ranks: int = 2) -> Application:
+    """Return a Lennard-Jones liquid that runs for so many steps, larger for more ranks."""
     with failing_as_run():
         script = str(input_file())
-    words = ("lmp", "-in", script, "-log", "none",
-             "-var", "ranks", "2", "-var", "cells", "12", "-var", "steps", str(steps))  # fmt: skip
+    settings = ("-var", "ranks", str(ranks), "-var", "cells", "12", "-var", "steps", str(steps))
+    words = ("lmp", "-in", script, "-log", "none", *settings)
     return Application("LAMMPS", words, _melted, "lmp")
 
 
@@ -69,17 +69,22 @@ def _melted(text: str, _: Path) -> tuple[float, str] | None:
     return float(took[1]), text[: took.start()].strip().splitlines()[-1]
 
 
-def hpcc(order: int) -> Application:
-    """Return the HPC Challenge on a matrix of this order."""
+def hpcc(order: int, ranks: int = 2) -> Application:
+    """Return the HPC Challenge on a matrix of this order; an even number of ranks."""
     return Application(
-        "HPCC", ("hpcc",), _challenged, "hpcc", lambda folder: _write_challenge(folder, order)
+        "HPCC",
+        ("hpcc",),
+        _challenged,
+        "hpcc",
+        lambda folder: _write_challenge(folder, order, ranks),
     )
 
 
-def _write_challenge(folder: Path, order: int) -> None:
+def _write_challenge(folder: Path, order: int, ranks: int) -> None:
     (folder / "hpccoutf.txt").unlink(missing_ok=True)
     values = ("HPL.out file", "8 device", "1 sizes", f"{order} Ns", "1 blockings", "80 NBs",
-              "0 PMAP", "1 grids", "1 Ps", "2 Qs", "16.0 threshold", "1", "2 PFACTs", "1",
+              "0 PMAP", "1 grids", "2 Ps" if ranks >= 8 else "1 Ps",
+              f"{ranks // (2 if ranks >= 8 else 1)} Qs", "16.0 threshold", "1", "2 PFACTs", "1",
               "4 NBMINs", "1", "2 NDIVs", "1", "1 RFACTs", "1", "1 BCASTs", "1", "1 DEPTHs",
               "2 SWAP", "64", "0 L1", "0 U", "1 equilibration", "8 alignment", "separator",
               "0 PTRANS sizes", "1200", "0 PTRANS blockings", "40")  # fmt: skip

@@ -305,7 +305,7 @@ def _many_cuts() -> Suite:
 
 def _mpi_cuts() -> Suite:
     """Pull cables at every moment of MPI jobs."""
-    once = pytest("mpi-cuts", "tests/paths/mpi_test.py")
+    once = pytest("mpi-cuts", "tests/paths/mpi_test.py", *UNMARKED)
     return Suite(once.name, ["env", "LANEWISE_TEST_MPI_CUTS=3", *once.run])
 
 

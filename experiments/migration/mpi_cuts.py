@@ -7,6 +7,7 @@ Each application checks its result; LAMMPS ends with the very numbers of an undi
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.applications import Application
 from experiments.workspace import Workspace
@@ -24,9 +26,11 @@ from lanewise.errors import RunError
 CABLE = "a2.lan0"
 SORT_TRIAL = 30  # iterations
 TRIAL_LIMIT_S = 150.0
+FOR_EVER_S = math.inf
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _FAULT = '{"event": "fault"'
 _LANEWISE = (sys.executable, "-m", "lanewise")
+_TIMED = Path(__file__).with_name("timed_launch.py")
 _OVER_UCX = ("env", "UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
 _UCX = (*_OVER_UCX, "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES",
         "--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "pml_ucx_tls", "any",
@@ -72,7 +76,10 @@ MPTCP = Way("TCP with MPTCP", (*_TCP, "--mca", "btl_tcp_if_include", "lan0"), ""
 
 @dataclass(frozen=True)
 class Ran:
-    """The outcome of a run: seconds are None where its result was wrong or missing."""
+    """The outcome of a run: seconds are None where its result was wrong or missing.
+
+    A result counts only if the launcher ended with status 0.
+    """
 
     seconds: float | None
     result: str
@@ -80,22 +87,30 @@ class Ran:
     wall_s: float  # when everything had ended, including the repair of the cable
     migrations: int
     last_words: str
+    launch_s: float  # of the launcher itself, from its start to its end; wall_s if it was killed
 
 
 @dataclass(frozen=True)
 class Pull:
-    """When the cable is pulled, from the start of the launch, and for how long."""
+    """When the cable is pulled, from the start of the launcher, and for how long."""
 
     at_s: float
     for_s: float
 
 
-def launch(
-    workspace: Workspace, way: Way, what: Application, limit_s: float, pull: Pull | None = None
+def launch(  # noqa: PLR0913
+    workspace: Workspace,
+    way: Way,
+    what: Application,
+    limit_s: float,
+    pull: Pull | None = None,
+    *,
+    ranks: int = 2,
 ) -> Ran:
     """Run on two hosts; a run that does not end within `limit_s` has failed."""
     folder = workspace.folder.resolve()
     report = workspace.fresh("protect.jsonl")
+    took = workspace.fresh("launch.json")
     if what.prepare is not None:
         what.prepare(folder)
     protect = (
@@ -103,26 +118,34 @@ def launch(
     )
     ports = ["--ports", "lan0,lan1", "--link-layer", way.link_layer]
     device = [*_LANEWISE, "rdma", "run", *ports, "--"] if way.link_layer else []
-    line = [*_LANEWISE, "testbed", "run", "two-port", *_script(folder, pull), "--",
-            *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
+    line = [*_LANEWISE, "testbed", "run", "two-port", *script_of(folder, pull), "--",
+            sys.executable, str(_TIMED), str(took), *way.launcher, "-n", str(ranks),
+            *device, *protect, *way.wrapper, *what.words]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
     begin_s = time.monotonic()
     heard = _run(line, environment, limit_s, folder)
     wall_s = time.monotonic() - begin_s
-    seconds, result = what.judge("".join(words for _, words in heard), folder) or (None, "")
+    ended = _ended(took)
+    judged = what.judge("".join(words for _, words in heard), folder)
+    seconds, result = judged if judged is not None and ended.get("status") == 0 else (None, "")
     said = [(at_s, words.strip()) for at_s, words in heard if not words.startswith(_FAULT)]
     ended_s, last_words = next((one for one in reversed(said) if one[1]), (0.0, "nothing was said"))
-    return Ran(seconds, result, ended_s, wall_s, _migrations(report), last_words)
+    launch_s = float(ended.get("launch_s", wall_s))
+    return Ran(seconds, result, ended_s, wall_s, _migrations(report), last_words, launch_s)
 
 
 def scaled(
-    workspace: Workspace, application: Callable[[int], Application], amount: int, wanted_s: float
+    workspace: Workspace,
+    application: Callable[[int], Application],
+    amount: int,
+    wanted_s: float,
+    ranks: int = 2,
 ) -> int:
     """Return how much of an application takes so long, by protected runs of `amount` and more."""
     while True:
         what = application(amount)
         workspace.say(f"{what.name}: how long it takes")
-        took_s = good(launch(workspace, PROTECTED, what, TRIAL_LIMIT_S), what.name)
+        took_s = good(launch(workspace, PROTECTED, what, TRIAL_LIMIT_S, ranks=ranks), what.name)
         if took_s >= wanted_s / 5:  # start-up is a small share by then
             return round(amount * wanted_s / took_s)
         amount = round(amount * max(2, wanted_s / 3 / took_s))
@@ -131,7 +154,7 @@ def scaled(
 def pull_into(whole: Ran, for_s: float) -> Pull:
     """Return a pull a third into the work, judged by a run without one."""
     working_s = whole.seconds or 0.0
-    return Pull(at_s=max(1.0, whole.wall_s - 2 * working_s / 3), for_s=for_s)
+    return Pull(at_s=max(1.0, whole.launch_s - 2 * working_s / 3), for_s=for_s)
 
 
 def good(done: Ran, what: str, like: Ran | None = None) -> float:
@@ -143,13 +166,14 @@ def good(done: Ran, what: str, like: Ran | None = None) -> float:
     return done.seconds
 
 
-def _script(folder: Path, pull: Pull | None) -> list[str]:
+def script_of(folder: Path, pull: Pull | None) -> list[str]:
+    """Return the options that let a script pull the cable."""
     if pull is None:
         return []
     path = folder / "cut.toml"
+    lasts = "" if pull.for_s == FOR_EVER_S else f'for = "{pull.for_s:g} s"\n'
     path.write_text(
-        f'[[fault]]\nat = "{pull.at_s:g} s"\ncut = "{CABLE}"\nfor = "{pull.for_s:g} s"\n',
-        encoding="utf-8",
+        f'[[fault]]\nat = "{pull.at_s:g} s"\ncut = "{CABLE}"\n{lasts}', encoding="utf-8"
     )
     return ["--faults", str(path)]
 
@@ -172,6 +196,13 @@ def _run(
     if time.monotonic() - begin_s >= limit_s:
         heard.append((limit_s, f"it had not ended after {limit_s:g} s\n"))
     return heard
+
+
+def _ended(took: Path) -> dict[str, Any]:
+    """Return what timed_launch.py wrote; nothing where it was killed."""
+    if not took.is_file():
+        return {}
+    return dict(json.loads(took.read_text(encoding="utf-8")))
 
 
 def _migrations(report: Path) -> int:

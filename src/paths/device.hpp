@@ -25,6 +25,8 @@ struct Calls {
     int (*query_gid)(ibv_context *, std::uint8_t, int, ibv_gid *) = nullptr;
     int (*get_async_event)(ibv_context *, ibv_async_event *) = nullptr;
     void (*ack_async_event)(ibv_async_event *) = nullptr;
+    // Of our own device: why the n-th migration took place (MigrationCause). Null on others.
+    int (*migration_cause)(ibv_qp *, std::uint64_t) = nullptr;
 };
 
 std::vector<Port> read_ports(ibv_context *context, const Calls& calls);

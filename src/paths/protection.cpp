@@ -91,7 +91,8 @@ Protection::Watched *Protection::find(ibv_qp *queue_pair) {
 void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
                       std::string sentence) {
     if (options_.notice) {
-        notices_.push_back({kind, queue_pair, port, monotonic_ns(), std::move(sentence)});
+        notices_.push_back(
+            {kind, queue_pair, port, monotonic_ns(), std::move(sentence), MigrationCause::unknown});
     }
 }
 
@@ -378,6 +379,15 @@ void Protection::on_path(ibv_qp *queue_pair, bool migrated, Nanoseconds now) {
     }
     plan(queue_pair, watched);
     note(migrated ? NoticeKind::migrated : NoticeKind::error, queue_pair, watched.machine.port());
+    if (migrated && options_.notice) {
+        notices_.back().cause = cause_of_last(queue_pair, watched);
+    }
+}
+
+MigrationCause Protection::cause_of_last(ibv_qp *queue_pair, const Watched& watched) {
+    if (!calls_.migration_cause) return MigrationCause::unknown;
+    const std::uint64_t number = watched.machine.counters().migrations;
+    return static_cast<MigrationCause>(calls_.migration_cause(queue_pair, number));
 }
 
 void Protection::on_port(std::uint8_t port, bool up, Nanoseconds now) {

@@ -34,12 +34,17 @@ enum class NoticeKind : std::uint8_t {
     port_up,
 };
 
+// Why a queue pair has migrated, where the device tells. The numbers are those of
+// lanewise_migration_cause().
+enum class MigrationCause : std::uint8_t { unknown, command, carrier, retries, silence, peer };
+
 struct Notice {
     NoticeKind kind = NoticeKind::loaded;
     ibv_qp *queue_pair = nullptr;  // null for notices of ports
     std::uint8_t port = 0;         // where it is now, or the port itself
     Nanoseconds at = 0;            // CLOCK_MONOTONIC
     std::string sentence;          // why it was refused
+    MigrationCause cause = MigrationCause::unknown;
 };
 
 struct ProtectionOptions {
@@ -111,6 +116,7 @@ class Protection {
     Watched *find(ibv_qp *queue_pair);
     void read_device();
     void wake();
+    MigrationCause cause_of_last(ibv_qp *queue_pair, const Watched& watched);
     void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
     void deliver_notices();
 

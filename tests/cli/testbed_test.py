@@ -292,6 +292,17 @@ def test_a_host_sees_its_own_interfaces_alone(lanewise: Lanewise, small: Path, b
     assert "eth0" not in done.stdout.split()
 
 
+def test_hosts_ask_soon_again_for_an_address_that_a_switch_lost(
+    lanewise: Lanewise, base: Path
+) -> None:
+    every_ms, most = (f"/proc/sys/net/ipv4/neigh/lan0/{name}"
+                      for name in ("retrans_time_ms", "mcast_solicit"))  # fmt: skip
+
+    done = lanewise("testbed", "run", "one-switch", "--", "cat", every_ms, most)
+
+    assert done.stdout.split() == ["20", "150"], done.stderr
+
+
 def test_what_crosses_a_bad_link_arrives_whole(lanewise: Lanewise, small: Path, base: Path) -> None:
     lanewise("testbed", "up", small)
     lanewise("testbed", "fault", "small", "degrade", "a-b", "--delay", "1 ms", "--loss", "0.5 %",

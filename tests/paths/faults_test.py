@@ -99,9 +99,34 @@ def reported(
 def test_a_cut_moves_both_sides_and_they_come_home(hosts: Hosts, tmp_path: Path) -> None:
     reports = reported(hosts, tmp_path / "report", cut(ONE, 0.4, 0.3), words=RETURN)
     assert [(one["migrations"], one["returns"]) for one in reports] == [(2, 1), (2, 1)], reports
+    causes = {
+        tuple(one["cause"] for one in report["events"] if one["event"] == "migrated")
+        for report in reports
+    }
+    assert causes == {("carrier", "command"), ("peer", "peer")}, reports
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     for report in reports:
         jsonschema.validate(report, schema)
+
+
+def test_of_two_ports_a_cut_hits_the_one_in_use_at_either_end(hosts: Hosts) -> None:
+    there = f"{hosts.bed.folder / 'net' / LISTENER}@"
+    cuts = [word for turn, host in enumerate(("", there, there, ""))
+            for word in cut(f"{host}{ONE}/{TWO}", 0.3 + 0.4 * turn, 0.1)]  # fmt: skip
+    places = [(host, interface) for host in (CALLER, LISTENER) for interface in (ONE, TWO)]
+    before = [cuts_seen(hosts.bed, *place) for place in places]
+
+    said = exchange(hosts.bed, ["--seconds", "2", *RESUME],
+                    protect=("--policy", "stay"), at_caller=cuts)  # fmt: skip
+
+    pulled = said.caller[0]["cuts"]
+    used = [one["port_in_use"] for one in pulled]
+    assert [one["interface"] for one in pulled] == [(ONE, TWO)[port - 1] for port in used]
+    after = [cuts_seen(hosts.bed, *place) for place in places]
+    seen = [now - then for now, then in zip(after, before, strict=True)]
+    assert (sum(seen[:2]), sum(seen[2:])) == (2, 2), (seen, said)
+    assert all(ns >= 0 for ns in said.caller[0]["resumed_ns"]), said
+    assert not any(faults_of(said).values()), said
 
 
 def test_traffic_stays_on_the_other_port_where_told_to(hosts: Hosts, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI jobs whose cable is pulled at any moment: before MPI_Init, in the midst, in MPI_Finalize.
 
-Each ends with the right result, also where the cable stays out. What a cut costs is measured by
+Each ends with the right result, also where the cable stays out. What a cut costs of the time of
+`mpirun` is judged in `make test-all` by the ratio to runs without a cut, and is measured by
 `lanewise reproduce migration-mpi`.
 """
 
@@ -24,6 +25,7 @@ import pytest
 from experiments.hca.hosts import CALLER, LISTENER, Hosts
 from experiments.migration.two_ports import await_carrier, packets
 from lanewise.launch.machine import core_count
+from lanewise.results.intervals import launch_interval
 from lanewise.testbed import launchers, running
 
 PROGRAM = Path(__file__).parent / "programs" / "outlives.c"
@@ -39,6 +41,8 @@ LIMIT_S = 90.0
 # with alternating cuts of both ports.
 SWEEP = int(os.environ.get("LANEWISE_TEST_MPI_CUTS", "0"))
 SHORT_S, LONG_S, FOR_EVER_S = 0.3, 10.0, 1e9
+# Of runs with and without a cut, a few seconds each.
+PAIRS, LONG, RATIO_MAX = 5, 2 * ITERATIONS, 1.05
 
 
 @dataclass(frozen=True)
@@ -183,3 +187,24 @@ def test_a_cut_at_any_moment_is_outlived(
 
     assert ended.status == 0, ended.text
     assert "all right" in ended.text, ended.text
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("for_s", [SHORT_S, FOR_EVER_S], ids=["short", "ever"])
+def test_a_cut_adds_little_to_the_time_of_mpirun(
+    hosts: Hosts, program: Path, tmp_path: Path, for_s: float
+) -> None:
+    ratios: list[float] = []
+    for number in range(PAIRS):
+        kinds: list[list[Cut]] = [[], [Cut("working", CALLER, ONE, for_s)]]
+        walls_s: dict[int, float] = {}
+        for cuts in kinds if number % 2 else kinds[::-1]:
+            ended = Job(hosts, tmp_path, program, cuts).run(iterations=LONG)
+            assert (ended.status, "all right" in ended.text) == (0, True), ended.text
+            assert not cuts or all(one["migrations"] >= 1 for one in ended.reports), ended.reports
+            walls_s[len(cuts)] = ended.wall_s
+        ratios.append(walls_s[1] / walls_s[0])
+
+    # Other work on the machine makes the interval wide, and hardly moves it.
+    _, low, _ = launch_interval(ratios)
+    assert low <= RATIO_MAX, ratios

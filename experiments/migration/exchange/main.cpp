@@ -21,14 +21,28 @@ namespace {
 
 using namespace lanewise::exchange;
 
+std::vector<std::string> split(const std::string& text, char at) {
+    std::vector<std::string> made;
+    std::size_t from = 0;
+    for (std::size_t to = text.find(at); to != std::string::npos; to = text.find(at, from)) {
+        made.push_back(text.substr(from, to - from));
+        from = to + 1;
+    }
+    made.push_back(text.substr(from));
+    return made;
+}
+
 Cut read_cut(const std::string& text) {
     Cut made;
     const std::size_t first = text.find(':');
     const std::size_t second = text.find(':', first + 1);
     if (second == std::string::npos) {
-        throw CLI::ValidationError("--cut " + text, "say INTERFACE:AT_S:FOR_S");
+        throw CLI::ValidationError("--cut " + text, "say [HOST@]INTERFACE[/INTERFACE]:AT_S:FOR_S");
     }
-    made.interface = text.substr(0, first);
+    const std::string where = text.substr(0, first);
+    const std::size_t host = where.find('@');
+    made.host = host == std::string::npos ? "" : where.substr(0, host);
+    made.interfaces = split(host == std::string::npos ? where : where.substr(host + 1), '/');
     made.at_s = std::stod(text.substr(first + 1));
     made.for_s = std::stod(text.substr(second + 1));
     return made;
@@ -43,15 +57,25 @@ std::string quoted(const std::vector<std::string>& words) {
     return fmt::format("[{}]", made);
 }
 
-void print(const Found& found) {
+std::string shown(const std::vector<Pulled>& pulled) {
+    std::string made;
+    for (const Pulled& one : pulled) {
+        made += fmt::format(
+            R"({}{{"from_ns": {}, "done_ns": {}, "interface": "{}", "port_in_use": {}}})",
+            made.empty() ? "" : ", ", one.from_ns, one.done_ns, one.interface, one.port_in_use);
+    }
+    return fmt::format("[{}]", made);
+}
+
+void print(const Found& found, const std::vector<Pulled>& pulled) {
     fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "twice": {}, )"
                R"("corrupted": {}, )"
                R"("atomics": {}, "atomics_wrong": {}, "writes": {}, "longest_gap_ns": {}, )"
-               R"("resumed_ns": [{}]}})"
+               R"("resumed_ns": [{}], "cuts": {}}})"
                "\n",
                found.sent, found.received, found.lost, found.duplicated, quoted(found.twice),
                found.corrupted, found.atomics, found.atomics_wrong, found.writes,
-               found.longest_gap_ns, fmt::join(found.resumed_ns, ", "));
+               found.longest_gap_ns, fmt::join(found.resumed_ns, ", "), shown(pulled));
 }
 
 void print(const Transition& one) {
@@ -62,13 +86,34 @@ void print(const Transition& one) {
                one.arming_latency_s, one.migrating_latency_s);
 }
 
+// Lets the cuts ask for the port of the first queue pair while there is one.
+class Asking {
+  public:
+    Asking(Cuts& cuts, const Endpoint& endpoint) : cuts_(cuts) {
+        cuts_.ask_port_with([queue_pair = endpoint.queue_pairs().front().get()] {
+            ibv_qp_attr attributes{};
+            ibv_qp_init_attr unused{};
+            const bool told = ibv_query_qp(queue_pair, &attributes, IBV_QP_AV, &unused) == 0;
+            return told ? attributes.ah_attr.port_num : 0;
+        });
+    }
+    ~Asking() { cuts_.ask_port_with(nullptr); }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+  private:
+    Cuts& cuts_;
+};
+
 void run(Settings settings) {
     Rendezvous rendezvous(settings);
     if (settings.transitions.empty()) {
         Cuts cuts(settings.cuts);
         if (settings.cuts_early) cuts.start();
         Endpoint endpoint(settings, rendezvous, traffic_memory_bytes(settings));
-        print(exchange(settings, rendezvous, endpoint, cuts));
+        const Asking asking(cuts, endpoint);
+        const Found found = exchange(settings, rendezvous, endpoint, cuts);
+        print(found, cuts.finish());
         return;
     }
     for (const int count : settings.transitions) {
@@ -104,7 +149,11 @@ int main(int argc, char **argv) {
     app.add_option("--return-timeout-s", settings.return_timeout_s,
                    "How much longer to go on until all queue pairs have left --port and come back");
     app.add_option("--timeout", settings.timeout)->check(CLI::Range(0, 31));
-    app.add_option("--cut", cuts, "INTERFACE:AT_S:FOR_S")->expected(-1);
+    app.add_option(
+           "--cut", cuts,
+           "[HOST@]INTERFACE[/INTERFACE]:AT_S:FOR_S; HOST is the file of a network namespace, "
+           "and of two interfaces, those of ports 1 and 2, the one in use is pulled")
+        ->expected(-1);
     app.add_flag("--early", settings.cuts_early, "Count the cuts from before the connection");
     app.add_option("--transitions", settings.transitions, "Time N queue pairs")->delimiter(',');
     app.add_option("--rounds", settings.rounds);

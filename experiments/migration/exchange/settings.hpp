@@ -13,7 +13,9 @@ namespace lanewise::exchange {
 
 // An interface that loses its carrier for a while.
 struct Cut {
-    std::string interface;
+    // That of port 1 and that of port 2, of which the one in use is pulled; or just one.
+    std::vector<std::string> interfaces;
+    std::string host;  // the file of its network namespace; empty: this host
     double at_s = 0;
     double for_s = 0;
 };

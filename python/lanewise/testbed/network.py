@@ -8,6 +8,7 @@ namespace is opened while this process is there, and stays of use after it has g
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from lanewise.errors import RunError
-from lanewise.testbed import namespaces
+from lanewise.testbed import namespaces, neighbours
 from lanewise.testbed.impairments import for_delay_line
 from lanewise.testbed.plan import DelayLine, End, Namespace, Plan
 
@@ -30,6 +31,7 @@ class Network:
     def __init__(self, state: Path) -> None:
         self.state = state
         self.sockets: dict[str, IPRoute] = {}
+        self._plain: dict[str, socket.socket] = {}  # for what pyroute2 cannot do
         self.lines: dict[str, subprocess.Popen[str]] = {}
         self._indices: dict[End, int] = {}
         self._ports: dict[End, End] = {}
@@ -63,6 +65,9 @@ class Network:
                 raise RunError(f"{key} = {value} is refused: {error.strerror}") from None
         netlink = IPRoute()
         self.sockets[namespace.name] = netlink
+        self._plain[namespace.name] = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE
+        )
         netlink.link("set", index=1, state="up")
 
     def make_devices(self, plan: Plan, delay_line: Path) -> None:
@@ -79,11 +84,20 @@ class Network:
             self.set_up(wire.host, "")
             self.set_up(wire.port, wire.bridge)
             self._ports[wire.host] = wire.port
+            self.ask_soon_again(wire.host)
         for slow in (slow for line in plan.delay_lines for slow in line.wires):
             for end, bridge in zip(slow.ends, ("", slow.bridge), strict=True):
                 self.do(end, "link", "set", txqlen=_TUN_QUEUE_PACKETS)
                 self.set_up(end, bridge)
             self._ports[slow.ends[0]] = slow.ends[1]
+
+    def ask_soon_again(self, end: End) -> None:
+        """Let a host ask soon again for an address that a switch has lost the question for."""
+        try:
+            neighbours.ask_soon_again(self._plain[end.namespace], self.index(end))
+        except OSError as error:
+            step = f"to change {error.strerror} of {end.device} in {end.namespace}"
+            raise RunError(f"the kernel refuses {step}: {os.strerror(error.errno or 0)}") from None
 
     def add_wire(self, host: End, port: End) -> None:
         """Make a veth pair with one end in each namespace."""

@@ -46,6 +46,8 @@ Next find_next() {
     fill(made.calls.query_gid, "ibv_query_gid");
     fill(made.calls.get_async_event, "ibv_get_async_event");
     fill(made.calls.ack_async_event, "ibv_ack_async_event");
+    made.calls.migration_cause = reinterpret_cast<int (*)(ibv_qp *, std::uint64_t)>(
+        dlsym(RTLD_NEXT, "lanewise_migration_cause"));
     fill(made.open_device, "ibv_open_device");
     fill(made.close_device, "ibv_close_device");
     fill(made.destroy_qp, "ibv_destroy_qp");

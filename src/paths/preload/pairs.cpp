@@ -107,7 +107,7 @@ carried::PairOptions options_of(const PairSettings& settings, EventQueue *event_
     made.note = [note = settings.note](carried::Occasion occasion, std::uint8_t device) {
         if (occasion == carried::Occasion::protection) return;  // counted at the end
         const auto number = static_cast<std::uint8_t>(device + 1);
-        note({kind_of(occasion), nullptr, number, monotonic_ns(), {}});
+        note({kind_of(occasion), nullptr, number, monotonic_ns(), {}, MigrationCause::unknown});
     };
     made.warn = [](const std::string& sentence) { warn(sentence); };
     return made;

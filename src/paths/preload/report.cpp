@@ -31,6 +31,30 @@ const char *word_of(NoticeKind kind) {
     }
 }
 
+const char *word_of(MigrationCause cause) {
+    switch (cause) {
+        case MigrationCause::command:
+            return "command";
+        case MigrationCause::carrier:
+            return "carrier";
+        case MigrationCause::retries:
+            return "retries";
+        case MigrationCause::silence:
+            return "silence";
+        case MigrationCause::peer:
+            return "peer";
+        default:
+            return nullptr;
+    }
+}
+
+std::string event_of(const Notice& notice) {
+    const char *cause = word_of(notice.cause);
+    return fmt::format(R"({{"event": "{}", "port": {}, "at_ns": {}{}}})", word_of(notice.kind),
+                       notice.port, notice.at,
+                       cause ? fmt::format(R"(, "cause": "{}")", cause) : std::string());
+}
+
 }  // namespace
 
 bool is_empty(const ProcessReport& report) {
@@ -58,9 +82,7 @@ std::string line_of(const ProcessReport& report) {
     const PathCounters& all = report.counters;
     std::string events;
     for (const Notice& notice : report.notices) {
-        events +=
-            fmt::format(R"({}{{"event": "{}", "port": {}, "at_ns": {}}})",
-                        events.empty() ? "" : ", ", word_of(notice.kind), notice.port, notice.at);
+        events += (events.empty() ? "" : ", ") + event_of(notice);
     }
     return fmt::format(
         R"({{"schema": "lanewise-protect", "version": 1, "process": {}, "protected": {}, )"

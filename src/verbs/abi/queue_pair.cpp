@@ -305,6 +305,14 @@ int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr
     return 0;
 }
 
+// For those that protect queue pairs (paths/preload): why the n-th migration of one took place. The
+// numbers are those of MigrationCause; 0 where it is not known.
+int lanewise_migration_cause(ibv_qp *qp, std::uint64_t number) {
+    if (refusal(qp) != 0) return 0;
+    const std::lock_guard guard(own(qp->context).adapter->lock());
+    return static_cast<int>(own(qp).engine->cause_of_migration(number));
+}
+
 // Packets are written in order, and the bytes of one as well (place.hpp), but other processors than
 // those of x86 may show them in another.
 int ibv_query_qp_data_in_order(ibv_qp *, ibv_wr_opcode, uint32_t) {

@@ -61,8 +61,7 @@ TEST_F(Confirmation, DoesNotComeFromAnotherHost) {
     wanted.alternate = {.address = pair.a.vector(2), .timeout = 14};
     wanted.alternate.address.destination = address_of(Family::ipv4, 7, 2);
     wanted.migration = Migration::rearm;
-    ASSERT_EQ(pair.a.queue_pair->modify(wanted, alternate_path_attribute | migration_attribute),
-              0);
+    ASSERT_EQ(pair.a.queue_pair->modify(wanted, alternate_path_attribute | migration_attribute), 0);
     ASSERT_EQ(pair.b.rearm(), 0);
     write(pair.a, pair.b);
     pair.wire.run_for(100 * ms);
@@ -162,6 +161,7 @@ TEST_F(Confirmation, ASilentPathIsLeftBeforeAllRetriesAreUsed) {
     EXPECT_LT(pair.wire.now() - begin, 300 * ms);
     EXPECT_EQ(port_of(pair.a), 2);
     EXPECT_EQ(port_of(pair.b), 2);
+    EXPECT_EQ(pair.a.queue_pair->cause_of_migration(1), MigrationCause::silence);
 }
 
 TEST_F(Confirmation, UnderTrafficAndCutsLosesAndDuplicatesNothing) {

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,18 @@ struct NextPacket {
     bool is_paced = true;
 };
 
+// Why a queue pair has left its path. The numbers are those of lanewise_migration_cause().
+enum class MigrationCause : std::uint8_t {
+    unknown,
+    command,  // the program asked for it
+    carrier,  // its port has lost the carrier, or had none when the alternate path was loaded
+    retries,  // they were exhausted
+    silence,  // the peer had not answered for a long time
+    peer,     // that has migrated before
+};
+
+inline constexpr std::size_t migration_causes_max = 8;
+
 struct Connection {
     Connection(DeviceContext& context, const QueuePairInit& chosen, QueuePair *owner)
         : device(context), init(chosen), handle(owner) {}
@@ -35,6 +48,8 @@ struct Connection {
     QueuePair *handle;  // for events
     Attributes attributes;
     QueuePairCounters counters;
+    // Of the last migrations; that of the n-th is at n % migration_causes_max.
+    std::array<MigrationCause, migration_causes_max> migration_causes{};
     bool alternate_loaded = false;
     bool alternate_confirmed = false;  // the peer has been heard on it since it was loaded
     bool migration_error_reported = false;

@@ -58,7 +58,7 @@ Admission admit(Connection& connection, const Packet& packet, const Arrival& fro
         return Admission::on_path;
     }
     if (peer_migrated && has_usable_alternate(connection) && on_path(attributes.alternate, from)) {
-        migrate(connection);
+        migrate(connection, MigrationCause::peer);
         return Admission::followed;
     }
     if (peer_migrated && attributes.migration == Migration::armed) {
@@ -77,15 +77,23 @@ Admission admit(Connection& connection, const Packet& packet, const Arrival& fro
     return late ? Admission::on_path : Admission::foreign;
 }
 
-void migrate(Connection& connection) {
+void migrate(Connection& connection, MigrationCause cause) {
     Attributes& attributes = connection.attributes;
     connection.previous_path = attributes.primary;
     attributes.primary = attributes.alternate;
     attributes.port = attributes.primary.address.port;
     attributes.migration = Migration::migrated;
     connection.alternate_confirmed = false;
-    ++connection.counters.migrations;
+    const std::uint64_t number = ++connection.counters.migrations;
+    connection.migration_causes[number % migration_causes_max] = cause;
     connection.report(EventKind::path_migrated);
+}
+
+MigrationCause migration_cause(const Connection& connection, std::uint64_t number) {
+    const std::uint64_t last = connection.counters.migrations;
+    const bool is_kept = number >= 1 && number <= last && last - number < migration_causes_max;
+    return is_kept ? connection.migration_causes[number % migration_causes_max]
+                   : MigrationCause::unknown;
 }
 
 bool may_migrate(const Connection& connection) {

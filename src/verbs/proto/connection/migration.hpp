@@ -26,7 +26,10 @@ enum class Admission : std::uint8_t {
 Admission admit(Connection& connection, const Packet& packet, const Arrival& from);
 
 // Makes the alternate path the primary one, and reports IBV_EVENT_PATH_MIG.
-void migrate(Connection& connection);
+void migrate(Connection& connection, MigrationCause cause);
+
+// Why the n-th migration took place, from 1; unknown where that is long ago.
+MigrationCause migration_cause(const Connection& connection, std::uint64_t number);
 
 // Whether a queue pair whose retries are exhausted migrates: it must be armed. With a retry window
 // (DeviceConfig) it is enough that the alternate is loaded, but its port must have a carrier.

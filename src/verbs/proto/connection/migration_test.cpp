@@ -106,6 +106,46 @@ TEST(Migration, CanBeRepeatedBackAndForth) {
     }
 }
 
+TEST(Migration, HasACauseThatIsKept) {
+    Pair pair({.timeout = 8, .retry_count = 3});
+    arm(pair, 2);
+    pair.a.migrate();
+    pair.wire.run_until(idle);
+    arm(pair, 1);
+    pair.b.device->on_port_state(2, PortState::down);
+    pair.wire.run_until(idle);
+    pair.b.device->on_port_state(2, PortState::active);
+    arm(pair, 2);
+    pair.wire.path(1).cut = true;
+    pair.b.post_receive(1, 100, 3000);
+    pair.a.post_send(1, 0, 3000);
+    pair.wire.run_until(idle);
+
+    const QueuePair& a = *pair.a.queue_pair;
+    const QueuePair& b = *pair.b.queue_pair;
+    EXPECT_EQ(a.cause_of_migration(1), MigrationCause::command);
+    EXPECT_EQ(b.cause_of_migration(1), MigrationCause::peer);
+    EXPECT_EQ(a.cause_of_migration(2), MigrationCause::peer);
+    EXPECT_EQ(b.cause_of_migration(2), MigrationCause::carrier);
+    EXPECT_EQ(a.cause_of_migration(3), MigrationCause::retries);
+    EXPECT_EQ(b.cause_of_migration(3), MigrationCause::peer);
+    EXPECT_EQ(a.cause_of_migration(0), MigrationCause::unknown);
+    EXPECT_EQ(a.cause_of_migration(4), MigrationCause::unknown);
+}
+
+TEST(Migration, OfLongAgoHasNoCauseAnyMore) {
+    Pair pair;
+    constexpr std::uint64_t count = migration_causes_max + 1;
+    for (std::uint64_t round = 0; round < count; ++round) {
+        arm(pair, static_cast<std::uint8_t>(round % 2 == 0 ? 2 : 1));
+        pair.a.migrate();
+        pair.wire.run_until(idle);
+    }
+    EXPECT_EQ(pair.a.queue_pair->cause_of_migration(1), MigrationCause::unknown);
+    EXPECT_EQ(pair.a.queue_pair->cause_of_migration(2), MigrationCause::command);
+    EXPECT_EQ(pair.a.queue_pair->cause_of_migration(count), MigrationCause::command);
+}
+
 TEST(Migration, OnRetryExhaustionComesAfterExactlyAllRetriesAndLosesNothing) {
     Pair pair({.timeout = 8, .retry_count = 3});
     arm(pair);

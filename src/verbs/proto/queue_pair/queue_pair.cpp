@@ -147,14 +147,14 @@ void QueuePair::change_migration_state(Migration wanted) {
         connection_.migration_error_reported = false;
         connection_.alternate_confirmed = false;
         if (starts_on_dead_port(connection_)) {
-            leave_path();
+            leave_path(MigrationCause::carrier);
         } else if (connection_.reliable() && connection_.device.config.confirm_alternates) {
             ask_peer();
         }
         return;
     }
     if (connection_.attributes.migration == Migration::armed) {
-        leave_path();
+        leave_path(MigrationCause::command);
     }
 }
 
@@ -404,7 +404,7 @@ void QueuePair::fail() {
 
 void QueuePair::on_port_down(std::uint8_t port) {
     if (must_leave_port(connection_, port)) {
-        leave_path();
+        leave_path(MigrationCause::carrier);
         settle();
     }
 }
@@ -437,8 +437,12 @@ void QueuePair::send_delayed_ack() {
     connection_.device.scheduler.add_ready(slot_);
 }
 
-void QueuePair::leave_path() {
-    migrate(connection_);
+MigrationCause QueuePair::cause_of_migration(std::uint64_t number) const {
+    return migration_cause(connection_, number);
+}
+
+void QueuePair::leave_path(MigrationCause cause) {
+    migrate(connection_, cause);
     if (connection_.reliable()) {
         requester_.go_back();
         responder_.announce();

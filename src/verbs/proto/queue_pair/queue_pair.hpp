@@ -48,6 +48,8 @@ class QueuePair {
     std::uint32_t number() const { return init().number; }
     State state() const { return connection_.state(); }
     const QueuePairCounters& counters() const { return connection_.counters; }
+    // Why the n-th migration took place (connection/migration.hpp).
+    MigrationCause cause_of_migration(std::uint64_t number) const;
 
     // The rest is for the device.
 
@@ -87,7 +89,7 @@ class QueuePair {
     Turn take_turn(Nanoseconds now);
     void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
-    void leave_path();
+    void leave_path(MigrationCause cause);
     void ask_peer();
     void schedule_announcement(Nanoseconds now);
     void schedule_question(Nanoseconds now);

@@ -739,7 +739,7 @@ void Requester::on_deadline(Nanoseconds now) {
     constexpr Nanoseconds silence_max_ns = 250'000'000;
     const bool waits = std::min(timeout_at_, probe_at_) <= now;
     if (waits && now - heard_at_ >= silence_max_ns && leaves_silent_path(connection_)) {
-        on_retries_exhausted(Status::retry_exceeded);
+        give_up(MigrationCause::silence);
         return;
     }
     if (timeout_at_ <= now) {
@@ -773,7 +773,7 @@ void Requester::go_back() {
 
 void Requester::retry() {
     if (retries_left_ == 0) {
-        on_retries_exhausted(Status::retry_exceeded);
+        give_up(MigrationCause::retries);
         return;
     }
     --retries_left_;
@@ -800,7 +800,7 @@ void Requester::retransmit_oldest() {
         return;
     }
     if (retries_left_ == 0) {
-        on_retries_exhausted(Status::retry_exceeded);
+        give_up(MigrationCause::retries);
         return;
     }
     --retries_left_;
@@ -822,17 +822,17 @@ void Requester::extend_retries(Nanoseconds now) {
     retries_left_ = now < retry_window_end_ ? 1 : 0;
 }
 
-void Requester::on_retries_exhausted(Status status) {
+void Requester::give_up(MigrationCause cause) {
     if (entries_.empty() || connection_.state() == State::error) {
         return;
     }
     if (may_migrate(connection_)) {
-        migrate(connection_);
+        migrate(connection_, cause);
         retries_left_ = connection_.attributes.retry_count;
         go_back();
         return;
     }
-    fail_front(status);
+    fail_front(Status::retry_exceeded);
 }
 
 void Requester::on_receiver_not_ready(std::uint8_t timer, Nanoseconds now) {

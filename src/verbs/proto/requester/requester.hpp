@@ -142,7 +142,8 @@ class Requester {
     void retry();
     void retry_once();
     void retransmit_oldest();
-    void on_retries_exhausted(Status status);
+    // Leaves the path for a cause, or fails if it cannot be left.
+    void give_up(MigrationCause cause);
     void restart_timers(Nanoseconds now);
     void stop_timers();
     void extend_retries(Nanoseconds now);
