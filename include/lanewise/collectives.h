@@ -114,6 +114,16 @@ LW_API lw_status lw_allgatherv(const void *send, int send_count, MPI_Datatype se
 LW_API lw_status lw_alltoall(const void *send, int send_count, MPI_Datatype send_type,
                              void *receive, int receive_count, MPI_Datatype receive_type,
                              MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_alltoallv(const void *send, const int *send_counts,
+                              const int *send_displacements, MPI_Datatype send_type, void *receive,
+                              const int *counts, const int *displacements,
+                              MPI_Datatype receive_type, MPI_Comm comm,
+                              const lw_algorithm *algorithm);
+LW_API lw_status lw_alltoallw(const void *send, const int *send_counts,
+                              const int *send_places_bytes, const MPI_Datatype *send_types,
+                              void *receive, const int *counts, const int *places_bytes,
+                              const MPI_Datatype *receive_types, MPI_Comm comm,
+                              const lw_algorithm *algorithm);
 LW_API lw_status lw_reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                            int root, MPI_Comm comm, const lw_algorithm *algorithm);
 LW_API lw_status lw_allreduce(const void *send, void *receive, int count, MPI_Datatype type,

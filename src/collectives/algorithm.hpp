@@ -27,13 +27,15 @@ enum class Collective : std::uint8_t {
     allgather,
     allgatherv,
     alltoall,
+    alltoallv,
+    alltoallw,
     reduce,
     allreduce,
     reduce_scatter,
     scan,
     exscan,
 };
-inline constexpr int collective_count = 14;
+inline constexpr int collective_count = 16;
 
 inline bool is_rooted(Collective collective) {
     switch (collective) {
@@ -57,6 +59,23 @@ inline bool is_scan(Collective collective) {
 inline bool is_reduction(Collective collective) {
     return collective == Collective::reduce || collective == Collective::allreduce ||
            collective == Collective::reduce_scatter || is_scan(collective);
+}
+
+/* Whether each rank sends and receives blocks that differ, and knows no others. */
+inline bool is_uneven_exchange(Collective collective) {
+    return collective == Collective::alltoallv || collective == Collective::alltoallw;
+}
+
+/* Whether a rank may know no counts but its own: those of the others are known at most to a root.
+ */
+inline bool hides_counts(Collective collective) {
+    return collective == Collective::scatterv || collective == Collective::gatherv ||
+           is_uneven_exchange(collective);
+}
+
+/* Whether a call has no size that is the same on all ranks, so that one rule serves all sizes. */
+inline bool is_sizeless(Collective collective) {
+    return collective == Collective::allgatherv || hides_counts(collective);
 }
 
 /* "scatter"; what the MPI calls it without MPI_ and in small letters. */
@@ -116,10 +135,12 @@ struct Algorithm {
     /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
     bool posts_at_once = false;
     Bracketing bracketing = Bracketing::unspecified;
-    int radix = 2; /* of a k-nomial tree, which sends on up to so many ranks what linear sends */
+    /* Of a k-nomial tree, or one more than the messages that may be under way: on so many ranks or
+       fewer the algorithm sends what its linear form sends. */
+    int radix = 2;
 };
 
-/* The same algorithm for the vector form of its collective, such as scatterv. */
+/* The same algorithm for the vector form of its collective, such as scatterv or alltoallw. */
 constexpr Algorithm vector_form(Algorithm algorithm, Collective collective, Restrictions needs) {
     algorithm.collective = collective;
     algorithm.needs = needs;

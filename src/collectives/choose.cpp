@@ -134,9 +134,7 @@ void check_order(const JsonObject& operation, const std::vector<Rule>& rules,
                               std::to_string(rules[i - 1].to_bytes),
                           {}};
     }
-    const bool by_size = collective != Collective::scatterv && collective != Collective::gatherv &&
-                         collective != Collective::allgatherv;
-    if (by_size || rules.empty()) return;
+    if (!is_sizeless(collective) || rules.empty()) return;
     if (rules.size() == 1 && rules[0].from_bytes == 0 && rules[0].to_bytes == bytes_max) return;
     operation.refuse("rules", "must be one rule from 0 to " + std::to_string(bytes_max) +
                                   ": ranks do not know each other's counts");

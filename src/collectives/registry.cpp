@@ -70,6 +70,14 @@
     X(alltoall_bruck)                   \
     X(alltoall_linear_nb)               \
     X(alltoall_pairwise)                \
+    X(alltoallv_linear_nb)              \
+    X(alltoallv_pairwise)               \
+    X(alltoallv_scattered_4)            \
+    X(alltoallv_scattered_16)           \
+    X(alltoallw_linear_nb)              \
+    X(alltoallw_pairwise)               \
+    X(alltoallw_scattered_4)            \
+    X(alltoallw_scattered_16)           \
     X(reduce_binomial)                  \
     X(reduce_direct)                    \
     X(reduce_knomial_3)                 \
@@ -117,8 +125,9 @@ constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
 #undef LANEWISE_ADDRESS
 
 constexpr std::array<const char *, collective_count> names = {
-    "barrier",    "bcast",    "scatter", "scatterv",  "gather",         "gatherv", "allgather",
-    "allgatherv", "alltoall", "reduce",  "allreduce", "reduce_scatter", "scan",    "exscan"};
+    "barrier",   "bcast",          "scatter",  "scatterv",  "gather",    "gatherv",
+    "allgather", "allgatherv",     "alltoall", "alltoallv", "alltoallw", "reduce",
+    "allreduce", "reduce_scatter", "scan",     "exscan"};
 
 }  // namespace
 

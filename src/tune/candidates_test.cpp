@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace lanewise::tune {
@@ -37,6 +38,19 @@ TEST(Candidates, AreTreesOfARadixBelowTheNumberOfRanks) {
         EXPECT_TRUE(names.contains("knomial:4"));
         EXPECT_FALSE(names.contains("knomial:8"));
     }
+}
+
+TEST(Candidates, HaveNoWindowThatHoldsAllMessages) {
+    const auto has = [](const char *name, int ranks) {
+        const auto found = candidates(Collective::alltoallv, 1024, {.ranks = ranks}, {});
+        return std::ranges::any_of(
+            found, [&](const Candidate& candidate) { return candidate.algorithm == name; });
+    };
+
+    EXPECT_FALSE(has("scattered:4", 5));
+    EXPECT_TRUE(has("scattered:4", 6));
+    EXPECT_FALSE(has("scattered:16", 17));
+    EXPECT_TRUE(has("linear_nb", 5));
 }
 
 TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {

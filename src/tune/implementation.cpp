@@ -64,6 +64,15 @@ Call call_of(Collective collective, const Exchange& e) {
     call.send_type = call.receive_type = e.type;
     call.counts = e.counts.empty() ? nullptr : e.counts.data();
     call.displacements = e.displacements.empty() ? nullptr : e.displacements.data();
+    if (is_uneven_exchange(collective)) {
+        const bool bytewise = collective == Collective::alltoallw;
+        call.send_counts = e.own_counts.data();
+        call.send_displacements = bytewise ? e.own_places_bytes.data() : e.own_displacements.data();
+        if (bytewise) {
+            call.displacements = e.places_bytes.data();
+            call.send_types = call.receive_types = e.types.data();
+        }
+    }
     if (is_reduction(collective)) call.op = MPI_SUM;
     if (collective == Collective::bcast) call.receive = e.send;
     return call;

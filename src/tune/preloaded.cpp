@@ -98,11 +98,8 @@ Outcome preload(char **argv, const std::string& platform) {
 
 void follow(collectives::Operation operation, std::uint64_t message_bytes,
             const collectives::Choice& choice) {
-    const auto collective = operation.collective;
     // In these the size of a call is 0 for the rules, because ranks do not know each other's.
-    const bool sizeless = collective == collectives::Collective::scatterv ||
-                          collective == collectives::Collective::gatherv ||
-                          collective == collectives::Collective::allgatherv;
+    const bool sizeless = is_sizeless(operation.collective);
     const lanewise_switched_rule rule{
         .operation = static_cast<std::uint32_t>(operation.index()),
         .from_bytes = sizeless ? 0 : message_bytes,

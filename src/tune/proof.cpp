@@ -146,6 +146,24 @@ Answer alltoall(const Place& p) {
     return answer(code, got == blocks_to(p.rank, p));
 }
 
+/* Blocks of the same size, by the functions in which they may differ. */
+Answer uneven_alltoall(const Place& p, bool by_types) {
+    const auto given = blocks_from(p.rank, p);
+    auto got = p.sparse ? given : Bytes(p.blocks());
+    const void *send = p.sparse ? MPI_IN_PLACE : given.data();
+    const Counts v(p);
+    const std::vector<MPI_Datatype> types(static_cast<std::size_t>(p.ranks), MPI_BYTE);
+    const int *counts = p.sparse ? nullptr : v.counts.data();
+    const int *displacements = p.sparse ? nullptr : v.displacements.data();
+    const int code =
+        by_types ? MPI_Alltoallw(send, counts, displacements, p.sparse ? nullptr : types.data(),
+                                 got.data(), v.counts.data(), v.displacements.data(), types.data(),
+                                 p.comm)
+                 : MPI_Alltoallv(send, counts, displacements, MPI_BYTE, got.data(), v.counts.data(),
+                                 v.displacements.data(), MPI_BYTE, p.comm);
+    return answer(code, got == blocks_to(p.rank, p));
+}
+
 float sum_of_ranks(const Place& p) {
     const int sum = p.ranks * (p.ranks + 1) / 2;
     return static_cast<float>(sum);
@@ -168,8 +186,8 @@ Answer scan(const Place& p, bool exclusive) {
     Reals got = p.sparse ? given : Reals(given.size());
     const void *send = p.sparse ? MPI_IN_PLACE : given.data();
     const auto count = static_cast<int>(given.size());
-    const int code = (exclusive ? MPI_Exscan : MPI_Scan)(send, got.data(), count, MPI_FLOAT,
-                                                         MPI_SUM, p.comm);
+    const int code =
+        (exclusive ? MPI_Exscan : MPI_Scan)(send, got.data(), count, MPI_FLOAT, MPI_SUM, p.comm);
     const int ranks = exclusive ? p.rank : p.rank + 1;
     return answer(code, ranks == 0 || got == Reals(given.size(), static_cast<float>(ranks)));
 }
@@ -210,6 +228,10 @@ Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner
             return allgather(p, true);
         case Collective::alltoall:
             return alltoall(p);
+        case Collective::alltoallv:
+            return uneven_alltoall(p, false);
+        case Collective::alltoallw:
+            return uneven_alltoall(p, true);
         case Collective::reduce:
             return reduce(p, false);
         case Collective::allreduce:

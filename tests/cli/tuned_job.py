@@ -34,6 +34,8 @@ RULES = {
     "allgather": "ring",
     "allgatherv": "ring",
     "alltoall": "pairwise",
+    "alltoallv": "scattered:4",
+    "alltoallw": "pairwise",
     "reduce": "binomial",
     "allreduce": "recursive_doubling",
     "reduce_scatter": "ring",

@@ -12,15 +12,14 @@ BYTES_MAX = 2**64 - 1
 
 BLOCKING = (
     "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv",
-    "alltoall", "reduce", "allreduce", "reduce_scatter", "scan", "exscan",
+    "alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "scan", "exscan",
 )  # fmt: skip
 # A nonblocking one, MPI_Ibcast, is a collective of its own here: it has evidence of its own.
 NONBLOCKING = tuple(f"i{name}" for name in BLOCKING)
 COLLECTIVES = (*BLOCKING, *NONBLOCKING)
-# Ranks know only their own count there, so no choice by size can be the same on all of them.
-WITHOUT_COMMON_SIZE = frozenset(
-    {"scatterv", "gatherv", "allgatherv", "iscatterv", "igatherv", "iallgatherv"}
-)
+# Ranks know only their own counts there, so no choice by size can be the same on all of them.
+_UNEVEN = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
+WITHOUT_COMMON_SIZE = frozenset((*_UNEVEN, *(f"i{name}" for name in _UNEVEN)))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Linear nonblocking alltoall: every rank begins all its messages at once.
+// Linear nonblocking alltoall(v, w): every rank begins all its messages at once.
 // Cost: a + (n - 1) bM, and an overhead a message.
 
 #include "collectives/algorithm.hpp"
@@ -15,7 +15,7 @@ model::Schedule build(const CallShape& shape) {
 
 }  // namespace
 
-extern const Algorithm alltoall_linear_nb{
+extern constexpr Algorithm alltoall_linear_nb{
     .collective = Collective::alltoall,
     .name = "linear_nb",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
@@ -24,5 +24,9 @@ extern const Algorithm alltoall_linear_nb{
     .build = build,
     .posts_at_once = true,
 };
+extern constexpr Algorithm alltoallv_linear_nb =
+    vector_form(alltoall_linear_nb, Collective::alltoallv, {});
+extern constexpr Algorithm alltoallw_linear_nb =
+    vector_form(alltoall_linear_nb, Collective::alltoallw, {});
 
 }  // namespace lanewise::collectives

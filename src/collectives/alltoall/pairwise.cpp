@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pairwise alltoall: n - 1 rounds, in each of which a rank sends to the rank that
+// Pairwise alltoall(v, w): n - 1 rounds, in each of which a rank sends to the rank that
 // far ahead and receives from the rank that far behind.
 // Cost: (n - 1)(a + bM).
 
@@ -15,24 +15,26 @@ model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const int n = shape.ranks;
     const int me = shape.rank;
-    const auto own = shape.offset_of(me);
-    steps.copy({Place::send, own}, {Place::receive, own}, shape.count);
+    steps.copy({Place::send, shape.send_offset_of(me)}, {Place::receive, shape.offset_of(me)},
+               shape.count_of(me));
     auto received = model::no_step;
     auto sent = model::no_step;
     for (int distance = 1; distance < n; ++distance) {
         const int from = (me - distance + n) % n;
         const int to = (me + distance) % n;
         const auto incoming = steps.receive(from, {Place::receive, shape.offset_of(from)},
-                                            shape.count, {received, sent});
-        sent = steps.send(to, {Place::send, shape.offset_of(to)}, shape.count);
+                                            shape.count_of(from), {received, sent});
+        const auto outgoing =
+            steps.send(to, {Place::send, shape.send_offset_of(to)}, shape.send_count_of(to));
         received = incoming;
+        sent = outgoing;
     }
     return steps.finish();
 }
 
 }  // namespace
 
-extern const Algorithm alltoall_pairwise{
+extern constexpr Algorithm alltoall_pairwise{
     .collective = Collective::alltoall,
     .name = "pairwise",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
@@ -40,5 +42,9 @@ extern const Algorithm alltoall_pairwise{
     .needs = {},
     .build = build,
 };
+extern constexpr Algorithm alltoallv_pairwise =
+    vector_form(alltoall_pairwise, Collective::alltoallv, {});
+extern constexpr Algorithm alltoallw_pairwise =
+    vector_form(alltoall_pairwise, Collective::alltoallw, {});
 
 }  // namespace lanewise::collectives

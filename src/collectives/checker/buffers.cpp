@@ -56,6 +56,18 @@ struct Filling {
             expect(blocks.offset(r), blocks.count(r), r, index);
         }
     }
+    // Blocks of an uneven exchange, each at the same place on both sides.
+    void exchange_blocks(const Trial& trial) {
+        for (int peer = 0; peer < trial.ranks; ++peer) {
+            const auto sent = static_cast<std::size_t>(rank * trial.ranks + peer);
+            const auto at = trial.offsets[sent];
+            const auto end = at + trial.counts[sent];
+            buffers.extents[0].units = std::max(buffers.extents[0].units, end);
+            if (at < end) buffers.send.push_back({at, end, rank, at});
+            const auto received = static_cast<std::size_t>(peer * trial.ranks + rank);
+            expect(trial.offsets[received], trial.counts[received], peer, trial.offsets[received]);
+        }
+    }
     // The place that MPI_IN_PLACE puts inside the other.
     void coincide(Place inner, Place outer, std::int64_t base) {
         auto& extent = buffers.extents[static_cast<std::size_t>(inner)];
@@ -109,6 +121,10 @@ void fill(const Trial& trial, int rank, Filling& filling) {
         case Collective::alltoall:
             filling.give_blocks(blocks);
             filling.expect_blocks_of_all(blocks, own);
+            return;
+        case Collective::alltoallv:
+        case Collective::alltoallw:
+            filling.exchange_blocks(trial);
             return;
         case Collective::allreduce:
             filling.give(trial.count);

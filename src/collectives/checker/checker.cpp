@@ -15,8 +15,7 @@ namespace {
 constexpr std::int64_t unknown_count = -1'000'003;
 
 bool has_counts(Collective collective) {
-    return collective == Collective::scatterv || collective == Collective::gatherv ||
-           collective == Collective::allgatherv || collective == Collective::reduce_scatter;
+    return is_sizeless(collective) || collective == Collective::reduce_scatter;
 }
 
 bool knows_blocks(const Trial& trial, int rank) {
@@ -30,10 +29,34 @@ bool knows_blocks(const Trial& trial, int rank) {
 Trial even_trial(Collective collective, int ranks, int root, std::int64_t count) {
     Trial trial{.collective = collective, .ranks = ranks, .root = root, .count = count};
     if (!has_counts(collective)) return trial;
-    trial.counts.assign(static_cast<std::size_t>(ranks), count);
-    for (int r = 0; r < ranks; ++r) trial.offsets.push_back(count * r);
+    const int blocks = is_uneven_exchange(collective) ? ranks * ranks : ranks;
+    trial.counts.assign(static_cast<std::size_t>(blocks), count);
+    for (int block = 0; block < blocks; ++block) trial.offsets.push_back(count * block);
     return trial;
 }
+
+namespace {
+
+/* What a rank knows of an uneven exchange: the blocks that it sends, and those that it receives. */
+struct OwnBlocks {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int64_t> send_counts;
+    std::vector<std::int64_t> send_offsets;
+
+    OwnBlocks(const Trial& trial, int rank) {
+        for (int peer = 0; peer < trial.ranks; ++peer) {
+            const auto received = static_cast<std::size_t>(peer * trial.ranks + rank);
+            const auto sent = static_cast<std::size_t>(rank * trial.ranks + peer);
+            counts.push_back(trial.counts[received]);
+            offsets.push_back(trial.offsets[received]);
+            send_counts.push_back(trial.counts[sent]);
+            send_offsets.push_back(trial.offsets[sent]);
+        }
+    }
+};
+
+}  // namespace
 
 void with_shape(const Trial& trial, int rank, const std::function<void(const CallShape&)>& use) {
     CallShape shape;
@@ -49,6 +72,15 @@ void with_shape(const Trial& trial, int rank, const std::function<void(const Cal
     shape.sites = trial.sites;
     shape.network = trial.network;
     if (!trial.counts.empty()) shape.count = unknown_count;
+    if (is_uneven_exchange(trial.collective)) {
+        const OwnBlocks own(trial, rank);
+        shape.counts = own.counts;
+        shape.offsets = own.offsets;
+        shape.send_counts = own.send_counts;
+        shape.send_offsets = own.send_offsets;
+        use(shape);
+        return;
+    }
     std::vector<std::int64_t> own_only;
     if (!trial.counts.empty() && !knows_blocks(trial, rank)) {
         shape.offsets = {};

@@ -28,8 +28,10 @@ struct Trial {
     Collective collective = Collective::barrier;
     int ranks = 1;
     int root = 0;
-    std::int64_t count = 0;                 /* units of a block, or of the vector */
-    std::vector<std::int64_t> counts = {};  /* v-collectives, reduce_scatter; else empty */
+    std::int64_t count = 0; /* units of a block, or of the vector */
+    /* v-collectives, reduce_scatter; else empty. In an uneven exchange the block of rank s for rank
+       r is number s * ranks + r, and lies at one offset in both buffers. */
+    std::vector<std::int64_t> counts = {};
     std::vector<std::int64_t> offsets = {}; /* with counts */
     bool all_counts = true;                 /* off the root of scatterv and gatherv */
     bool in_place = false;                  /* where MPI_IN_PLACE is allowed, send is receive */

@@ -50,15 +50,8 @@ CachedCall *vacate(MPI_Comm comm, Operation operation, std::uint64_t arguments) 
 
 /* A program may pass anything where an argument is not significant, so nothing is asked of it. */
 bool may_be_kept(const Call& call) {
-    switch (call.collective) {
-        case Collective::scatterv:
-        case Collective::gatherv:
-        case Collective::allgatherv:
-            return false;
-        default:
-            return !call.counts && is_predefined_type(call.send_type) &&
-                   is_predefined_type(call.receive_type);
-    }
+    return !is_sizeless(call.collective) && !call.counts && is_predefined_type(call.send_type) &&
+           is_predefined_type(call.receive_type);
 }
 
 template <typename Handle, std::size_t count>

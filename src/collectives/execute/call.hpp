@@ -49,6 +49,36 @@ class Numbers {
     bool wide_ = false;
 };
 
+/* An array of datatypes, one per rank, which is read where it lies: handles of C or of Fortran. */
+class Types {
+  public:
+    Types() = default;
+    Types(std::nullptr_t) {}
+    Types(const MPI_Datatype *types) : first_(types) {}
+    static Types of_fortran(const MPI_Fint *handles) {
+        Types types;
+        types.first_ = handles;
+        types.is_fortran_ = true;
+        return types;
+    }
+
+    explicit operator bool() const { return first_ != nullptr; }
+
+    MPI_Datatype operator[](int rank) const {
+        if (is_fortran_) return PMPI_Type_f2c(static_cast<const MPI_Fint *>(first_)[rank]);
+        return static_cast<const MPI_Datatype *>(first_)[rank];
+    }
+
+    /* For a function of C; only where the caller gave its handles. */
+    const MPI_Datatype *narrow() const {
+        return is_fortran_ ? nullptr : static_cast<const MPI_Datatype *>(first_);
+    }
+
+  private:
+    const void *first_ = nullptr;
+    bool is_fortran_ = false;
+};
+
 /*
  * One call, with the arguments of the MPI function of that name. What a rank
  * need not give (the send side of scatter off the root, and so on) is never
@@ -62,8 +92,12 @@ struct Call {
     void *receive = nullptr; /* may be MPI_IN_PLACE at the root of scatter(v); bcast: the buffer */
     MPI_Count receive_count = 0;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
-    Numbers counts = {}; /* scatterv, gatherv at the root; allgatherv; reduce_scatter */
+    Numbers counts = {}; /* scatterv, gatherv at the root; allgatherv; reduce_scatter; received */
     Numbers displacements = {};
+    Numbers send_counts = {}; /* alltoallv and alltoallw, whose `counts` are of what is received */
+    Numbers send_displacements = {};
+    Types send_types = {}; /* alltoallw, whose displacements are in bytes */
+    Types receive_types = {};
     MPI_Op op = MPI_OP_NULL; /* reductions; their type is receive_type, their count receive_count */
     int root = 0;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -93,9 +127,24 @@ struct Choice {
  */
 inline Call copy_of(const Call& call) {
     const auto& [collective, send, send_count, send_type, receive, receive_count, receive_type,
-                 counts, displacements, op, root, comm] = call;
-    return {collective,   send,   send_count,    send_type, receive, receive_count,
-            receive_type, counts, displacements, op,        root,    comm};
+                 counts, displacements, send_counts, send_displacements, send_types, receive_types,
+                 op, root, comm] = call;
+    return {collective,
+            send,
+            send_count,
+            send_type,
+            receive,
+            receive_count,
+            receive_type,
+            counts,
+            displacements,
+            send_counts,
+            send_displacements,
+            send_types,
+            receive_types,
+            op,
+            root,
+            comm};
 }
 
 inline Choice copy_of(const Choice& choice) {

@@ -281,7 +281,8 @@ SameBits level_of(lw_bits bits) {
 std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
     if (!name || !call || call->struct_size != sizeof *call) return std::nullopt;
     const auto collective = lanewise::collectives::collective_named(name);
-    if (!collective) return std::nullopt;
+    // Fortran gives one side's blocks only.
+    if (!collective || is_uneven_exchange(*collective)) return std::nullopt;
     return Call{.collective = *collective,
                 .send = call->send,
                 .send_count = call->send_count,
@@ -408,6 +409,34 @@ lw_status lw_alltoall(const void *send, int send_count, MPI_Datatype send_type, 
                       const lw_algorithm *algorithm) {
     return carry_out(move(Collective::alltoall, send, send_count, send_type, receive, receive_count,
                           receive_type, 0, comm),
+                     algorithm);
+}
+
+lw_status lw_alltoallv(const void *send, const int *send_counts, const int *send_displacements,
+                       MPI_Datatype send_type, void *receive, const int *counts,
+                       const int *displacements, MPI_Datatype receive_type, MPI_Comm comm,
+                       const lw_algorithm *algorithm) {
+    Call call = move(Collective::alltoallv, send, 0, send_type, receive, 0, receive_type, 0, comm,
+                     counts, displacements);
+    call.send_counts = send_counts;
+    call.send_displacements = send_displacements;
+    return carry_out(call, algorithm);
+}
+
+lw_status lw_alltoallw(const void *send, const int *send_counts, const int *send_places_bytes,
+                       const MPI_Datatype *send_types, void *receive, const int *counts,
+                       const int *places_bytes, const MPI_Datatype *receive_types, MPI_Comm comm,
+                       const lw_algorithm *algorithm) {
+    return carry_out({.collective = Collective::alltoallw,
+                      .send = send,
+                      .receive = receive,
+                      .counts = counts,
+                      .displacements = places_bytes,
+                      .send_counts = send_counts,
+                      .send_displacements = send_places_bytes,
+                      .send_types = send_types,
+                      .receive_types = receive_types,
+                      .comm = comm},
                      algorithm);
 }
 

@@ -52,6 +52,46 @@ TEST(Collectives, a_scatter_by_name_delivers_each_rank_its_block) {
     EXPECT_EQ(received, 100 + rank_of(MPI_COMM_WORLD));
 }
 
+/* Rank r gives rank s r + 1 numbers 100 * r + s, behind a gap of one. */
+TEST(Collectives, an_uneven_exchange_delivers_blocks_of_other_counts_from_each_rank) {
+    const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    const int rank = rank_of(MPI_COMM_WORLD);
+    const std::vector<int> send_counts(ranks, rank + 1);
+    const std::vector<MPI_Datatype> types(ranks, MPI_INT);
+    std::vector<int> send_places(ranks);
+    std::vector<int> counts(ranks);
+    std::vector<int> places(ranks);
+    std::vector<int> given;
+    std::vector<int> wanted;
+    for (std::size_t peer = 0; peer < ranks; ++peer) {
+        given.push_back(-1);
+        send_places[peer] = static_cast<int>(given.size());
+        given.insert(given.end(), static_cast<std::size_t>(rank) + 1,
+                     100 * rank + static_cast<int>(peer));
+        wanted.push_back(-1);
+        places[peer] = static_cast<int>(wanted.size());
+        counts[peer] = static_cast<int>(peer) + 1;
+        wanted.insert(wanted.end(), peer + 1, 100 * static_cast<int>(peer) + rank);
+    }
+    std::vector<int> received(wanted.size(), -1);
+
+    EXPECT_EQ(lw_alltoallv(given.data(), send_counts.data(), send_places.data(), MPI_INT,
+                           received.data(), counts.data(), places.data(), MPI_INT, MPI_COMM_WORLD,
+                           named("alltoallv", "pairwise").get()),
+              LW_OK);
+    EXPECT_EQ(received, wanted);
+
+    for (auto *in_bytes : {&send_places, &places}) {
+        for (auto& place : *in_bytes) place *= static_cast<int>(sizeof(int));
+    }
+    received.assign(wanted.size(), -1);
+    EXPECT_EQ(lw_alltoallw(given.data(), send_counts.data(), send_places.data(), types.data(),
+                           received.data(), counts.data(), places.data(), types.data(),
+                           MPI_COMM_WORLD, named("alltoallw", "scattered:4").get()),
+              LW_OK);
+    EXPECT_EQ(received, wanted);
+}
+
 TEST(Collectives, calls_in_flight_do_not_mix_up_their_messages) {
     const auto binomial = named("scatter", "binomial");
     const auto linear = named("scatter", "linear");

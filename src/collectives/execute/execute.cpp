@@ -153,8 +153,10 @@ class Pending {
   public:
     std::shared_ptr<CommunicatorState> state;
     Arrangement arrangement;
-    HeldType element;                /* of what is reduced */
-    HeldType unpacked;               /* of where the result goes at the end */
+    HeldType element;                      /* of what is reduced */
+    HeldType unpacked;                     /* of where the result goes at the end */
+    std::vector<HeldType> unpacked_blocks; /* the same where each block has a type of its own */
+    std::vector<MPI_Datatype> block_types;
     HeldHandle<Operators> operation; /* of the program, and the type that it looks at */
     HeldHandle<Datatypes> operand;
     std::shared_ptr<const Program> program;
@@ -191,7 +193,24 @@ class Pending {
                 code = element.hold(arrangement.operands.type);
             }
         }
-        return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
+        if (code != MPI_SUCCESS) return code;
+        return arrangement.unpacked.types ? hold_block_types()
+                                          : unpacked.hold(arrangement.unpacked.type);
+    }
+
+    int hold_block_types() {
+        auto& side = arrangement.unpacked;
+        block_types.assign(static_cast<std::size_t>(side.blocks), MPI_DATATYPE_NULL);
+        unpacked_blocks = std::vector<HeldType>(block_types.size());
+        for (int r = 0; r < side.blocks; ++r) {
+            const auto block = static_cast<std::size_t>(r);
+            if (side.count_of(r) == 0) continue;
+            block_types[block] = side.types[r];
+            const int code = unpacked_blocks[block].hold(block_types[block]);
+            if (code != MPI_SUCCESS) return code;
+        }
+        side.types = block_types.data();
+        return MPI_SUCCESS;
     }
 
     /* After the schedule. An MPI error code. */

@@ -21,6 +21,20 @@ std::byte *bytes(const void *buffer) {
     return static_cast<std::byte *>(const_cast<void *>(buffer));
 }
 
+/* In place, what is received overwrites what is sent. */
+Sides uneven_sides(const Call& call, Side sent, Side received) {
+    received.types = call.receive_types;
+    if (call.send == MPI_IN_PLACE) {
+        sent = received;
+        sent.is_overwritten = true;
+        return {sent, received};
+    }
+    sent.counts = call.send_counts;
+    sent.displacements = call.send_displacements;
+    sent.types = call.send_types;
+    return {sent, received};
+}
+
 Sides sides_of(const Call& call, const CommunicatorState& state) {
     const bool root = state.rank == call.root;
     const Side send{.buffer = bytes(call.send), .count = call.send_count, .type = call.send_type};
@@ -50,42 +64,58 @@ Sides sides_of(const Call& call, const CommunicatorState& state) {
             return {send, blocks_received, call.send == MPI_IN_PLACE};
         case Collective::alltoall:
             return {blocks_sent, blocks_received, call.send == MPI_IN_PLACE};
+        case Collective::alltoallv:
+        case Collective::alltoallw:
+            return uneven_sides(call, blocks_sent, blocks_received);
         default:
             return {};
     }
 }
 
+/* Looks at the datatypes of a side; where a block is empty, its type may be anything. */
+void examine(Side& side) {
+    if (!side.types) {
+        side.layout = layout_of(side.type);
+        return;
+    }
+    side.layout.plain = true;
+    for (int r = 0; r < side.blocks; ++r) {
+        const bool empty = side.count_of(r) == 0;
+        side.layouts.push_back(empty ? TypeLayout{} : layout_of(side.types[r]));
+        if (!empty && !side.layouts.back().plain) side.layout.plain = false;
+    }
+}
+
+/* Whether the bytes of a side stand in a packed copy rather than in the caller's memory. */
+bool is_packed(const Side& side) {
+    return !side.absent() && (!side.layout.plain || side.is_overwritten);
+}
+
 /* Writes down the blocks of the side that has one for each rank, in bytes from its base. */
 void describe_blocks(const Side& side, const CommunicatorState& state, Arrangement& arrangement) {
+    const bool packs = is_packed(side);
     std::int64_t packed_bytes = 0;
     for (int r = 0; r < state.ranks; ++r) {
-        const auto block_bytes = side.count_of(r) * side.layout.size;
-        arrangement.counts.push_back(block_bytes);
-        arrangement.offsets.push_back(side.layout.plain ? side.block(r) - side.buffer
-                                                        : packed_bytes);
-        packed_bytes += block_bytes;
+        arrangement.counts.push_back(side.bytes_of(r));
+        arrangement.offsets.push_back(packs ? packed_bytes : side.place_bytes(r));
+        packed_bytes += side.bytes_of(r);
     }
 }
 
 std::int64_t packed_bytes(const Side& side) {
     std::int64_t total = 0;
-    for (int r = 0; r < side.blocks; ++r) total += side.count_of(r) * side.layout.size;
+    for (int r = 0; r < side.blocks; ++r) total += side.bytes_of(r);
     return total;
 }
 
 int pack_blocks(const Side& side, const CommunicatorState& state, std::byte *to) {
     for (int r = 0; r < side.blocks; ++r) {
-        const auto count = side.count_of(r);
-        const int code = pack(side.block(r), count, side.type, side.layout, to, state.duplicate);
+        const int code = pack(side.block(r), side.count_of(r), side.type_of(r),
+                              side.layout_of_block(r), to, state.duplicate);
         if (code != MPI_SUCCESS) return code;
-        to += count * side.layout.size;
+        to += side.bytes_of(r);
     }
     return MPI_SUCCESS;
-}
-
-/* Whether the bytes of a side stand in a packed copy rather than in the caller's memory. */
-bool is_packed(const Side& side) {
-    return !side.absent() && !side.layout.plain;
 }
 
 /* The base of a side's bytes. */
@@ -136,7 +166,12 @@ void arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement
     if (sides.send_in_place) sides.send = {};
     if (sides.receive_in_place) sides.receive = {};
     for (Side *side : {&sides.send, &sides.receive}) {
-        if (!side->absent()) side->layout = layout_of(side->type);
+        if (!side->absent()) examine(*side);
+    }
+    if (is_uneven_exchange(call.collective)) {
+        describe_blocks(sides.receive, state, arrangement);
+        describe_blocks(sides.send, state, arrangement);
+        return;
     }
     const bool tells = sides.send.each_rank || sides.receive.absent();
     const Side& blocks = tells ? sides.send : sides.receive;
@@ -227,9 +262,7 @@ void arrange_elements(const Call& call, const CommunicatorState& state, Arrangem
 /* The bytes of all blocks or of the vector, where every rank knows how many they are. */
 std::optional<std::int64_t> bytes_known_to_all(const Call& call, const CommunicatorState& state,
                                                const Arrangement& arrangement) {
-    const bool rooted_v =
-        call.collective == Collective::scatterv || call.collective == Collective::gatherv;
-    if (rooted_v) return std::nullopt;
+    if (hides_counts(call.collective)) return std::nullopt;
     if (call.collective == Collective::bcast) return arrangement.count;
     const auto unit_bytes = std::max(arrangement.unit_bytes, arrangement.operands.stride_bytes);
     if (arrangement.counts.empty()) return arrangement.count * unit_bytes * state.ranks;
@@ -261,6 +294,13 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
                     .offsets = arrangement.offsets,
                     .unit_bytes = arrangement.unit_bytes,
                     .lanes = choice.lanes};
+    if (is_uneven_exchange(call.collective)) {
+        const auto n = static_cast<std::size_t>(state.ranks);
+        shape.send_counts = shape.counts.subspan(n);
+        shape.send_offsets = shape.offsets.subspan(n);
+        shape.counts = shape.counts.first(n);
+        shape.offsets = shape.offsets.first(n);
+    }
     const auto unit = std::max<std::int64_t>(1, arrangement.unit_bytes);
     if (choice.segment_bytes > 0)
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);
@@ -277,9 +317,7 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
  */
 bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
-    const bool rooted_v =
-        algorithm.collective == Collective::scatterv || algorithm.collective == Collective::gatherv;
-    if (rooted_v && !algorithm.needs.all_counts) return true;
+    if (hides_counts(algorithm.collective) && !algorithm.needs.all_counts) return true;
     // A unit in scratch takes its extent, which may be more than its data.
     const auto unit_bytes = std::max(shape.unit_bytes, stride_bytes);
     std::int64_t total =
@@ -357,11 +395,10 @@ int unpack_result(const Arrangement& arrangement, const CommunicatorState& state
     if (side.absent()) return MPI_SUCCESS;
     const std::byte *from = arrangement.packed[1].data();
     for (int r = 0; r < side.blocks; ++r) {
-        const auto count = side.count_of(r);
-        const int code =
-            unpack(from, side.block(r), count, side.type, side.layout, state.duplicate);
+        const int code = unpack(from, side.block(r), side.count_of(r), side.type_of(r),
+                                side.layout_of_block(r), state.duplicate);
         if (code != MPI_SUCCESS) return code;
-        from += count * side.layout.size;
+        from += side.bytes_of(r);
     }
     return MPI_SUCCESS;
 }
@@ -425,8 +462,7 @@ const KeptProgram& program_for(const Choice& choice, const Call& call, Communica
 }
 
 bool shares_counts(const Algorithm& algorithm) {
-    return algorithm.needs.all_counts && (algorithm.collective == Collective::scatterv ||
-                                          algorithm.collective == Collective::gatherv);
+    return algorithm.needs.all_counts && hides_counts(algorithm.collective);
 }
 
 std::size_t scratch_bytes(const Program& program, const Arrangement& arrangement) {

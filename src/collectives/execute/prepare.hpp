@@ -31,15 +31,24 @@ struct Side {
     int blocks = 1;
     Numbers counts = {};
     Numbers displacements = {};
+    Types types = {}; /* of each block, whose displacements are then in bytes */
     TypeLayout layout = {};
+    std::vector<TypeLayout> layouts = {}; /* with types; `layout` says whether all are plain */
+    bool is_overwritten = false;          /* before it is sent, so that it is packed in any case */
 
-    bool absent() const { return type == MPI_DATATYPE_NULL; }
+    bool absent() const { return type == MPI_DATATYPE_NULL && !types; }
     std::int64_t count_of(int r) const { return counts ? counts[r] : count; }
-    /* Where block r begins in the caller's memory. */
-    std::byte *block(int r) const {
-        const std::int64_t element = displacements ? displacements[r] : count * r;
-        return buffer + element * layout.extent;
+    MPI_Datatype type_of(int r) const { return types ? types[r] : type; }
+    const TypeLayout& layout_of_block(int r) const {
+        return types ? layouts[static_cast<std::size_t>(r)] : layout;
     }
+    std::int64_t bytes_of(int r) const { return count_of(r) * layout_of_block(r).size; }
+    /* Where block r begins in the caller's memory. */
+    std::int64_t place_bytes(int r) const {
+        if (types) return displacements[r];
+        return (displacements ? displacements[r] : count * r) * layout.extent;
+    }
+    std::byte *block(int r) const { return buffer + place_bytes(r); }
 };
 
 /* The two buffers of a call that moves data, by what is significant on this rank. */
@@ -52,10 +61,10 @@ struct Sides {
 
 struct Arrangement {
     Operands operands;
-    Sides sides;                 /* of a call that moves data */
-    std::int64_t count = 0;      /* units, as in CallShape */
-    std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
-    std::vector<std::int64_t> counts;
+    Sides sides;                      /* of a call that moves data */
+    std::int64_t count = 0;           /* units, as in CallShape */
+    std::int64_t unit_bytes = 1;      /* of data; operands.stride_bytes lie between units */
+    std::vector<std::int64_t> counts; /* in an uneven exchange of what is received, then sent */
     std::vector<std::int64_t> offsets;
     std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
     Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
@@ -83,8 +92,8 @@ int pack_input(const Call& call, const CommunicatorState& state, Arrangement& ar
  * them know that it might: none knows the datatypes of the others. Not known at all, and not asked:
  * where ranks know only their own counts.
  */
-bool packing_fits(const Call& call, const CommunicatorState& state,
-                  const Arrangement& arrangement, bool& asked);
+bool packing_fits(const Call& call, const CommunicatorState& state, const Arrangement& arrangement,
+                  bool& asked);
 
 /* After the schedule: hands packed data to the caller. An MPI error code. */
 int unpack_result(const Arrangement& arrangement, const CommunicatorState& state);

@@ -37,6 +37,8 @@ inline constexpr std::array<Dependence, collectives::collective_count> dependenc
     {collectives::Collective::allgather, WaitsFor::everybody},
     {collectives::Collective::allgatherv, WaitsFor::everybody},
     {collectives::Collective::alltoall, WaitsFor::everybody},
+    {collectives::Collective::alltoallv, WaitsFor::everybody},
+    {collectives::Collective::alltoallw, WaitsFor::everybody},
     {collectives::Collective::reduce, WaitsFor::the_others},
     {collectives::Collective::allreduce, WaitsFor::everybody},
     {collectives::Collective::reduce_scatter, WaitsFor::everybody},

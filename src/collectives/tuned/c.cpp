@@ -23,6 +23,10 @@
 #define LANEWISE_PARAMETER_receive_type MPI_Datatype receive_type
 #define LANEWISE_PARAMETER_counts const Count counts[]
 #define LANEWISE_PARAMETER_displacements const Displacement displacements[]
+#define LANEWISE_PARAMETER_send_counts const Count send_counts[]
+#define LANEWISE_PARAMETER_send_displacements const Displacement send_displacements[]
+#define LANEWISE_PARAMETER_send_types const MPI_Datatype send_types[]
+#define LANEWISE_PARAMETER_receive_types const MPI_Datatype receive_types[]
 #define LANEWISE_PARAMETER_op MPI_Op op
 #define LANEWISE_PARAMETER_root int root
 #define LANEWISE_PARAMETER_comm MPI_Comm comm

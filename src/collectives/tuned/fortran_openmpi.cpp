@@ -83,6 +83,9 @@ void set(int& field, void *argument) {
 void set(collectives::Numbers& field, void *argument) {
     field = static_cast<const int *>(argument);
 }
+void set(collectives::Types& field, void *argument) {
+    field = collectives::Types::of_fortran(static_cast<const MPI_Fint *>(argument));
+}
 void set(MPI_Datatype& field, void *argument) {
     field = PMPI_Type_f2c(number(argument));
 }

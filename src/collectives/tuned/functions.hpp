@@ -27,6 +27,10 @@
       counts, displacements, receive_type, comm)                                                   \
     X(Alltoall, alltoall, ALLTOALL, alltoall, send, send_count, send_type, receive, receive_count, \
       receive_type, comm)                                                                          \
+    X(Alltoallv, alltoallv, ALLTOALLV, alltoallv, send, send_counts, send_displacements,           \
+      send_type, receive, counts, displacements, receive_type, comm)                               \
+    X(Alltoallw, alltoallw, ALLTOALLW, alltoallw, send, send_counts, send_displacements,           \
+      send_types, receive, counts, displacements, receive_types, comm)                             \
     X(Reduce, reduce, REDUCE, reduce, send, receive, receive_count, receive_type, op, root, comm)  \
     X(Allreduce, allreduce, ALLREDUCE, allreduce, send, receive, receive_count, receive_type, op,  \
       comm)                                                                                        \

@@ -52,12 +52,16 @@ Bytes received(const Call& call) {
     return bytes_of(call.receive_count, call.receive_type);
 }
 
-bool valid_counts(const Call& call, const CommunicatorState& state) {
-    if (!call.counts) return false;
+bool valid_numbers(const Numbers& counts, const CommunicatorState& state) {
+    if (!counts) return false;
     for (int rank = 0; rank < state.ranks; ++rank) {
-        if (call.counts[rank] < 0) return false;
+        if (counts[rank] < 0) return false;
     }
     return true;
+}
+
+bool valid_counts(const Call& call, const CommunicatorState& state) {
+    return valid_numbers(call.counts, state);
 }
 
 /* The size where ranks do not know each other's counts is 0. */
@@ -87,6 +91,28 @@ Bytes allgatherv_bytes(const Call& call, const CommunicatorState& state) {
     if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
     return sizeless(valid_counts(call, state) && call.displacements &&
                     call.receive_type != MPI_DATATYPE_NULL);
+}
+
+/* Whether a side of alltoallw has a type for each block that is not empty. */
+bool valid_types(const Types& types, const Numbers& counts, const CommunicatorState& state) {
+    if (!types) return false;
+    for (int rank = 0; rank < state.ranks; ++rank) {
+        if (counts[rank] > 0 && types[rank] == MPI_DATATYPE_NULL) return false;
+    }
+    return true;
+}
+
+Bytes uneven_bytes(const Call& call, const CommunicatorState& state) {
+    const bool by_types = call.collective == Collective::alltoallw;
+    const auto valid = [&](const Numbers& counts, const Numbers& displacements, MPI_Datatype type,
+                           const Types& types) {
+        if (!valid_numbers(counts, state) || !displacements) return false;
+        return by_types ? valid_types(types, counts, state) : type != MPI_DATATYPE_NULL;
+    };
+    const bool sends = call.send == MPI_IN_PLACE || valid(call.send_counts, call.send_displacements,
+                                                          call.send_type, call.send_types);
+    return sizeless(sends &&
+                    valid(call.counts, call.displacements, call.receive_type, call.receive_types));
 }
 
 /* Rules were measured with equal blocks. */
@@ -172,6 +198,9 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
             return gatherv_bytes(call, state);
         case Collective::allgatherv:
             return allgatherv_bytes(call, state);
+        case Collective::alltoallv:
+        case Collective::alltoallw:
+            return uneven_bytes(call, state);
         case Collective::reduce_scatter:
             return reduce_scatter_bytes(call, state);
         case Collective::bcast:
@@ -243,13 +272,14 @@ bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code,
 /*
  * Whether a call costs what the calls cost that were measured: data is moved from one buffer to
  * another, and numbers of at most 8 bytes are added. Others are left to the MPI, as far as every
- * rank knows of it: in a reduction all ranks pass the same type and operator, and in these two
+ * rank knows of it: in a reduction all ranks pass the same type and operator, and in these four
  * all ranks pass MPI_IN_PLACE or none, for which the data is copied once more. Where data is only
  * moved no rank knows the types of the others, nor does a root's MPI_IN_PLACE show.
  */
 bool costs_as_measured(const Call& call) {
-    const bool copies =
-        call.collective == Collective::alltoall || call.collective == Collective::reduce_scatter;
+    const bool copies = call.collective == Collective::alltoall ||
+                        call.collective == Collective::reduce_scatter ||
+                        is_uneven_exchange(call.collective);
     if (copies && call.send == MPI_IN_PLACE) return false;
     if (!is_reduction(call.collective)) return true;
     const bool pairs = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;

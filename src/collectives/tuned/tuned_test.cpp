@@ -244,6 +244,52 @@ TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_th
     }
 }
 
+/* What is not significant, or describes nothing, may be anything. */
+TEST(Tuned, an_uneven_exchange_needs_both_sides_unless_it_is_in_place) {
+    CommunicatorState state;
+    state.rank = 0;
+    state.ranks = 2;
+    const int counts[] = {3, 0};
+    const int wrong_counts[] = {3, -1};
+    const int places[] = {0, 3};
+    const MPI_Datatype types[] = {MPI_INT, MPI_DATATYPE_NULL};
+    const MPI_Datatype wrong_types[] = {MPI_DATATYPE_NULL, MPI_INT};
+    for (const auto collective : {Collective::alltoallv, Collective::alltoallw}) {
+        const bool by_types = collective == Collective::alltoallw;
+        Call right{.collective = collective,
+                   .counts = counts,
+                   .displacements = places,
+                   .send_counts = counts,
+                   .send_displacements = places};
+        if (by_types) {
+            right.send_types = right.receive_types = types;
+        } else {
+            right.send_type = right.receive_type = MPI_INT;
+        }
+        auto in_place = right;
+        in_place.send = MPI_IN_PLACE;
+        in_place.send_counts = in_place.send_displacements = nullptr;
+        auto without_counts = right;
+        without_counts.send_counts = nullptr;
+        auto with_wrong_counts = right;
+        with_wrong_counts.counts = wrong_counts;
+        auto without_places = right;
+        without_places.send_displacements = nullptr;
+        auto without_type = right;
+        without_type.send_type = MPI_DATATYPE_NULL;
+        if (by_types) without_type.send_types = wrong_types;
+        auto in_no_place = in_place;
+        in_no_place.displacements = nullptr;
+
+        EXPECT_EQ(message_bytes(right, state), 0U) << name_of(collective);
+        EXPECT_EQ(message_bytes(in_place, state), 0U) << name_of(collective);
+        for (const auto& wrong :
+             {without_counts, with_wrong_counts, without_places, without_type, in_no_place}) {
+            EXPECT_EQ(message_bytes(wrong, state), std::nullopt) << name_of(collective);
+        }
+    }
+}
+
 /* Rules that differ in one thing each, in small numbers and in large ones. */
 std::vector<Rules> all_kinds_of_rules() {
     const auto *ring = find_algorithm(Collective::bcast, "ring");

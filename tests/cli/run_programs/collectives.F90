@@ -21,7 +21,8 @@ program collectives
     integer :: rank, ranks, root, error, sent, wrong, worst, i
     integer :: everything(0:63), received(0:63), mine(2), grid(3, 4)
     integer(kind=MPI_ADDRESS_KIND) :: place
-    HANDLE(MPI_Datatype) :: column, there
+    integer :: ones(0:63), twos(0:63), threes(0:63)
+    HANDLE(MPI_Datatype) :: column, there, types(0:63)
     HANDLE(MPI_Comm) :: half
     HANDLE(MPI_Request) :: request(3)
     integer :: word, total, one
@@ -98,6 +99,17 @@ program collectives
     everything = [(10 * rank + i, i = 0, 63)]
     call MPI_Alltoall(everything, 1, MPI_INTEGER, received, 1, MPI_INTEGER, MPI_COMM_WORLD, error)
     call expect(received(ranks - 1), 10 * (ranks - 1) + rank, 'alltoall')
+    ones = 1
+    twos = [(2 * i, i = 0, 63)]
+    threes = [(3 * i, i = 0, 63)]
+    types = MPI_INTEGER
+    call MPI_Alltoallv(everything, ones, twos, MPI_INTEGER, received, ones, threes, MPI_INTEGER, &
+                       MPI_COMM_WORLD, error)
+    call expect(received(3 * (ranks - 1)), 10 * (ranks - 1) + 2 * rank, 'alltoallv')
+    received = -1
+    call MPI_Alltoallw(everything, ones, 4 * twos, types, received, ones, 4 * threes, types, &
+                       MPI_COMM_WORLD, error)
+    call expect(received(3 * (ranks - 1)), 10 * (ranks - 1) + 2 * rank, 'alltoallw')
     mine = rank
     call MPI_Allreduce(MPI_IN_PLACE, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
     call expect(mine(1), ranks * (ranks - 1) / 2, 'allreduce in place')

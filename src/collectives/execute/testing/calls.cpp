@@ -72,6 +72,14 @@ int carry_out_by_the_mpi(const Call& c) {
         case Collective::alltoall:
             return MPI_Alltoall(c.send, send_count, c.send_type, c.receive, receive_count,
                                 c.receive_type, c.comm);
+        case Collective::alltoallv:
+            return MPI_Alltoallv(c.send, c.send_counts.narrow(), c.send_displacements.narrow(),
+                                 c.send_type, c.receive, c.counts.narrow(),
+                                 c.displacements.narrow(), c.receive_type, c.comm);
+        case Collective::alltoallw:
+            return MPI_Alltoallw(c.send, c.send_counts.narrow(), c.send_displacements.narrow(),
+                                 c.send_types.narrow(), c.receive, c.counts.narrow(),
+                                 c.displacements.narrow(), c.receive_types.narrow(), c.comm);
         case Collective::reduce:
             return MPI_Reduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.root,
                               c.comm);
@@ -117,6 +125,15 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
         case Collective::alltoall:
             return MPI_Ialltoall(c.send, send_count, c.send_type, c.receive, receive_count,
                                  c.receive_type, c.comm, request);
+        case Collective::alltoallv:
+            return MPI_Ialltoallv(c.send, c.send_counts.narrow(), c.send_displacements.narrow(),
+                                  c.send_type, c.receive, c.counts.narrow(),
+                                  c.displacements.narrow(), c.receive_type, c.comm, request);
+        case Collective::alltoallw:
+            return MPI_Ialltoallw(c.send, c.send_counts.narrow(), c.send_displacements.narrow(),
+                                  c.send_types.narrow(), c.receive, c.counts.narrow(),
+                                  c.displacements.narrow(), c.receive_types.narrow(), c.comm,
+                                  request);
         case Collective::reduce:
             return MPI_Ireduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.root,
                                c.comm, request);
@@ -197,6 +214,7 @@ void Trial::draw_blocks(std::mt19937& random) {
     const auto kind = [&] { return static_cast<int>(own() % Element::kinds); };
     send_ = std::make_unique<Element>(kind());
     receive_ = std::make_unique<Element>(kind());
+    if (is_uneven_exchange(collective_)) draw_exchange(random, own);
     if (!takes_counts(collective_)) return;
     const Element& element = collective_ == Collective::scatterv ? *send_ : *receive_;
     std::vector<int> order(static_cast<std::size_t>(ranks_));
@@ -217,6 +235,48 @@ void Trial::draw_blocks(std::mt19937& random) {
         displacements_[i] = next;
         next += counts_[i] + 1;
     }
+}
+
+/* In place, a rank sends each other as much as it receives from it. */
+void Trial::draw_exchange(std::mt19937& random, std::mt19937& own) {
+    for (int kind = 0; kind < Element::kinds; ++kind) {
+        elements_.push_back(std::make_unique<Element>(kind));
+    }
+    const auto n = static_cast<std::size_t>(ranks_);
+    std::vector<int> pairs(n * n);
+    for (auto& one : pairs) one = std::max(0, static_cast<int>(random() % 6) - 2);
+    std::vector<int> received;
+    std::vector<int> sent;
+    for (std::size_t peer = 0; peer < n; ++peer) {
+        const auto me = static_cast<std::size_t>(rank_);
+        const auto first = in_place_ ? std::min(me, peer) : peer;
+        const auto second = in_place_ ? std::max(me, peer) : me;
+        received.push_back(pairs[first * n + second]);
+        sent.push_back(pairs[me * n + peer]);
+    }
+    received_ = lay(received, *receive_, own);
+    sent_ = lay(sent, *send_, own);
+}
+
+/* In any order, and apart. */
+Trial::Laid Trial::lay(const std::vector<int>& pairs, const Element& element, std::mt19937& own) {
+    const bool each_its_type = collective_ == Collective::alltoallw;
+    constexpr int longest_element = 5;
+    Laid laid{.counts = pairs, .places = pairs, .types = {}};
+    laid.types.resize(pairs.size());
+    std::vector<std::size_t> order(pairs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), own);
+    // On an only rank Open MPI 4.1 counts the displacements of MPI_Alltoallw in elements.
+    int next = ranks_ == 1 && each_its_type ? 0 : 1;
+    for (const auto r : order) {
+        const Element& of = each_its_type ? *elements_[own() % elements_.size()] : element;
+        laid.types[r] = of.type();
+        laid.counts[r] = 2 * pairs[r] / of.integers();
+        laid.places[r] = each_its_type ? next * static_cast<int>(sizeof(int)) : next;
+        next += (laid.counts[r] + 1) * (each_its_type ? longest_element : 1);
+    }
+    return laid;
 }
 
 void Trial::draw_reduction(std::mt19937& random) {
@@ -260,6 +320,7 @@ Call Trial::call(Memory& memory) const {
               .op = op_,
               .root = root_,
               .comm = comm_};
+    if (is_uneven_exchange(collective_)) return exchange_call(call);
     if (!in_place_) return call;
     const bool at_root = rank_ == root_;
     if (collective_ == Collective::scatter || collective_ == Collective::scatterv) {
@@ -267,6 +328,22 @@ Call Trial::call(Memory& memory) const {
     } else if (!is_rooted(collective_) || at_root) {
         call.send = MPI_IN_PLACE;
     }
+    return call;
+}
+
+Call Trial::exchange_call(Call call) const {
+    call.counts = received_.counts.data();
+    call.displacements = received_.places.data();
+    if (in_place_) {
+        call.send = MPI_IN_PLACE;
+    } else {
+        call.send_counts = sent_.counts.data();
+        call.send_displacements = sent_.places.data();
+    }
+    if (collective_ == Collective::alltoallv) return call;
+    call.send_type = call.receive_type = MPI_DATATYPE_NULL;
+    call.receive_types = received_.types.data();
+    if (!in_place_) call.send_types = sent_.types.data();
     return call;
 }
 

@@ -62,7 +62,17 @@ class Trial {
     Memory by(const std::function<int(const collectives::Call&)>& carry_out);
 
   private:
+    /* The blocks of one side of an uneven exchange. */
+    struct Laid {
+        std::vector<int> counts;
+        std::vector<int> places; /* in elements; where each block has its type, in bytes */
+        std::vector<MPI_Datatype> types;
+    };
+
     void draw_blocks(std::mt19937& random);
+    void draw_exchange(std::mt19937& random, std::mt19937& own);
+    Laid lay(const std::vector<int>& pairs, const Element& element, std::mt19937& own);
+    collectives::Call exchange_call(collectives::Call call) const;
     void draw_reduction(std::mt19937& random);
     collectives::Call call(Memory& memory) const;
     void forget_input(Memory& memory) const;
@@ -77,6 +87,9 @@ class Trial {
     std::int64_t segment_bytes_ = 0;
     std::vector<int> counts_; /* elements, for those calls that take them */
     std::vector<int> displacements_;
+    Laid received_;
+    Laid sent_;
+    std::vector<std::unique_ptr<Element>> elements_;
     std::unique_ptr<Element> send_;
     std::unique_ptr<Element> receive_;
     MPI_Op op_ = MPI_OP_NULL;
