@@ -12,7 +12,6 @@ from watching import LISTENER, OF_ONE_HOST, PERFTEST, memcheck
 
 from experiments.hca.hosts import Hosts
 
-
 # With -R, perftest sends numbers that it has not set through the device, which may not look so.
 SETTING_ALL = [program for program in PERFTEST if "-R" not in program]
 
