@@ -72,6 +72,9 @@ if(LANEWISE_SANITIZE)
   set(lw_usual "")
   # GCC sees values used uninitialised where its own instrumentation has moved them.
   set(lw_busy -O1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
+  if(LANEWISE_SANITIZE MATCHES "fuzzer")
+    set(lw_busy -O2)
+  endif()
 endif()
 
 # The files of a target are compiled together in trees with LANEWISE_UNITY, in less than two thirds

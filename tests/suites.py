@@ -41,8 +41,12 @@ MORE = ("-LE", "^(daily|slow)$")
 # The two halves of the tests in Python.
 UNMARKED = ("-m", "not thorough")
 MARKED = ("-m", "thorough")
-# Minutes of fuzzing, and of a whole machine by emulation.
-_THOROUGH_ONLY = ("--ignore=tests/hca/fuzz_test.py", "--ignore=tests/hca/kernel_test.py")
+# Minutes of fuzzing, of a whole machine by emulation, and of watching programs step by step.
+MEMCHECK, RACES = "tests/hca/memcheck_test.py", "tests/hca/races_test.py"
+_THOROUGH_ONLY = [
+    f"--ignore={test}"
+    for test in ("tests/hca/fuzz_test.py", "tests/hca/kernel_test.py", MEMCHECK, RACES)
+]
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,8 @@ def thorough() -> list[Suite]:
             prepare=_build("build/clang", _CLANG, (*EVERYTHING, "experiments")),
         ),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
+        pytest("memcheck", MEMCHECK),
+        _races(),
         _many_kills(),
         _many_power_cuts(),
         _many_cuts(),
@@ -313,6 +319,14 @@ def _fuzz() -> Suite:
     """Attack each layer of the device for fifteen minutes, two at a time."""
     once = pytest("fuzz", "tests/hca/fuzz_test.py")
     return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=900", *once.run])
+
+
+def _races() -> Suite:
+    """Run programs on a device that is built with ThreadSanitizer."""
+    device = ("lanewise_verbs", "lanewise_rdmacm", "lanewise_device_node")
+    build = ["cmake", "--build", "build/tsan", "--target", *device]
+    once = pytest("races", RACES)
+    return Suite(once.name, once.run, [["cmake", "--preset", "tsan"], build])
 
 
 def _kernel() -> Suite:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
-from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, Said
+from experiments.hca.hosts import ADDRESS, LISTENER, Hosts, Said
 from experiments.native import compiled
 from experiments.stopping import stop
 from experiments.workspace import Workspace, failing_as_run
@@ -141,7 +141,7 @@ def await_listener(hosts: Hosts, started: subprocess.Popen[str], sign: tuple[str
     """Wait until the listener shows itself, or has ended."""
     file, text = sign
     show = hosts.bed.line(LISTENER, ["cat", file])
-    until_s = time.monotonic() + LIMIT_S
+    until_s = time.monotonic() + hosts.limit_s
     while started.poll() is None and time.monotonic() < until_s:
         if text in subprocess.run(show, capture_output=True, text=True, check=False).stdout:
             return
@@ -149,7 +149,7 @@ def await_listener(hosts: Hosts, started: subprocess.Popen[str], sign: tuple[str
 
 def pair(hosts: Hosts, client: Client, program: str = "") -> Said:
     """Run both ends of a client."""
-    here = replace(hosts, variables=client.variables)
+    here = replace(hosts, variables={**hosts.variables, **client.variables})
     listening = here.start(LISTENER, client.filled(client.listener, program))
     await_listener(here, listening, client.sign)
     calling = here.run(here.caller, client.filled(client.caller, program))

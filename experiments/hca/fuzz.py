@@ -32,8 +32,8 @@ PORT_INPUTS_MIN = 1_000_000.0  # each of which goes through real sockets
 AT_ONCE = 2
 _BYTES_MAX = 400
 # The engine allocates much and frees all of it with each input; a larger quarantine would only
-# evict the caches.
-_SANITIZER = "quarantine_size_mb=16"
+# evict the caches, and nobody reads who allocated what until an input is replayed.
+_SANITIZER = "quarantine_size_mb=16:malloc_context_size=2"
 _COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
 _OPTIONS = (
     "-DLANEWISE_MPI=openmpi", "-DLANEWISE_BENCHMARKS=OFF", "-DCMAKE_BUILD_TYPE=Release",

@@ -47,12 +47,13 @@ class Hosts:
     variables: Mapping[str, str] = field(default_factory=dict)
     device: bool = True
     caller: str = CALLER
+    limit_s: int = LIMIT_S  # what a program may take
 
     def start(self, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
         """Start a program on a host, with the device unless `device` is false."""
         device = [sys.executable, "-m", "lanewise", "rdma", "run", *self.options, "--"]
         settings = [f"{name}={value}" for name, value in self.variables.items()]
-        limited = ["timeout", "-k", "5", str(LIMIT_S), "env", *settings]
+        limited = ["timeout", "-k", "5", str(self.limit_s), "env", *settings]
         return subprocess.Popen(
             self.bed.line(host, [*limited, *(device if self.device else []), *words]),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -73,7 +74,7 @@ class Hosts:
     def await_listener(self, started: subprocess.Popen[str], port: int) -> None:
         """Wait until somebody listens on a TCP port, or the program has ended."""
         show = self.bed.line(LISTENER, ["cat", "/proc/net/tcp", "/proc/net/tcp6"])
-        until_s = time.monotonic() + LIMIT_S
+        until_s = time.monotonic() + self.limit_s
         while started.poll() is None and time.monotonic() < until_s:
             table = subprocess.run(show, capture_output=True, text=True, check=False).stdout
             rows = [line.split() for line in table.splitlines()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments.hca import lossy as hca_lossy
 from experiments.hca.clients import CLIENTS, MPIS, Client, Mpi, try_client, try_mpi
-from experiments.hca.hosts import Hosts
+from experiments.hca.hosts import ADDRESS, Hosts
 from experiments.hca.probes import PROBES, Probe
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
@@ -56,6 +57,17 @@ def test_a_client_runs_over_a_link_that_loses_and_reorders(lossy: Hosts, client:
     if shutil.which(client.caller[0]) is None:
         pytest.skip(f"no {client.caller[0]} here; install {client.package}")
     assert try_client(lossy, client) == ""
+
+
+@pytest.mark.thorough
+def test_ib_write_lat_takes_messages_of_all_sizes(hosts: Hosts) -> None:
+    words = ("ib_write_lat", "-a", "-n", "20", "-x", "0", "-F", "-u", "20")
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]} here; install perftest")
+    said = replace(hosts, limit_s=300).pair(words, [*words, ADDRESS])
+    assert said.good, said
+    sizes = [line.split()[0] for line in said.caller.splitlines() if line[:2].strip().isdigit()]
+    assert sizes == [str(2**power) for power in range(1, 24)], said
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from compiling import compiled
 
+from experiments.hca.connections import CLIENTS, try_client
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
 from experiments.stopping import stop
 
@@ -112,6 +114,21 @@ def test_what_the_manual_promises_is_kept(hosts: Hosts, tmp_path: Path, promise:
     assert done.returncode == 0, done.stdout
 
 
+LOSING = '[[fault]]\npacket = "any"\naction = "lose"\nevery = 10\n'
+
+
+def test_memory_that_changes_spoils_no_packet_that_is_sent_again(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    script = tmp_path / "faults.toml"
+    script.write_text(LOSING, encoding="utf-8")
+    # Through the memory that processes of one host share, packets have no checksum.
+    losing = Hosts(hosts.bed, ["--ports", "lo", "--faults", str(script)],
+                   {"LANEWISE_HCA_SHARED_MEMORY": "0"})  # fmt: skip
+    done = losing.run(LISTENER, [compiled("promises", tmp_path), "retransmitted"])
+    assert done.returncode == 0, done.stdout
+
+
 FULL_SOCKET = """
 ip link set lo up
 ip link add v0 mtu 9000 type veth peer name v1 mtu 9000
@@ -189,3 +206,17 @@ def test_packets_travel_over_ipv6(hosts: Hosts) -> None:
         subprocess.run(line, check=True)
     assert said.good, said
     assert "GID fd00::2" in said.listener
+
+
+ASK_FOR_INET6 = "import socket; socket.socket(socket.AF_INET6)"
+
+
+def test_a_host_whose_kernel_has_no_ipv6_has_the_device(hosts: Hosts, tmp_path: Path) -> None:
+    library = compiled("without_inet6", tmp_path, options=["-shared", "-fPIC"])
+    without = replace(hosts, variables={"LD_PRELOAD": library})
+    asked = without.run(LISTENER, [sys.executable, "-c", ASK_FOR_INET6])
+    assert "Address family not supported by protocol" in asked.stdout
+    (rping,) = [client for client in CLIENTS if client.name == "rping"]
+    if rping.is_missing:
+        pytest.skip(f"no rping here; install {rping.package}")
+    assert try_client(without, rping) == ""

@@ -136,11 +136,15 @@ std::size_t poll_completions(CompletionObject& object, std::span<Completion> int
     const Nanoseconds now = monotonic_ns();
     const std::size_t got = try_poll(owner, object, into, now);
     if (got > 0 || into.empty()) {
-        object.waits_since = 0;
+        object.waits_since.store(0, std::memory_order_relaxed);
         return got;
     }
-    if (object.waits_since == 0) object.waits_since = now;
-    const Nanoseconds waited = now - std::max(object.waits_since, owner.adapter->arrived_at());
+    Nanoseconds since = object.waits_since.load(std::memory_order_relaxed);
+    if (since == 0) {
+        since = now;
+        object.waits_since.store(now, std::memory_order_relaxed);
+    }
+    const Nanoseconds waited = now - std::max(since, owner.adapter->arrived_at());
     if (waited >= spin_ns) sched_yield();
     return 0;
 }

@@ -84,7 +84,8 @@ struct CompletionObject {
     CompletionQueue *engine = nullptr;
     Completion current;  // that an extended poll is at
     WirePolling wire_polling;
-    Nanoseconds waits_since = 0;  // since when polls have found nothing; 0: the last one did not
+    // Since when polls have found nothing; 0: the last one did not. Several threads may poll.
+    std::atomic<Nanoseconds> waits_since = 0;
     std::uint32_t completion_notices_taken = 0;
     std::uint32_t events_taken = 0;
 };

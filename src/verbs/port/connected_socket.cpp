@@ -21,8 +21,7 @@ constexpr std::uint16_t discard_udp_port = 9;  // RFC 863
 // Everything for this route comes to the wire's own socket.
 bool receive_nothing(int socket) {
     sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
-    const sock_fprog program{1, &drop};
-    return set(socket, SOL_SOCKET, SO_ATTACH_FILTER, program);
+    return attach(socket, SO_ATTACH_FILTER, {&drop, 1});
 }
 
 bool bind_to(int socket, const Route& route) {

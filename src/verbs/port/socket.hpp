@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -29,6 +30,16 @@ bool set(int socket, int level, int name, const Value& value) {
     return setsockopt(socket, level, name, &value, sizeof value) == 0;
 }
 
+// Gives a socket a classic BPF program, by one of the options for it. The description of a program
+// has padding, which the kernel is given as well.
+inline bool attach(int socket, int option, std::span<sock_filter> program) {
+    sock_fprog described;
+    std::memset(&described, 0, sizeof described);
+    described.len = static_cast<unsigned short>(program.size());
+    described.filter = program.data();
+    return set(socket, SOL_SOCKET, option, described);
+}
+
 // Room for control messages; zeroed only as far as it is written.
 union Control {
     cmsghdr aligned;
@@ -44,13 +55,14 @@ inline msghdr message_of(std::span<const iovec> pieces, Control& control) {
     return message;
 }
 
-// Adds one at `next`, a place in the room that `message` has.
+// Adds one at `next`, a place in the room that `message` has. The kernel is given its padding too.
 template <typename Value>
 void add_control(msghdr& message, cmsghdr *& next, int level, int type, const Value& value) {
     next->cmsg_level = level;
     next->cmsg_type = type;
     next->cmsg_len = CMSG_LEN(sizeof value);
     std::memcpy(CMSG_DATA(next), &value, sizeof value);
+    std::memset(CMSG_DATA(next) + sizeof value, 0, CMSG_SPACE(sizeof value) - next->cmsg_len);
     message.msg_controllen += CMSG_SPACE(sizeof value);
     next = reinterpret_cast<cmsghdr *>(reinterpret_cast<char *>(next) + CMSG_SPACE(sizeof value));
 }

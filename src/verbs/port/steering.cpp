@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "verbs/port/services.hpp"
+#include "verbs/port/socket.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -59,8 +60,7 @@ std::vector<sock_filter> steering_program(std::span<const Member> members) {
 
 bool attach_steering(int socket, std::span<const Member> members) {
     std::vector<sock_filter> program = steering_program(members);
-    const sock_fprog given{static_cast<unsigned short>(program.size()), program.data()};
-    return setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &given, sizeof given) == 0;
+    return attach(socket, SO_ATTACH_REUSEPORT_CBPF, program);
 }
 
 }  // namespace lanewise::verbs::port

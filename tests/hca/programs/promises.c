@@ -158,8 +158,8 @@ static int threads(void) {
     return wrong != NULL;
 }
 
-// How many packets this process has dropped since their checksum was wrong, as it says itself.
-static long spoilt(void) {
+// What this process has counted by a name, all queue pairs or ports together, as it says itself.
+static long counted(const char *name) {
     static char answer[1 << 20];
     const int asking = socket(AF_UNIX, SOCK_DGRAM, 0);
     struct sockaddr_un own = {.sun_family = AF_UNIX}, to = own;
@@ -169,16 +169,20 @@ static long spoilt(void) {
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 6,
          "sendto");
     need(recv(asking, answer, sizeof answer - 1, 0) > 0, "recv");
-    const char *at = strstr(answer, "\"icrc_errors\":");
-    need(at != NULL, "icrc_errors");
-    return atol(at + 14);
+    char quoted[64];
+    const size_t bytes = (size_t)sprintf(quoted, "\"%s\":", name);
+    long sum = 0;
+    const char *at = strstr(answer, quoted);
+    need(at != NULL, name);
+    for (; at != NULL; at = strstr(at + bytes, quoted)) sum += atol(at + bytes);
+    return sum;
 }
 
-static volatile int scribbles;
+static volatile int scribbles, enough;
 
 static void *scribble(void *unused) {
     scribbles = 1;
-    for (unsigned long i = 0;; ++i) *(volatile unsigned long *)(memory + 8 * (i % 512)) = i;
+    for (unsigned long i = 0; !enough; ++i) *(volatile unsigned long *)(memory + 8 * (i % 512)) = i;
     return unused;
 }
 
@@ -193,10 +197,32 @@ static int changing(void) {
     int reads = 0;
     for (; reads < 2000 && status == IBV_WC_SUCCESS; ++reads)
         status = on(IBV_WR_RDMA_READ, memory + 2 * page, mr->lkey, memory, mr->rkey, page);
-    const long lost = spoilt();
+    const long lost = counted("icrc_errors");
     printf("%d reads in %ld ms, the last: %s; %ld packets spoilt\n", reads, milliseconds() - start,
            ibv_wc_status_str(status), lost);
     return status != IBV_WC_SUCCESS || lost > 0;
+}
+
+// Nor does it spoil a packet that is sent again, with the bytes of then: of a write or of the
+// answer to a read. Packets are lost by a script of faults.
+static int retransmitted(void) {
+    pthread_t thread;
+    need(!pthread_create(&thread, NULL, scribble, NULL), "thread");
+    while (!scribbles) {
+    }
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+    int done = 0;
+    for (; done < 400 && status == IBV_WC_SUCCESS; ++done)
+        status = done % 2 ? on(IBV_WR_RDMA_READ, memory + 2 * page, mr->lkey, memory, mr->rkey, page)
+                          : on(IBV_WR_RDMA_WRITE, memory, mr->lkey, memory + 3 * page, mr->rkey, page);
+    enough = 1;
+    pthread_join(thread, NULL);
+    int wrong = on(IBV_WR_RDMA_WRITE, memory, mr->lkey, memory + 3 * page, mr->rkey, page);
+    wrong += memcmp(memory, memory + 3 * page, page) != 0;
+    const long lost = counted("icrc_errors"), again = counted("packets_resent");
+    printf("%d operations, the last: %s; %ld packets sent again, %ld spoilt; %d wrong\n", done,
+           ibv_wc_status_str(status), again, lost, wrong);
+    return status != IBV_WC_SUCCESS || lost > 0 || again < 20 || wrong > 0;
 }
 
 // What may not be written cannot be registered for writing.
@@ -531,6 +557,7 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "batch")) return batch();
     if (!strcmp(words[1], "threads")) return threads();
     if (!strcmp(words[1], "changing")) return changing();
+    if (!strcmp(words[1], "retransmitted")) return retransmitted();
     if (!strcmp(words[1], "readonly")) return readonly();
     if (!strcmp(words[1], "written")) return vanished(0, IBV_WR_RDMA_WRITE);
     if (!strcmp(words[1], "read")) return vanished(0, IBV_WR_RDMA_READ);

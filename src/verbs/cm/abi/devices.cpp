@@ -17,7 +17,8 @@ struct OpenDevice {
 };
 
 std::mutex devices_lock;
-std::vector<OpenDevice> open_devices;  // those that do not open have no context
+// Those that do not open have no context. They are open to the end of the process, and known.
+std::vector<OpenDevice>& open_devices = *new std::vector<OpenDevice>;
 
 std::vector<OpenDevice> open_all() {
     std::vector<OpenDevice> opened;

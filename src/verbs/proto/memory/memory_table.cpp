@@ -2,6 +2,8 @@
 
 #include "verbs/proto/memory/memory_table.hpp"
 
+#include <algorithm>
+
 namespace lanewise::verbs {
 namespace {
 
@@ -71,6 +73,10 @@ bool MemoryTable::has_windows(std::uint32_t key) const {
 }
 
 bool MemoryTable::has_regions_at(std::uint32_t index) const {
+    if (regions_.size() < keys_of_index) {
+        return std::any_of(regions_.begin(), regions_.end(),
+                           [&](const auto& one) { return window_index(one.first) == index; });
+    }
     for (std::uint32_t low = 0; low < keys_of_index; ++low) {
         if (regions_.contains(index * keys_of_index + low)) {
             return true;

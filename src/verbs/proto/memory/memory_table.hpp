@@ -129,7 +129,7 @@ class MemoryTable {
 
     std::unordered_map<std::uint32_t, Registered> regions_;
     std::unordered_map<std::uint32_t, Window> windows_;  // by window_index()
-    std::function<std::uint32_t()> draw_ = std::mt19937();
+    std::function<std::uint32_t()> draw_ = std::minstd_rand();
 };
 
 }  // namespace lanewise::verbs

@@ -156,6 +156,16 @@ TEST(MemoryWindow, SharesItsIndexWithNoRegion) {
     EXPECT_EQ(table.add(bindable(remote_read)), 0x0b01u);
 }
 
+TEST(MemoryWindow, SharesItsIndexWithNoneOfManyRegions) {
+    MemoryTable table;
+    std::uint32_t next = 0x010000;
+    table.draw_keys_with([&] { return next += 0x100; });
+    for (int i = 0; i < 300; ++i) table.add(bindable(remote_read));
+    next = 0x010000;
+
+    EXPECT_EQ(table.add_window(3, WindowType::type_1), 0x010000u + 301 * 0x100);
+}
+
 // What the standard says of one window, for all that a program and its peers may do to it.
 struct Model {
     WindowType type;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 
 #include "verbs/proto/wire/icrc.hpp"
 #include "verbs/proto/wire/packet.hpp"
@@ -21,6 +22,14 @@ struct Kind {
     Transport transport;
     Role role = Role::both;
 };
+// The memory of one target after the other, which takes longer to allocate than to fill.
+std::vector<std::byte>& reused(std::size_t bytes) {
+    thread_local std::map<std::size_t, std::vector<std::byte>> kept;
+    std::vector<std::byte>& memory = kept[bytes];
+    memory.resize(bytes);
+    return memory;
+}
+
 constexpr std::array kinds{Kind{Transport::rc}, Kind{Transport::uc}, Kind{Transport::ud},
                            Kind{Transport::xrc, Role::target},
                            Kind{Transport::xrc, Role::initiator}};
@@ -49,8 +58,9 @@ Target::Target()
                .reorder_ns = 30'000,
                .probe_ns = 50'000,
                .congestion = Congestion::dcqcn}),
-      memory_(region_bytes + 2 * guard_bytes, guard),
-      buffer_(16 << 10) {
+      memory_(reused(region_bytes + 2 * guard_bytes)),
+      buffer_(reused(16 << 10)) {
+    std::fill(memory_.begin(), memory_.end(), guard);
     std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
     region_ = {.domain = 1,
                .start = memory_.data() + guard_bytes,

@@ -18,6 +18,7 @@
 
 namespace lanewise::verbs::testing {
 
+// One at a time in a thread.
 class Target {
   public:
     Target();
@@ -47,14 +48,14 @@ class Target {
     void drain();
 
     Device device_;
-    std::vector<std::byte> memory_;
+    std::span<std::byte> memory_;
     MemoryRegion region_;
     std::uint32_t key_ = 0;
     std::array<std::uint32_t, 2> windows_{};  // their keys, as they were last bound
     CompletionQueue *completions_ = nullptr;
     SharedReceiveQueue *shared_ = nullptr;  // that the extended connection receives into
     std::vector<QueuePair *> queue_pairs_;
-    std::vector<std::byte> buffer_;
+    std::span<std::byte> buffer_;
     Nanoseconds now_ = 0;
     bool leaked_ = false;
     bool wrong_ = false;
