@@ -19,4 +19,5 @@ EXPERIMENTS = (
     sites.EXPERIMENT,
     collectives.EXPERIMENT,
     winner_map.EXPERIMENT,
+    winner_map.TESTBED,
 )

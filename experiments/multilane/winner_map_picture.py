@@ -88,9 +88,9 @@ def draw_map(points: Sequence[Point]) -> Figure:
 
 def _draw_panel(panel: Axes, points: Sequence[Point]) -> None:
     for field in fields_of(points):
-        frame = {"ec": "white", "lw": 1.0} if field.is_good else {"ec": FRAME, "lw": 2.0}
+        edge, width = ("white", 1.0) if field.is_good else (FRAME, 2.0)
         corner = (field.column - 0.47, field.row - 0.47)
-        panel.add_patch(Rectangle(corner, 0.94, 0.94, fc=field.shade, **frame))
+        panel.add_patch(Rectangle(corner, 0.94, 0.94, fc=field.shade, ec=edge, lw=width))
         panel.text(
             field.column, field.row, field.text, ha="center", va="center", fontsize=6.5, color=INK
         )

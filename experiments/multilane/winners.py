@@ -81,15 +81,15 @@ class Point:
         }
 
 
-def figures_of(points: Sequence[Point], end: str = "") -> dict[str, float]:
-    """Return how often which way wins, and how good the choices are; `end` ends the keys."""
+def figures_of(points: Sequence[Point]) -> dict[str, float]:
+    """Return how often which way wins, and how good the choices are."""
     over_best = [point.chosen_over_best for point in points]
     won = [min(2, lanes_of(point.winner)) for point in points]
     names = ("default_wins", "one_lane_wins", "lanes_win")
     return {
-        f"good_choices_percent{end}": 100 * statistics.mean(point.is_good for point in points),
-        f"chosen_over_best_median{end}": statistics.median(over_best),
-        f"chosen_over_best_worst{end}": max(over_best),
-        f"points{end}": len(points),
-        **{f"{name}{end}": won.count(lanes) for lanes, name in enumerate(names)},
+        "good_choices_percent": 100 * statistics.mean(point.is_good for point in points),
+        "chosen_over_best_median": statistics.median(over_best),
+        "chosen_over_best_worst": max(over_best),
+        "points": len(points),
+        **{name: won.count(lanes) for lanes, name in enumerate(names)},
     }

@@ -46,16 +46,16 @@ def test_the_figures_are_those_of_all_points() -> None:
         for default_s in (1.5, 1.5, 0.8, 0.5)
     ]
 
-    figures = figures_of(points, "_here")
+    figures = figures_of(points)
 
     assert figures == {
-        "good_choices_percent_here": 50,
-        "chosen_over_best_median_here": pytest.approx((1 + 1 / 0.8) / 2),
-        "chosen_over_best_worst_here": 2.0,
-        "points_here": 4,
-        "default_wins_here": 2,
-        "one_lane_wins_here": 0,
-        "lanes_win_here": 2,
+        "good_choices_percent": 50,
+        "chosen_over_best_median": pytest.approx((1 + 1 / 0.8) / 2),
+        "chosen_over_best_worst": 2.0,
+        "points": 4,
+        "default_wins": 2,
+        "one_lane_wins": 0,
+        "lanes_win": 2,
     }
 
 
