@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Multilane collectives between sites, in a testbed and simulated, as the paper has them."""
 
-from experiments.multilane import collectives, scatter_gather, simulated, sites, utilisation
+from experiments.multilane import (
+    collectives,
+    scatter_gather,
+    simulated,
+    sites,
+    utilisation,
+    winner_map,
+)
 
 EXPERIMENTS = (
     scatter_gather.SCATTER,
@@ -11,4 +18,6 @@ EXPERIMENTS = (
     utilisation.EXPERIMENT,
     sites.EXPERIMENT,
     collectives.EXPERIMENT,
+    winner_map.EXPERIMENT,
+    winner_map.TESTBED,
 )

@@ -296,6 +296,7 @@ def _over_sizes(found: Found) -> list[Curve]:
 def _over_lanes(found: Found) -> list[Series]:
     curves = {label: found.lanes_s[form] for form, label in FORMS.items()}
     curves["T(P) of the paper"] = found.model_s
+    curves["MPI's default"] = dict.fromkeys(LANES, found.sizes_s[LARGE][DEFAULT])
     return [
         Series(label, [float(p) for p in LANES], [times[p] for p in LANES])
         for label, times in curves.items()

@@ -6,11 +6,14 @@ TCP of 2008 transfers at most one window per round trip.  SimGrid bounds each me
 different sites that exchanges messages has a link of its own with that rate here.  Where there are
 many hosts, each with one connection to the other site, each host has that link instead of each
 pair.  A host has one interface for its own site and the other, as in the paper.
+
+SimGrid knows no packets that are lost: a loss is the rate that TCP attains with it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +26,8 @@ from lanewise.launch.job import Cluster
 _COLLECTIVES = {"pair": (), "host": ("--cfg=smpi/bcast:binomial_tree",)}
 _ROUTING = {"pair": "Full", "host": "DijkstraCache"}
 # The share of the rate of gigabit Ethernet that is TCP payload: 1448 of 1538 bytes.
-PAYLOAD_SHARE = 1448 / 1538
+SEGMENT_BYTES = 1448
+PAYLOAD_SHARE = SEGMENT_BYTES / 1538
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,10 @@ class SimulatedSites:
     rate_bits_per_s: float = 1e9
     lan_latency_s: float = 50e-6
     windows: Literal["pair", "host"] = "pair"
+    wan_bits_per_s: float = 0.0
+    """Of the link between the sites; 0: that of an interface."""
+    loss: float = 0.0
+    """The share of the packets between the sites that are lost."""
 
     @property
     def ranks(self) -> int:
@@ -44,13 +52,25 @@ class SimulatedSites:
 
     @property
     def rate_Bps(self) -> float:  # noqa: N802 - the unit is bytes a second
-        """Return what an interface carries, and the link between the sites."""
+        """Return what an interface carries."""
         return PAYLOAD_SHARE * self.rate_bits_per_s / 8
 
     @property
+    def wan_Bps(self) -> float:  # noqa: N802 - the unit is bytes a second
+        """Return what the link between the sites carries."""
+        return PAYLOAD_SHARE * (self.wan_bits_per_s or self.rate_bits_per_s) / 8
+
+    @property
     def connection_Bps(self) -> float:  # noqa: N802 - the unit is bytes a second
-        """Return the rate of one connection between the sites: one window per round trip."""
-        return self.window_bytes / (2 * (self.delay_s + self.lan_latency_s))
+        """Return the rate of one connection between the sites: one window per round trip.
+
+        With losses it is at most that of Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997).
+        """
+        round_trip_s = 2 * (self.delay_s + self.lan_latency_s)
+        window_bytes = self.window_bytes
+        if self.loss > 0:
+            window_bytes = min(window_bytes, SEGMENT_BYTES * math.sqrt(1.5 / self.loss))
+        return window_bytes / round_trip_s
 
     def site(self, rank: int) -> str:
         """Return the site of a rank."""
@@ -104,7 +124,7 @@ class SimulatedSites:
         for rank in range(self.ranks):
             yield f'<host id="host{rank}" speed="1e9f"/>\n'
             yield _link(f"nic{rank}", self.rate_Bps, self.lan_latency_s / 2)
-        yield _link("wan", self.rate_Bps, self.delay_s)
+        yield _link("wan", self.wan_Bps, self.delay_s)
         yield from self._pairs() if self.windows == "pair" else self._graph()
         yield "</zone>\n</platform>\n"
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,6 +32,24 @@ def test_a_connection_carries_a_window_a_round_trip() -> None:
 
     assert near.connection_Bps * 8 == pytest.approx(250e6)
     assert far.connection_Bps * 8 == pytest.approx(62.9e6, rel=0.01)
+
+
+def test_a_loss_bounds_the_rate_of_a_connection() -> None:
+    """By Mathis et al., 1448 bytes times the root of 1.5 / 0.001 are in flight at 0.1 %."""
+    lossy = SimulatedSites(8, 5e-3, 8 << 20, loss=1e-3)
+
+    assert lossy.connection_Bps == pytest.approx(1448 * 38.73 / 10.1e-3, rel=1e-3)
+    assert SimulatedSites(8, 5e-3, 1e4, loss=1e-6).connection_Bps == pytest.approx(1e4 / 10.1e-3)
+
+
+def test_the_link_may_be_faster_than_a_host(tmp_path: Path) -> None:
+    sites = SimulatedSites(2, 5e-3, 8 << 20, rate_bits_per_s=250e6, wan_bits_per_s=1e9)
+
+    platform = ElementTree.fromstring(sites.simulated(tmp_path).platform)
+
+    rates = {each.get("id"): each.get("bandwidth") for each in platform.iter("link")}
+    assert rates["nic0"] == "29421326.4Bps"
+    assert rates["wan"] == "117685306Bps"
 
 
 def test_the_window_bounds_all_messages_of_a_pair_between_sites(tmp_path: Path) -> None:
@@ -74,6 +93,16 @@ def test_the_gain_is_that_of_the_best_number_of_lanes() -> None:
     assert figures["lanes_scatter"] == 16
     assert figures["lanes_scatter_by_model"] == 32
     assert figures["best_lanes_over_default_scatter"] == pytest.approx(2.6 / 5.0)
+
+
+def test_the_default_stands_beside_every_number_of_lanes() -> None:
+    found = found_with(2.4, 2.7)
+    names = ("default", "single_lane", *(multilane_paper.way(form, 32) for form in FORMS))
+    found = replace(found, sizes_s={LARGE: dict.fromkeys(names, 2.4)})
+
+    curves = multilane_paper.curves_of({("scatter", 5): found})
+
+    assert curves["scatter_5ms_over_lanes/MPI's default"] == [(p, 2.4) for p in LANES]
 
 
 def found_with(default_s: float, promised_s: float) -> Found:

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,21 +65,39 @@ double steady_rate_Bps(const std::vector<double>& arrived_s) {
     return probe_bytes * counted / (arrived_s.back() - *begin);
 }
 
+enum class End { sends, receives };
+
 class Streams {
   public:
     explicit Streams(MPI_Comm comm) : comm_(comm) { MPI_Comm_rank(comm, &rank_); }
 
-    /* Bytes a second of each pair while all send; the same on every rank. Collective. */
-    std::vector<double> rates_Bps(const std::vector<Pair>& pairs, int messages) const {
+    /* Bytes a second of each pair while all send as many messages as `messages` has; the same on
+       every rank. A rank may be in several pairs, at one end. Collective. */
+    std::vector<double> rates_Bps(const std::vector<Pair>& pairs,
+                                  const std::vector<int>& messages) const {
         std::vector<double> rates(pairs.size(), 0.0);
+        const auto received = own(pairs, messages, End::receives);
         MPI_Barrier(comm_);
-        for (std::size_t i = 0; i < pairs.size(); ++i) {
-            if (pairs[i].sender == rank_) send(pairs[i].receiver, messages);
-            if (pairs[i].receiver == rank_) rates[i] = receive(pairs[i].sender, messages);
+        send(own(pairs, messages, End::sends));
+        const auto arrived_s = receive(received);
+        for (std::size_t i = 0; i < received.size(); ++i) {
+            rates[received[i].pair] = steady_rate_Bps(arrived_s[i]);
         }
         MPI_Allreduce(MPI_IN_PLACE, rates.data(), static_cast<int>(rates.size()), MPI_DOUBLE,
                       MPI_SUM, comm_);
         return rates;
+    }
+
+    /* How long that takes. Collective. */
+    double seconds_of(const std::vector<Pair>& pairs, const std::vector<int>& messages) const {
+        const auto received = own(pairs, messages, End::receives);
+        MPI_Barrier(comm_);
+        const double begin_s = MPI_Wtime();
+        send(own(pairs, messages, End::sends));
+        receive(received);
+        double needed_s = MPI_Wtime() - begin_s;
+        MPI_Allreduce(MPI_IN_PLACE, &needed_s, 1, MPI_DOUBLE, MPI_MAX, comm_);
+        return needed_s;
     }
 
     /* Half the shortest of some round trips; the same on every rank. Collective. */
@@ -101,33 +121,74 @@ class Streams {
     }
 
   private:
-    void send(int receiver, int messages) const {
-        const std::vector<char> data(probe_bytes);
-        std::array<MPI_Request, window> requests;
-        requests.fill(MPI_REQUEST_NULL);
-        for (int i = 0; i < messages; ++i) {
-            auto& slot = requests[static_cast<std::size_t>(i % window)];
-            MPI_Wait(&slot, MPI_STATUS_IGNORE);
-            MPI_Isend(data.data(), probe_bytes, MPI_BYTE, receiver, 1, comm_, &slot);
+    /* What this rank sends or receives in a pair. */
+    struct Transfer {
+        std::size_t pair = 0;
+        int peer = 0;
+        int messages = 0;
+    };
+
+    /* What this rank does at one end of the pairs. */
+    std::vector<Transfer> own(const std::vector<Pair>& pairs, const std::vector<int>& messages,
+                              End end) const {
+        std::vector<Transfer> found;
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            const auto [sender, receiver] = pairs[i];
+            const bool sends = end == End::sends;
+            if ((sends ? sender : receiver) != rank_) continue;
+            found.push_back({i, sends ? receiver : sender, messages[i]});
         }
-        MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+        return found;
     }
 
-    double receive(int sender, int messages) const {
-        std::vector<std::vector<char>> data(window, std::vector<char>(probe_bytes));
-        std::array<MPI_Request, window> requests;
-        for (std::size_t i = 0; i < window; ++i) {
-            MPI_Irecv(data[i].data(), probe_bytes, MPI_BYTE, sender, 1, comm_, &requests[i]);
+    /* Keeps a windowful of each transfer in flight. `begin(transfer, slot, request)` begins one
+       message, `ended(transfer)` is told of each that has ended. */
+    template <typename Begin, typename Ended>
+    static void stream(const std::vector<Transfer>& transfers, Begin begin, Ended ended) {
+        std::vector<MPI_Request> requests(transfers.size() * window, MPI_REQUEST_NULL);
+        std::vector<int> left;
+        for (std::size_t i = 0; i < transfers.size(); ++i) {
+            left.push_back(transfers[i].messages);
+            for (std::size_t slot = i * window; slot < (i + 1) * window && left[i] > 0; ++slot) {
+                --left[i];
+                begin(transfers[i], slot, &requests[slot]);
+            }
         }
-        std::vector<double> arrived_s;
-        for (int i = 0; i < messages; ++i) {
-            const auto slot = static_cast<std::size_t>(i % window);
-            MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
-            arrived_s.push_back(MPI_Wtime());
-            if (i + window >= messages) continue;
-            MPI_Irecv(data[slot].data(), probe_bytes, MPI_BYTE, sender, 1, comm_, &requests[slot]);
+        while (true) {
+            int done = MPI_UNDEFINED;
+            MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &done,
+                        MPI_STATUS_IGNORE);
+            if (done == MPI_UNDEFINED) return;
+            const auto slot = static_cast<std::size_t>(done);
+            const auto i = slot / window;
+            ended(i);
+            if (left[i]-- > 0) begin(transfers[i], slot, &requests[slot]);
         }
-        return steady_rate_Bps(arrived_s);
+    }
+
+    void send(const std::vector<Transfer>& transfers) const {
+        const std::vector<char> data(probe_bytes);
+        stream(
+            transfers,
+            [&](const Transfer& transfer, std::size_t, MPI_Request *request) {
+                MPI_Isend(data.data(), probe_bytes, MPI_BYTE, transfer.peer, 1, comm_, request);
+            },
+            [](std::size_t) {});
+    }
+
+    /* When each message of each transfer arrived. */
+    std::vector<std::vector<double>> receive(const std::vector<Transfer>& transfers) const {
+        std::vector<std::vector<char>> data(transfers.size() * window,
+                                            std::vector<char>(probe_bytes));
+        std::vector<std::vector<double>> arrived_s(transfers.size());
+        stream(
+            transfers,
+            [&](const Transfer& transfer, std::size_t slot, MPI_Request *request) {
+                MPI_Irecv(data[slot].data(), probe_bytes, MPI_BYTE, transfer.peer, 1, comm_,
+                          request);
+            },
+            [&](std::size_t i) { arrived_s[i].push_back(MPI_Wtime()); });
+        return arrived_s;
     }
 
     MPI_Comm comm_;
@@ -148,8 +209,9 @@ int messages_for(double rate_Bps) {
 /* b(P) of so many lanes, after a short transfer that says how many messages make a second. */
 double rate_of(const Streams& streams, const std::vector<Pair>& pairs) {
     const auto lanes = static_cast<double>(pairs.size());
-    const double first_Bps = sum(streams.rates_Bps(pairs, messages_min));
-    return sum(streams.rates_Bps(pairs, messages_for(first_Bps / lanes)));
+    const auto all = [&](int messages) { return std::vector<int>(pairs.size(), messages); };
+    const double first_Bps = sum(streams.rates_Bps(pairs, all(messages_min)));
+    return sum(streams.rates_Bps(pairs, all(messages_for(first_Bps / lanes))));
 }
 
 /* b(1), b(2), ...: what was not measured lies on the line between its neighbours. */
@@ -178,6 +240,60 @@ std::vector<double> curve_between(const Streams& streams, const Site& here, cons
         before_Bps = rate_Bps;
     }
     return filled(measured);
+}
+
+/* One rank at an end, and each of `others` at the other. */
+std::vector<Pair> fan(int one, std::span<const int> others, End end) {
+    std::vector<Pair> pairs;
+    for (const int other : others) {
+        pairs.push_back(end == End::sends ? Pair{one, other} : Pair{other, one});
+    }
+    return pairs;
+}
+
+/* What one rank sends to several of another site, or receives from them, and on how many
+   connections: on more it is not 5 % more. */
+struct Fan {
+    double rate_Bps = 0.0;
+    std::vector<Pair> pairs;
+};
+
+Fan widest_fan(const Streams& streams, int one, const Site& there, End end) {
+    Fan best;
+    const std::span<const int> others(there.ranks);
+    for (std::size_t count = 1;; count = std::min(2 * count, others.size())) {
+        const auto pairs = fan(one, others.first(count), end);
+        const double rate_Bps = rate_of(streams, pairs);
+        const bool gains = rate_Bps >= gain_least * best.rate_Bps;
+        if (rate_Bps > best.rate_Bps) best = {rate_Bps, pairs};
+        if (count == others.size() || !gains) return best;
+    }
+}
+
+/* What the rank of a fan carries in all together with as many pairs inside its own site, of which
+   one alone has `lan_Bps`. Both are given messages for as long, and how much longer they take
+   together than the longer one by itself says what they take from each other: a connection with a
+   short round trip may take all that there is, so that the rates of the pairs do not say it. */
+double with_lan_Bps(const Streams& streams, const Fan& widest, const Site& here, double lan_Bps,
+                    End end) {
+    const auto across = widest.pairs.size();
+    const auto inside = std::min(across, here.ranks.size() - 1);
+    const double across_Bps = widest.rate_Bps / static_cast<double>(across);
+    const double inside_Bps = lan_Bps / static_cast<double>(inside);
+    const int messages = messages_for(across_Bps);
+    const double alike = messages * inside_Bps / across_Bps;
+    std::vector<int> all_messages(across, messages);
+    const double across_s = streams.seconds_of(widest.pairs, all_messages);
+    const auto local = fan(here.ranks[0], std::span(here.ranks).subspan(1, inside), end);
+    const std::vector<int> local_messages(
+        inside, static_cast<int>(std::clamp<double>(alike, messages_min, messages_max)));
+    const double inside_s = streams.seconds_of(local, local_messages);
+    auto all = widest.pairs;
+    all.insert(all.end(), local.begin(), local.end());
+    all_messages.insert(all_messages.end(), local_messages.begin(), local_messages.end());
+    const double together_s = streams.seconds_of(all, all_messages);
+    const double longer_s = std::max(across_s, inside_s);
+    return (widest.rate_Bps + lan_Bps) * std::min(1.0, longer_s / together_s);
 }
 
 /* The name of this rank's site, as the placement gives it. */
@@ -251,6 +367,24 @@ model::Platform empty_platform(const measure::Harness& harness) {
     return platform;
 }
 
+/* What a pair of hosts inside a site carries; 0 where there is none. */
+double lan_rate_Bps(const model::Platform& platform, const std::string& site) {
+    for (const auto& lan : platform.lans) {
+        if (lan.site == site) return lan.bandwidth_Bps;
+    }
+    return 0.0;
+}
+
+/* Of the first rank of `here` with those of `there`. */
+void measure_one_host(const Streams& streams, const Site& here, const Site& there, End end,
+                      double lan_Bps, model::HostRates& rates) {
+    const auto widest = widest_fan(streams, here.ranks[0], there, end);
+    const double together_Bps =
+        lan_Bps > 0.0 ? with_lan_Bps(streams, widest, here, lan_Bps, end) : 0.0;
+    (end == End::sends ? rates.sends_Bps : rates.receives_Bps) = widest.rate_Bps;
+    (end == End::sends ? rates.sends_with_lan_Bps : rates.receives_with_lan_Bps) = together_Bps;
+}
+
 /* Between each two sites in both directions, and inside each. */
 void measure_sites(const Streams& streams, const collectives::CallShape& shape,
                    model::Platform& platform) {
@@ -260,16 +394,22 @@ void measure_sites(const Streams& streams, const collectives::CallShape& shape,
     };
     const auto host = [&](int rank) { return shape.hosts[static_cast<std::size_t>(rank)]; };
     for (const auto& here : sites) {
-        if (here.ranks.size() > 1 && host(here.ranks[0]) != host(here.ranks[1])) {
-            const std::vector<Pair> pair = {{here.ranks[0], here.ranks[1]}};
-            const double latency_s = streams.latency_s(pair[0]);
-            platform.lans.push_back({name(here), latency_s, rate_of(streams, pair)});
-        }
+        if (here.ranks.size() < 2 || host(here.ranks[0]) == host(here.ranks[1])) continue;
+        const std::vector<Pair> pair = {{here.ranks[0], here.ranks[1]}};
+        const double latency_s = streams.latency_s(pair[0]);
+        platform.lans.push_back({name(here), latency_s, rate_of(streams, pair)});
+    }
+    for (const auto& here : sites) {
         for (const auto& there : sites) {
             if (there.number == here.number) continue;
             const double latency_s = streams.latency_s({here.ranks[0], there.ranks[0]});
             platform.lanes.push_back(
                 {name(here), name(there), latency_s, curve_between(streams, here, there)});
+            auto& rates = platform.lanes.back().one_host;
+            measure_one_host(streams, here, there, End::sends, lan_rate_Bps(platform, name(here)),
+                             rates);
+            measure_one_host(streams, there, here, End::receives,
+                             lan_rate_Bps(platform, name(there)), rates);
         }
     }
 }

@@ -3,7 +3,9 @@
 // Lane rates: what lanes between sites carry together, b(P) for P = 1, 2, 4, ... until another
 // doubling gains less than 5 %, for each pair of sites in both directions; the latency between
 // them, and what one pair of hosts inside a site carries. These are the numbers that the cost model
-// of multilane scatter and gather asks for (2008, section 4.3, step 1).
+// of multilane scatter and gather asks for (2008, section 4.3, step 1). What one host carries to or
+// from several at the other site, alone and with as many at its own, tells a slow connection from a
+// slow interface: an MPI that sends to all ranks from the root uses many connections of one host.
 //
 // Senders keep a window of messages in flight; the time is taken at the receivers from a quarter of
 // the messages on, when TCP has found its rate. Ranks learn their sites from LANEWISE_PLACEMENT;

@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 
+from experiments.multilane.simulated import WINDOW_BYTES, lane_rates
+from experiments.multilane.simulated_sites import SimulatedSites
+from experiments.workspace import Workspace
 from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -110,3 +113,33 @@ def test_every_method_is_costed_under_the_keys_of_the_issue(tmp_path: Path) -> N
     keys = {"deferred_max_cost_ratio", "global_over_max_cost_ratio", "methods_agree_percent"}
     assert keys <= printed["figures"].keys()
     assert printed["targets"].keys() == {"deferred_max_cost_ratio"}
+
+
+def lane_curves(sites: SimulatedSites, folder: Path) -> list[dict[str, Any]]:
+    """Return what lanewise-lane-rates finds between simulated sites."""
+    platform = lane_rates(Workspace(folder), sites, "rates")
+    return list(json.loads(platform.read_text(encoding="utf-8"))["lanes"])
+
+
+def test_a_slow_connection_is_told_from_a_slow_host(tmp_path: Path) -> None:
+    """Four connections of 125 Mb/s take half of an interface of 1 Gb/s from the LAN."""
+    require("smpi")
+    sites = SimulatedSites(4, 5e-3, WINDOW_BYTES / 2)
+
+    for curve in lane_curves(sites, tmp_path):
+        assert curve["bandwidth_Bps"][0] == pytest.approx(sites.connection_Bps, rel=0.05)
+        host = curve["one_host"]
+        for does in ("sends", "receives"):
+            assert host[f"{does}_Bps"] == pytest.approx(4 * sites.connection_Bps, rel=0.1)
+            apart_Bps = 4 * sites.connection_Bps + sites.rate_Bps  # noqa: N806 - bytes a second
+            assert host[f"{does}_with_lan_Bps"] < 0.9 * apart_Bps
+
+
+def test_a_host_sends_no_more_than_its_interface_carries(tmp_path: Path) -> None:
+    require("smpi")
+    sites = SimulatedSites(4, 5e-3, 8 << 20, rate_bits_per_s=250e6, wan_bits_per_s=1e9)
+
+    for curve in lane_curves(sites, tmp_path):
+        assert curve["bandwidth_Bps"][3] == pytest.approx(4 * sites.rate_Bps, rel=0.05)
+        assert curve["one_host"]["sends_Bps"] == pytest.approx(sites.rate_Bps, rel=0.05)
+        assert curve["one_host"]["receives_Bps"] == pytest.approx(sites.rate_Bps, rel=0.05)

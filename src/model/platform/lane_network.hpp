@@ -2,9 +2,12 @@
 //
 // Lane network: what a message costs between ranks at several sites, according to the lane curves
 // of a platform. Inside a site it has the LAN's latency and bandwidth. Between sites it has the
-// latency of that pair, b(1) at both hosts, and its part of a link that P messages share at b(P).
-// What leaves a host for another site does not hold up what it sends inside its own: b(1) is the
-// rate of a connection or of an interface between sites, and the LAN is several times as fast.
+// latency of that pair, b(1) on the connection of both hosts, and its part of a link that P
+// messages share at b(P), of what one host sends to several, and of what one receives from several.
+// What one carries inside its site and to others together tells whether these share an interface. A
+// platform without these rates does not say whether b(1) is that of a connection or of an
+// interface: it is taken for that of an interface between sites, which does not hold up what is
+// sent inside one.
 
 #pragma once
 

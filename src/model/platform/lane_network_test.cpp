@@ -81,6 +81,52 @@ TEST(LaneNetwork, DoesNotHoldUpTheLanWithWhatGoesToAnotherSite) {
     EXPECT_NEAR(price(*network, 4, schedule_of, 1).rank_s[1], 0.001, 1e-9);
 }
 
+/* Two hosts a site, and a connection has a quarter of what a host carries, by one interface. */
+Platform platform_of_slow_connections(double with_lan_Bps) {
+    auto platform = two_site_platform();
+    platform.lans = {{"a", 0.0, 4 * lane_Bps}, {"b", 0.0, 4 * lane_Bps}};
+    for (auto& curve : platform.lanes) {
+        curve.bandwidth_Bps = {lane_Bps, 2 * lane_Bps, 3 * lane_Bps, 4 * lane_Bps};
+        curve.one_host = {2 * lane_Bps, with_lan_Bps, 2 * lane_Bps, with_lan_Bps};
+    }
+    return platform;
+}
+
+/* When rank 0 has sent to each of `receivers`, all at once. */
+double fan_s(const Network& network, const std::vector<int>& receivers, std::int64_t bytes) {
+    const auto schedule_of = [&](int rank) {
+        Builder steps;
+        for (const int receiver : receivers) {
+            if (rank == 0) steps.send(receiver, {Place::send, 0}, bytes);
+            if (rank == receiver) steps.receive(0, {Place::receive, 0}, bytes);
+        }
+        return steps.finish();
+    };
+    return price(network, 4, schedule_of, 1).total_s;
+}
+
+TEST(LaneNetwork, GivesAHostSeveralConnectionsAtOnce) {
+    const auto network = lane_network(platform_of_slow_connections(6 * lane_Bps), 4);
+    ASSERT_TRUE(network);
+
+    EXPECT_NEAR(fan_s(*network, {2}, 25'000'000), delay_s + 1.0, 1e-9);
+    EXPECT_NEAR(fan_s(*network, {2, 3}, 25'000'000), delay_s + 1.0, 1e-9);
+    // A connection carries one message after the other.
+    EXPECT_NEAR(fan_s(*network, {2, 2}, 25'000'000), delay_s + 2.0, 1e-9);
+}
+
+TEST(LaneNetwork, SharesAnInterfaceWhereTheLanTakesFromWhatGoesToOtherSites) {
+    const auto apart = lane_network(platform_of_slow_connections(6 * lane_Bps), 4);
+    const auto shared = lane_network(platform_of_slow_connections(4 * lane_Bps), 4);
+    ASSERT_TRUE(apart);
+    ASSERT_TRUE(shared);
+
+    // 50 MB go to the other site at 50 MB/s, and 100 MB over a LAN of 100 MB/s.
+    const std::vector<int> receivers = {1, 1, 1, 1, 2, 3};
+    EXPECT_NEAR(fan_s(*apart, receivers, 25'000'000), delay_s + 1.0, 1e-9);
+    EXPECT_NEAR(fan_s(*shared, receivers, 25'000'000), delay_s + 1.5, 0.01);
+}
+
 TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
     auto platform = two_site_platform();
     platform.lanes.pop_back();
@@ -99,10 +145,17 @@ TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
 }
 
 TEST(LaneNetwork, IsKeptInPlatformJson) {
-    const auto read = platform_from_json(to_json(two_site_platform()), "platform.json");
+    auto platform = two_site_platform();
+    platform.lanes[1].one_host = {1e6, 2e6, 3e6, 4e6};
+
+    const auto read = platform_from_json(to_json(platform), "platform.json");
 
     ASSERT_TRUE(read) << read.failure().sentence;
     EXPECT_EQ(read->sites, two_site_platform().sites);
+    EXPECT_DOUBLE_EQ(read->lanes[0].one_host.sends_Bps, 0.0);
+    EXPECT_DOUBLE_EQ(read->lanes[1].one_host.sends_with_lan_Bps, 2e6);
+    EXPECT_DOUBLE_EQ(read->lanes[1].one_host.receives_Bps, 3e6);
+    EXPECT_DOUBLE_EQ(read->lanes[1].one_host.receives_with_lan_Bps, 4e6);
     EXPECT_DOUBLE_EQ(read->lanes[0].latency_s, delay_s);
     EXPECT_DOUBLE_EQ(read->lans[1].bandwidth_Bps, lan_Bps);
 }

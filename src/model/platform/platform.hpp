@@ -55,12 +55,22 @@ struct Verdict {
     double held_out_rms = 0.0; /* of points that a fit without them was asked for */
 };
 
+/* What one host carries by itself over several connections to or from another site, and together
+   with as many inside its own; 0: not measured. */
+struct HostRates {
+    double sends_Bps = 0.0;
+    double sends_with_lan_Bps = 0.0;
+    double receives_Bps = 0.0;
+    double receives_with_lan_Bps = 0.0;
+};
+
 /* b(1), b(2), ... bytes a second that so many lanes between two sites carry together. */
 struct LaneCurve {
     std::string from;
     std::string to;
     double latency_s = 0.0;
     std::vector<double> bandwidth_Bps;
+    HostRates one_host = {}; /* sends at `from`, receives at `to` */
 };
 
 /* What a pair of hosts inside a site carries. */

@@ -206,12 +206,19 @@ GatherRegion read_gather(JsonObject& gather) {
     return region;
 }
 
+HostRates read_one_host(JsonObject& rates) {
+    return {rates.number("sends_Bps"), rates.number("sends_with_lan_Bps"),
+            rates.number("receives_Bps"), rates.number("receives_with_lan_Bps")};
+}
+
 void read_lanes(JsonObject& top, Platform& platform) {
     if (top.has("lanes")) {
         top.each("lanes", [&](JsonObject& item) {
             platform.lanes.push_back({item.string("from"), item.string("to"),
                                       item.has("latency_s") ? item.number("latency_s") : 0.0,
                                       item.numbers("bandwidth_Bps")});
+            if (!item.has("one_host")) return;
+            platform.lanes.back().one_host = item.object("one_host", read_one_host);
         });
     }
     if (top.has("lans")) {

@@ -157,6 +157,12 @@ Json to_json(const Platform& platform) {
                                  {"to", lane.to},
                                  {"latency_s", lane.latency_s},
                                  {"bandwidth_Bps", lane.bandwidth_Bps}});
+        const auto& host = lane.one_host;
+        if (host.sends_Bps <= 0.0 && host.receives_Bps <= 0.0) continue;
+        json["lanes"].back()["one_host"] = {{"sends_Bps", host.sends_Bps},
+                                            {"sends_with_lan_Bps", host.sends_with_lan_Bps},
+                                            {"receives_Bps", host.receives_Bps},
+                                            {"receives_with_lan_Bps", host.receives_with_lan_Bps}};
     }
     for (const auto& lan : platform.lans) {
         json["lans"].push_back({{"site", lan.site},

@@ -6,8 +6,10 @@
 #include "model/simulation/price.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <queue>
+#include <unordered_map>
 
 #include "model/simulation/matching.hpp"
 #include "model/simulation/sharing.hpp"
@@ -46,6 +48,7 @@ struct Message {
     MessageCost cost;
     double first_s; /* the first byte reaches the receiving interface */
     double last_s;
+    std::uint8_t left_to_leave; /* shared links, and its connection */
     bool eager;
     bool posted;
     bool arrived;
@@ -55,8 +58,9 @@ enum class Happens : std::uint8_t {
     completed, /* a task of a rank */
     posted,    /* a receive of a rank */
     handed,    /* a message to the interface of its host */
-    entered,   /* a message on a shared link */
+    entered,   /* a message on its shared links */
     left,      /* the next message from a shared link */
+    sent,      /* a message by its connection */
     taken,     /* a message by the interface of the receiving host */
     arrived,   /* a message */
 };
@@ -81,9 +85,9 @@ class Simulation {
   public:
     Simulation(const Network& network, int ranks, std::int64_t unit_bytes, const Watch& watch)
         : network_(network), unit_bytes_(unit_bytes), watch_(watch), ranks_(index(ranks)) {
-        int hosts = ranks;
-        for (const int host : network.host) hosts = std::max(hosts, host + 1);
-        egress_free_s_.resize(index(hosts) * index(interfaces_max), 0.0);
+        hosts_ = ranks;
+        for (const int host : network.host) hosts_ = std::max(hosts_, host + 1);
+        egress_free_s_.resize(index(hosts_) * index(interfaces_max), 0.0);
         ingress_free_s_.resize(egress_free_s_.size(), 0.0);
         for (const auto& link : network.shared_links) links_.emplace_back(link);
     }
@@ -92,10 +96,18 @@ class Simulation {
 
   private:
     static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+    int host_of(int rank) const {
+        return network_.host.empty() ? rank : network_.host[index(rank)];
+    }
     /* The interface of the host of `rank` that a message takes. */
     std::size_t interface_of(int rank, const MessageCost& cost) const {
-        const int host = network_.host.empty() ? rank : network_.host[index(rank)];
-        return index(host) * index(interfaces_max) + index(cost.interface);
+        return index(host_of(rank)) * index(interfaces_max) + index(cost.interface);
+    }
+    /* The messages on a connection between two hosts: the first is under way. */
+    std::deque<std::uint32_t>& line_of(const Message& message) {
+        const auto pair = static_cast<std::uint64_t>(host_of(message.from)) * index(hosts_) +
+                          index(host_of(message.to));
+        return connections_[pair];
     }
 
     void at(double at_s, Happens what, std::uint32_t who, std::uint32_t which = 0) {
@@ -117,9 +129,15 @@ class Simulation {
 
     void hand_over(std::uint32_t id);
     void send_out(std::uint32_t id);
-    void enter_link(std::uint32_t id);
+    void send_on_connection(std::uint32_t id);
+    void begin_on_connection(std::uint32_t id);
+    void end_on_connection(std::uint32_t id);
+    std::uint8_t links_of(const Message& message) const;
+    double weight_on(int link, const Message& message) const;
+    void enter_links(std::uint32_t id);
     void schedule_departure(std::uint32_t link);
     void leave_link(std::uint32_t link, std::uint32_t version);
+    void leave(std::uint32_t id);
     void forward(std::uint32_t id);
     void receive_at_interface(std::uint32_t id);
     void arrive(std::uint32_t id);
@@ -136,6 +154,8 @@ class Simulation {
     std::vector<Rank> ranks_;
     std::vector<Message> messages_;
     std::vector<std::uint32_t> unused_messages_;
+    int hosts_ = 0;
+    std::unordered_map<std::uint64_t, std::deque<std::uint32_t>> connections_;
     std::vector<double> egress_free_s_;
     std::vector<double> ingress_free_s_;
     std::vector<Sharing> links_;
@@ -181,9 +201,11 @@ void Simulation::handle(const Event& event) {
         case Happens::handed:
             return send_out(event.who);
         case Happens::entered:
-            return enter_link(event.who);
+            return enter_links(event.who);
         case Happens::left:
             return leave_link(event.who, event.which);
+        case Happens::sent:
+            return leave(event.who);
         case Happens::taken:
             return receive_at_interface(event.who);
         case Happens::arrived:
@@ -327,6 +349,7 @@ Message Simulation::cost_of(int rank, std::uint32_t id) {
             .cost = cost,
             .first_s = 0.0,
             .last_s = 0.0,
+            .left_to_leave = 0,
             .eager = eager,
             .posted = false,
             .arrived = false};
@@ -355,6 +378,7 @@ void Simulation::hand_over(std::uint32_t id) {
 void Simulation::send_out(std::uint32_t id) {
     auto& message = messages_[id];
     const auto& cost = message.cost;
+    if (cost.interface == own_connection) return send_on_connection(id);
     double begin_s = now_s_;
     double end_s = now_s_;
     if (cost.egress_s > 0.0 || cost.rest_s > 0.0) {
@@ -369,8 +393,8 @@ void Simulation::send_out(std::uint32_t id) {
     const int sender = message.from;
     const auto step = message.send;
     const bool eager = message.eager;
-    const bool shared = cost.shared_link >= 0 && index(cost.shared_link) < links_.size();
-    if (shared && message.bytes > 0) {
+    message.left_to_leave = links_of(message);
+    if (message.left_to_leave > 0) {
         at(begin_s, Happens::entered, id);
     } else {
         forward(id);
@@ -380,11 +404,67 @@ void Simulation::send_out(std::uint32_t id) {
     start_ready(sender);
 }
 
-void Simulation::enter_link(std::uint32_t id) {
+std::uint8_t Simulation::links_of(const Message& message) const {
+    std::uint8_t count = 0;
+    for (const int link : message.cost.shared_links) {
+        if (message.bytes > 0 && index(link) < links_.size()) ++count;
+    }
+    return count;
+}
+
+double Simulation::weight_on(int link, const Message& message) const {
+    constexpr double least_s = 1e-9;
+    if (!network_.shared_links[index(link)].by_latency) return 1.0;
+    return 1.0 / std::max(least_s, message.cost.latency_s);
+}
+
+/* Its connection sends it, after those that were handed over before. */
+void Simulation::send_on_connection(std::uint32_t id) {
     const auto& message = messages_[id];
-    const auto link = static_cast<std::uint32_t>(message.cost.shared_link);
-    links_[link].enter(now_s_, id, message.bytes);
-    schedule_departure(link);
+    const int sender = message.from;
+    const auto step = message.send;
+    const bool eager = message.eager;
+    auto& line = line_of(message);
+    line.push_back(id);
+    if (line.size() == 1) begin_on_connection(id);
+    if (!eager) return;
+    complete(sender, step);
+    start_ready(sender);
+}
+
+void Simulation::begin_on_connection(std::uint32_t id) {
+    auto& message = messages_[id];
+    const double end_s = now_s_ + message.cost.egress_s;
+    report(Busy::egress, message.from, message.to, now_s_, end_s, message.bytes);
+    message.first_s = now_s_ + message.cost.latency_s;
+    message.last_s = end_s + message.cost.latency_s;
+    message.left_to_leave = links_of(message);
+    if (message.left_to_leave > 0) enter_links(id);
+    ++message.left_to_leave;
+    at(end_s, Happens::sent, id);
+}
+
+void Simulation::end_on_connection(std::uint32_t id) {
+    const auto& message = messages_[id];
+    const int sender = message.from;
+    const auto step = message.send;
+    const bool eager = message.eager;
+    auto& line = line_of(message);
+    line.pop_front();
+    if (!line.empty()) begin_on_connection(line.front());
+    if (eager) return;
+    complete(sender, step);
+    start_ready(sender);
+}
+
+void Simulation::enter_links(std::uint32_t id) {
+    const auto& message = messages_[id];
+    for (const int number : message.cost.shared_links) {
+        if (index(number) >= links_.size()) continue;
+        const auto link = static_cast<std::uint32_t>(number);
+        links_[link].enter(now_s_, id, message.bytes, weight_on(number, message));
+        schedule_departure(link);
+    }
 }
 
 void Simulation::schedule_departure(std::uint32_t link) {
@@ -395,10 +475,17 @@ void Simulation::schedule_departure(std::uint32_t link) {
 void Simulation::leave_link(std::uint32_t link, std::uint32_t version) {
     if (links_[link].version() != version) return;
     const auto id = links_[link].leave(now_s_);
+    schedule_departure(link);
+    leave(id);
+}
+
+/* A message has left a link or been sent by its connection. */
+void Simulation::leave(std::uint32_t id) {
     auto& message = messages_[id];
     message.last_s = std::max(message.last_s, now_s_ + message.cost.latency_s);
+    if (--message.left_to_leave > 0) return;
     forward(id);
-    schedule_departure(link);
+    if (messages_[id].cost.interface == own_connection) end_on_connection(id);
 }
 
 /* The last byte's arrival at the receiving host is known. */

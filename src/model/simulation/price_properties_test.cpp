@@ -58,9 +58,10 @@ Network random_network(std::mt19937& random, double unit_s) {
                            .latency_s = some_s(),
                            .ingress_s = some_s(),
                            .receive_s = some_s(),
-                           .shared_link = pair() % 3 == 0 ? 0 : -1};
+                           .shared_links = {pair() % 3 == 0 ? 0 : -1, pair() % 3 == 0 ? 1 : -1}};
     };
     network.shared_links.push_back({{0.1 / unit_s, 0.15 / unit_s}});
+    network.shared_links.push_back({{0.2 / unit_s}});
     if (random() % 2 != 0) network.eager_bytes = 50;
     network.copy_s_per_byte = unit_s * 3;
     network.reduce_s_per_byte = unit_s * 5;

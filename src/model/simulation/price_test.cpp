@@ -234,7 +234,7 @@ TEST(Price, TheNthSendMeetsTheNthReceiveThoughItArrivesFirst) {
 }
 
 Network shared_network(int ranks, std::vector<double> bandwidth_Bps) {
-    auto network = uniform_network(ranks, {.latency_s = 1, .shared_link = 0}, {});
+    auto network = uniform_network(ranks, {.latency_s = 1, .shared_links = {0}}, {});
     network.shared_links.push_back({std::move(bandwidth_Bps)});
     return network;
 }
@@ -256,6 +256,50 @@ TEST(Price, MessagesOnASharedLinkGetEqualPartsOfWhatTheyHaveTogether) {
 
     // 7.5 bytes a second each until the first has its 75; the other's last 10 alone.
     EXPECT_THAT(play.on(shared_network(4, {10, 15})).rank_s, ElementsAre(0, 0, 11, 12));
+}
+
+TEST(Price, OnALinkByLatencyTheNearerMessageGetsMore) {
+    Play play(3);
+    for (const int receiver : {1, 2}) {
+        play[0].send(receiver, here, 100);
+        play[receiver].receive(0, here, 100);
+    }
+    auto network = uniform_network(3, {}, {});
+    network.shared_links = {{{10}, true}};
+    network.cost = [](int, int to, std::int64_t) {
+        return MessageCost{.latency_s = to == 1 ? 3.0 : 1.0, .shared_links = {0}};
+    };
+
+    // Rank 2 gets three quarters of 10 bytes a second, and rank 1 the rest of all 20 seconds.
+    const auto rank_s = play.on(network).rank_s;
+    EXPECT_NEAR(rank_s[2], 100 / 7.5 + 1, 1e-9);
+    EXPECT_NEAR(rank_s[1], 20 + 3, 1e-9);
+}
+
+TEST(Price, AMessageHasArrivedWhenItHasLeftAllOfItsLinks) {
+    for (const double first_Bps : {10.0, 20.0}) {
+        Play play(2);
+        play[0].send(1, here, 100);
+        play[1].receive(0, here, 100);
+        auto network = uniform_network(2, {.latency_s = 1, .shared_links = {0, 1}}, {});
+        network.shared_links = {{{first_Bps}}, {{30 - first_Bps}}};
+
+        EXPECT_EQ(play.on(network).total_s, 11.0);
+    }
+}
+
+TEST(Price, OnlyWhatTwoHostsSendToEachOtherWaitsForTheirConnection) {
+    Play play(3);
+    for (const int receiver : {1, 2, 1}) {
+        play[0].send(receiver, here, 1);
+        play[receiver].receive(0, here, 1);
+    }
+    auto network = uniform_network(3, {}, {});
+    network.cost = [](int, int, std::int64_t) {
+        return MessageCost{.egress_s = 5, .ingress_s = 5, .interface = own_connection};
+    };
+
+    EXPECT_THAT(play.on(network).rank_s, ElementsAre(0, 10, 5));
 }
 
 TEST(Price, AMessageThatEntersASharedLinkSlowsTheOneOnIt) {

@@ -20,7 +20,7 @@ inline Network uniform_network(int ranks, const MessageCost& fixed, const Messag
                            .latency_s = fixed.latency_s + bytes * per_byte.latency_s,
                            .ingress_s = fixed.ingress_s + bytes * per_byte.ingress_s,
                            .receive_s = fixed.receive_s + bytes * per_byte.receive_s,
-                           .shared_link = fixed.shared_link};
+                           .shared_links = fixed.shared_links};
     };
     return network;
 }
