@@ -212,9 +212,12 @@ static int retransmitted(void) {
     }
     enum ibv_wc_status status = IBV_WC_SUCCESS;
     int done = 0;
-    for (; done < 400 && status == IBV_WC_SUCCESS; ++done)
-        status = done % 2 ? on(IBV_WR_RDMA_READ, memory + 2 * page, mr->lkey, memory, mr->rkey, page)
-                          : on(IBV_WR_RDMA_WRITE, memory, mr->lkey, memory + 3 * page, mr->rkey, page);
+    for (; done < 400 && status == IBV_WC_SUCCESS; ++done) {
+        const int reads = done % 2;
+        char *local = memory + (reads ? 2 : 0) * page, *remote = memory + (reads ? 0 : 3) * page;
+        status = on(reads ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, local, mr->lkey, remote,
+                    mr->rkey, page);
+    }
     enough = 1;
     pthread_join(thread, NULL);
     int wrong = on(IBV_WR_RDMA_WRITE, memory, mr->lkey, memory + 3 * page, mr->rkey, page);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A library to be preloaded: the host has no IPv6, as with ipv6.disable=1 on the command line of its
-// kernel. There no socket of that family can be made, while a testbed can only have no addresses of
-// it.
+// A library to be preloaded: the host has no IPv6, as with ipv6.disable=1 on the command line of
+// its kernel. There no socket of that family can be made, while a testbed can only have no
+// addresses of it.
 
 #include <dlfcn.h>
 #include <errno.h>
