@@ -20,6 +20,14 @@ def stop(started: subprocess.Popen[str], number: int = signal.SIGTERM) -> None:
             os.kill(process, number)
 
 
+def kill(started: subprocess.Popen[str]) -> None:
+    """Kill a program on a host, even if what enters the host for it is only about to start it."""
+    while started.poll() is None:
+        stop(started, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            started.wait(0.1)
+
+
 def _last_below(process: int) -> list[int]:
     try:
         text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")

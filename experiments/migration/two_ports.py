@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from experiments.stopping import stop
+from experiments.stopping import kill
 from experiments.workspace import failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.native import find_program
@@ -130,7 +130,7 @@ def exchange(  # noqa: PLR0913
     calling = _start(raised, CALLER, [*start, "call", ADDRESS, *common, *at_caller])
     said, complaint = calling.communicate()
     if calling.returncode != 0:
-        stop(listening)
+        kill(listening)
     heard, _ = listening.communicate()
     if calling.returncode != 0:
         own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
-from experiments.stopping import stop
+from experiments.stopping import kill
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
@@ -200,7 +199,7 @@ def probing(raised: Bed, host: str, *words: object) -> Iterator[subprocess.Popen
                 answer_of(process)
             yield process
         finally:
-            stop(process, signal.SIGKILL)
+            kill(process)
 
 
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -133,6 +133,10 @@ class Exchange {
     Endpoint& endpoint_;
     std::vector<Lane> lanes_;
     std::int64_t last_confirmed_ns_ = 0;
+    // The device starts its timeout when it processes a response, perhaps in a thread of its own,
+    // but after the poll that did not find the response.
+    std::int64_t not_yet_confirmed_ns_ = 0;
+    std::int64_t looked_before_ns_ = 0;
     std::int64_t looked_ns_ = 0;  // when it last looked for completions
     std::vector<std::int64_t> waiting_cuts_;
     std::int64_t next_look_ns_ = 0;  // for queue pairs that have returned
@@ -297,6 +301,7 @@ void Exchange::confirm(Lane& lane) {
         found.longest_gap_ns = std::max(found.longest_gap_ns, now - last_confirmed_ns_);
     }
     last_confirmed_ns_ = looked_ns_;
+    not_yet_confirmed_ns_ = looked_before_ns_;
     while (found.resumed_ns.size() < waiting_cuts_.size() / 2) {
         const std::size_t at = 2 * found.resumed_ns.size();
         if (posted < waiting_cuts_[at + 1]) return;
@@ -306,7 +311,7 @@ void Exchange::confirm(Lane& lane) {
 
 void Exchange::take(const ibv_wc& done) {
     if (done.status != IBV_WC_SUCCESS) {
-        const auto silent_ms = static_cast<double>(monotonic_ns() - last_confirmed_ns_) / 1e6;
+        const auto silent_ms = static_cast<double>(monotonic_ns() - not_yet_confirmed_ns_) / 1e6;
         throw Broken(fmt::format("work ended with: {}, {:.1f} ms after the last that was confirmed",
                                  ibv_wc_status_str(done.status), silent_ms));
     }
@@ -330,7 +335,7 @@ void Exchange::take(const ibv_wc& done) {
 
 bool Exchange::poll() {
     std::array<ibv_wc, 16> done{};
-    // The device starts its timeout when it processes a response, which is after this.
+    looked_before_ns_ = looked_ns_;
     looked_ns_ = monotonic_ns();
     const int count = ibv_poll_cq(endpoint_.completions(), done.size(), done.data());
     require(count >= 0, "the completion queue cannot be polled");

@@ -64,8 +64,9 @@ struct Seen {
 };
 
 bool all_post_at_once(const Algorithm& algorithm) {
-    // With 8 ranks a tree of radix 8 is a star, with 17 no tree of the registry is.
-    for (int ranks = 1; ranks <= 17; ++ranks) {
+    // With 8 ranks a tree of radix 8 is a star, with 17 no tree of the registry is. From 18 ranks
+    // on, the messages of a rank do not fit into a window of 16.
+    for (int ranks = 1; ranks <= 18; ++ranks) {
         if (!refusal(algorithm, {.ranks = ranks}).empty()) continue;
         for (int each = 0; each < ranks * ranks; ++each) {
             const Seen seen(algorithm.collective, ranks, each % ranks, each / ranks);
