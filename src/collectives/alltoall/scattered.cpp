@@ -5,7 +5,8 @@
 // far ahead is begun when that to the rank k less far has ended. Many ranks at once therefore do
 // not flood a link or a receiver. Cost: ceil((n - 1) / k) a + (n - 1) bM.
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "collectives/algorithm.hpp"
 
@@ -15,22 +16,22 @@ namespace {
 using model::Place;
 using model::StepId;
 
-template <int window>
+template <std::size_t window>
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const int n = shape.ranks;
     const int me = shape.rank;
-    StepId received[window];
-    StepId sent[window];
-    std::fill_n(received, window, model::no_step);
-    std::fill_n(sent, window, model::no_step);
+    std::array<StepId, window> received{};
+    std::array<StepId, window> sent{};
+    received.fill(model::no_step);
+    sent.fill(model::no_step);
     steps.copy({Place::send, shape.send_offset_of(me)}, {Place::receive, shape.offset_of(me)},
                shape.count_of(me));
     for (int distance = 1; distance < n; ++distance) {
         const int from = (me - distance + n) % n;
         const int to = (me + distance) % n;
-        auto& incoming = received[distance % window];
-        auto& outgoing = sent[distance % window];
+        auto& incoming = received[static_cast<std::size_t>(distance) % window];
+        auto& outgoing = sent[static_cast<std::size_t>(distance) % window];
         const auto before = {incoming, outgoing};
         incoming = steps.receive(from, {Place::receive, shape.offset_of(from)},
                                  shape.count_of(from), before);
@@ -40,7 +41,7 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
-template <int window>
+template <std::size_t window>
 constexpr Algorithm scattered(Collective collective, const char *name) {
     return {
         .collective = collective,
@@ -49,7 +50,7 @@ constexpr Algorithm scattered(Collective collective, const char *name) {
         .cost = "ceil((n-1)/k)a+(n-1)bM",
         .needs = {},
         .build = build<window>,
-        .radix = window + 1,
+        .radix = static_cast<int>(window) + 1,
     };
 }
 

@@ -65,12 +65,16 @@ TEST(Duplicates, one_that_the_mpi_refuses_leaves_the_memory_that_the_private_one
         EXPECT_FALSE(is_known_freed(written));
         MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
     }
-    // What goes on meanwhile ends, and the next duplicate has same bits like any other.
+    // What goes on meanwhile ends, and the next duplicate has same bits like any other. Open MPI
+    // 4.1 now and then waits for ever where a communicator, here the private one, is duplicated
+    // twice at the same time.
     MPI_Barrier(comm);
+#if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION >= 5
     EXPECT_EQ(MPI_Comm_idup(comm, &made, &request), MPI_SUCCESS);
     EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_NE(made, comm);
     MPI_Comm_free(&made);
+#endif
     MPI_Comm_free(&comm);
 }
 

@@ -335,7 +335,7 @@ std::uint64_t buffers_on(const std::vector<std::string>& others) {
     const auto store = Store::create(folder / "store", shape, {"u", "f"}, disks);
     const auto kernel = make_kernel_for("jacobi", {}, shape);
     EXPECT_TRUE(store && kernel);
-    const auto plan = plan_run(*store, *kernel, {.waves = 1});
+    const auto plan = plan_run(*store, *kernel, {.waves = 1, .rates = {}});
     EXPECT_TRUE(plan);
     return plan ? plan->buffers : 0;
 }
