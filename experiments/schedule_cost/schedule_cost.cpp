@@ -64,15 +64,29 @@ int carry_out(const Call& call) {
 
 int scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
             int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const Call call{Collective::scatter, send,    send_count, send_type,   receive, receive_count,
-                    receive_type,        nullptr, nullptr,    MPI_OP_NULL, root,    comm};
+    const Call call{.collective = Collective::scatter,
+                    .send = send,
+                    .send_count = send_count,
+                    .send_type = send_type,
+                    .receive = receive,
+                    .receive_count = receive_count,
+                    .receive_type = receive_type,
+                    .root = root,
+                    .comm = comm};
     return carry_out<Collective::scatter>(call);
 }
 
 int gather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const Call call{Collective::gather, send,    send_count, send_type,   receive, receive_count,
-                    receive_type,       nullptr, nullptr,    MPI_OP_NULL, root,    comm};
+    const Call call{.collective = Collective::gather,
+                    .send = send,
+                    .send_count = send_count,
+                    .send_type = send_type,
+                    .receive = receive,
+                    .receive_count = receive_count,
+                    .receive_type = receive_type,
+                    .root = root,
+                    .comm = comm};
     return carry_out<Collective::gather>(call);
 }
 
