@@ -62,9 +62,11 @@ int carry_out(const Call& call) {
     return served ? code : MPI_ERR_OTHER;
 }
 
-int scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
-            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const Call call{.collective = Collective::scatter,
+/* A scatter or a gather. */
+template <Collective collective>
+int move_blocks(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+    const Call call{.collective = collective,
                     .send = send,
                     .send_count = send_count,
                     .send_type = send_type,
@@ -73,21 +75,7 @@ int scatter(const void *send, int send_count, MPI_Datatype send_type, void *rece
                     .receive_type = receive_type,
                     .root = root,
                     .comm = comm};
-    return carry_out<Collective::scatter>(call);
-}
-
-int gather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
-           int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const Call call{.collective = Collective::gather,
-                    .send = send,
-                    .send_count = send_count,
-                    .send_type = send_type,
-                    .receive = receive,
-                    .receive_count = receive_count,
-                    .receive_type = receive_type,
-                    .root = root,
-                    .comm = comm};
-    return carry_out<Collective::gather>(call);
+    return carry_out<collective>(call);
 }
 
 int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -116,9 +104,9 @@ int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI
 lw_operation *operation_of(Collective collective, bool ours) {
     switch (collective) {
         case Collective::scatter:
-            return lw_operation_scatter(ours ? scatter : nullptr);
+            return lw_operation_scatter(ours ? move_blocks<Collective::scatter> : nullptr);
         case Collective::gather:
-            return lw_operation_gather(ours ? gather : nullptr);
+            return lw_operation_gather(ours ? move_blocks<Collective::gather> : nullptr);
         case Collective::bcast:
             return lw_operation_bcast(ours ? bcast : nullptr);
         default:
