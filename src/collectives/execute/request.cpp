@@ -162,10 +162,6 @@ int give_request(std::unique_ptr<CallInFlight> in_flight, MPI_Request *request) 
     return MPI_SUCCESS;
 }
 
-}  // namespace
-
-namespace {
-
 bool may_go_on(const Call& call, const Choice& choice) {
     return can_be_requested(*choice.algorithm) &&
            (frees_are_intercepted || is_predefined_op(call.op));

@@ -50,11 +50,11 @@ struct MessageCost {
     double receive_s = 0.0; /* the receiving rank's processor is busy, after the interface */
     LinksOfMessage shared_links = {};
     double rest_s = 0.0; /* the sending host's interface is not free again before, after egress_s */
-    int interface = 0;   /* which of the hosts' interfaces, below interfaces_max; or */
+    int interface = 0;   /* of both hosts, below interfaces_max; or own_connection */
 };
 inline constexpr int interfaces_max = 2;
-/* none: a connection between the two hosts takes egress_s, or longer where its part of a shared
-   link is less, and only what these send to each other waits for it. */
+/* In place of an interface: a connection between the two hosts takes egress_s, or longer where its
+   part of a shared link is less, and only what these hosts send to each other waits for it. */
 inline constexpr int own_connection = -1;
 
 /* A link that many messages may be on at once: b(1), b(2), ... bytes a second in all. */
