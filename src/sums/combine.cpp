@@ -27,44 +27,55 @@ const AddLoops& add_loops() {
 }
 
 template <typename Real, int per_element>
-void add_vector(const std::byte *left, std::byte *right, std::int64_t count) {
+void add_vector(const std::byte *left, const std::byte *right, std::byte *result,
+                std::int64_t count) {
     const PlainArithmetic here;
     const auto *a = reinterpret_cast<const Real *>(left);
-    auto *b = reinterpret_cast<Real *>(right);
+    const auto *b = reinterpret_cast<const Real *>(right);
+    auto *r = reinterpret_cast<Real *>(result);
     if constexpr (sizeof(Real) == sizeof(double)) {
-        add_loops().doubles(a, b, count * per_element);
+        add_loops().doubles(a, b, r, count * per_element);
     } else {
-        add_loops().floats(a, b, count * per_element);
+        add_loops().floats(a, b, r, count * per_element);
     }
 }
 
 template <typename Real>
-void multiply_vector(const std::byte *left, std::byte *right, std::int64_t count) {
+void multiply_vector(const std::byte *left, const std::byte *right, std::byte *result,
+                     std::int64_t count) {
     const PlainArithmetic here;
     const auto *a = reinterpret_cast<const Real *>(left);
-    auto *b = reinterpret_cast<Real *>(right);
-    for (std::int64_t i = 0; i < count; ++i) b[i] = without_payload(a[i] * b[i]);
+    const auto *b = reinterpret_cast<const Real *>(right);
+    auto *r = reinterpret_cast<Real *>(result);
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) r[i] = without_payload(a[i] * b[i]);
 }
 
 template <typename Real>
-void multiply_complex(const std::byte *left, std::byte *right, std::int64_t count) {
+void multiply_complex(const std::byte *left, const std::byte *right, std::byte *result,
+                      std::int64_t count) {
     const PlainArithmetic here;
     const auto *a = reinterpret_cast<const Real *>(left);
-    auto *b = reinterpret_cast<Real *>(right);
+    const auto *b = reinterpret_cast<const Real *>(right);
+    auto *r = reinterpret_cast<Real *>(result);
+#pragma omp simd
     for (std::int64_t i = 0; i < 2 * count; i += 2) {
         const Real real = a[i] * b[i] - a[i + 1] * b[i + 1];
         const Real imaginary = a[i] * b[i + 1] + a[i + 1] * b[i];
-        b[i] = without_payload(real);
-        b[i + 1] = without_payload(imaginary);
+        r[i] = without_payload(real);
+        r[i + 1] = without_payload(imaginary);
     }
 }
 
 template <typename Real, Real (*take)(Real, Real)>
-void take_from_both(const std::byte *left, std::byte *right, std::int64_t count) {
+void take_from_both(const std::byte *left, const std::byte *right, std::byte *result,
+                    std::int64_t count) {
     const PlainArithmetic here;
     const auto *a = reinterpret_cast<const Real *>(left);
-    auto *b = reinterpret_cast<Real *>(right);
-    for (std::int64_t i = 0; i < count; ++i) b[i] = take(a[i], b[i]);
+    const auto *b = reinterpret_cast<const Real *>(right);
+    auto *r = reinterpret_cast<Real *>(result);
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) r[i] = take(a[i], b[i]);
 }
 
 template <typename Real>

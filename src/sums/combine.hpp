@@ -41,8 +41,10 @@ Real minimum(Real a, Real b) {
     return a < b ? a : b;
 }
 
-/* `right` becomes `left` op `right`; both have `count` elements. */
-using Combine = void (*)(const std::byte *left, std::byte *right, std::int64_t count);
+/* `result` becomes `left` op `right`, of `count` elements each. It is an operand or lies apart from
+   both. */
+using Combine = void (*)(const std::byte *left, const std::byte *right, std::byte *result,
+                         std::int64_t count);
 
 /* Maxima and minima are of real numbers. */
 Combine combine_by(Combining combining, Numbers numbers);

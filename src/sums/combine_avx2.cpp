@@ -6,6 +6,6 @@
 
 namespace lanewise::sums {
 
-constinit const AddLoops add_loops_avx2{add_many_numbers<double>, add_many_numbers<float>};
+constinit const AddLoops add_loops_avx2{add_numbers<double>, add_numbers<float>};
 
 }  // namespace lanewise::sums

@@ -32,8 +32,8 @@ template <typename Real>
 std::vector<Real> combined(Combining combining, int per_element, const std::vector<Real>& left,
                            std::vector<Real> right) {
     const auto combine = combine_by(combining, {sizeof(Real) == 8, per_element});
-    combine(reinterpret_cast<const std::byte *>(left.data()),
-            reinterpret_cast<std::byte *>(right.data()),
+    auto *there = reinterpret_cast<std::byte *>(right.data());
+    combine(reinterpret_cast<const std::byte *>(left.data()), there, there,
             static_cast<std::int64_t>(left.size()) / per_element);
     return right;
 }
@@ -72,13 +72,13 @@ std::vector<Real> numbers_with_nans(std::size_t count, std::mt19937& random) {
 }
 
 template <typename Real>
-void expect_sums_one_by_one(void (*add)(const Real *, Real *, std::int64_t)) {
+void expect_sums_one_by_one(void (*add)(const Real *, const Real *, Real *, std::int64_t)) {
     std::mt19937 random(11);
     for (std::size_t count = 0; count <= 200; ++count) {
         const auto left = numbers_with_nans<Real>(count, random);
         const auto right = numbers_with_nans<Real>(count, random);
         auto sums = right;
-        add(left.data(), sums.data(), static_cast<std::int64_t>(count));
+        add(left.data(), sums.data(), sums.data(), static_cast<std::int64_t>(count));
         for (std::size_t i = 0; i < count; ++i) {
             const Real sum = left[i] + right[i];
             const Real expected = std::isnan(sum) ? std::numeric_limits<Real>::quiet_NaN() : sum;
@@ -101,6 +101,40 @@ TEST(CombineTest, TheLoopsOfEachProcessorAddOneByOne) {
         expect_sums_one_by_one(add_loops_avx512.floats);
     }
 #endif
+}
+
+template <typename Real>
+void expect_any_place(Combining combining, int per_element) {
+    std::mt19937 random(12);
+    const auto combine = combine_by(combining, {sizeof(Real) == 8, per_element});
+    const auto bytes_of = [](std::vector<Real>& numbers) {
+        return reinterpret_cast<std::byte *>(numbers.data());
+    };
+    for (std::size_t count = 1; count <= 150; ++count) {
+        const auto elements = static_cast<std::int64_t>(count);
+        auto left = numbers_with_nans<Real>(count * static_cast<std::size_t>(per_element), random);
+        auto right = numbers_with_nans<Real>(left.size(), random);
+        std::vector<Real> apart(left.size());
+        combine(bytes_of(left), bytes_of(right), bytes_of(apart), elements);
+        auto as_left = left;
+        combine(bytes_of(as_left), bytes_of(right), bytes_of(as_left), elements);
+        combine(bytes_of(left), bytes_of(right), bytes_of(right), elements);
+        const auto bytes = left.size() * sizeof(Real);
+        ASSERT_EQ(std::memcmp(as_left.data(), apart.data(), bytes), 0) << count;
+        ASSERT_EQ(std::memcmp(right.data(), apart.data(), bytes), 0) << count;
+    }
+}
+
+TEST(CombineTest, TheResultIsTheSameInThePlaceOfEitherOperandAndApart) {
+    for (const auto combining :
+         {Combining::sum, Combining::product, Combining::maximum, Combining::minimum}) {
+        expect_any_place<double>(combining, 1);
+        expect_any_place<float>(combining, 1);
+    }
+    for (const auto combining : {Combining::sum, Combining::product}) {
+        expect_any_place<double>(combining, 2);
+        expect_any_place<float>(combining, 2);
+    }
 }
 
 TEST(CombineTest, KeepsTheSignsOfZerosAndOverflowsToInfinity) {
@@ -126,8 +160,8 @@ TEST(CombineTest, AMaximumOrMinimumDependsOnNoOrderOfNaNsAndZeros) {
     };
     const auto combined = [&](Combining by, const std::vector<double>& left,
                               std::vector<double> right) {
-        combine_by(by, {})(reinterpret_cast<const std::byte *>(left.data()),
-                           reinterpret_cast<std::byte *>(right.data()),
+        auto *there = reinterpret_cast<std::byte *>(right.data());
+        combine_by(by, {})(reinterpret_cast<const std::byte *>(left.data()), there, there,
                            static_cast<std::int64_t>(right.size()));
         return bits_of(right);
     };

@@ -38,6 +38,7 @@ struct ProgramKey {
     std::int64_t unit_bytes = 1;
     std::int64_t stride_bytes = 1;
     std::int64_t segment = 0;
+    Arithmetic arithmetic = Arithmetic::of_mpi;
 
     bool operator==(const ProgramKey&) const = default;
 };

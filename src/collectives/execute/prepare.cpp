@@ -443,20 +443,22 @@ bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorStat
 
 const KeptProgram& program_for(const Choice& choice, const Call& call, CommunicatorState& state,
                                const Arrangement& arrangement) {
-    const ProgramKey key{.algorithm = choice.algorithm,
-                         .root = call.root,
-                         .lanes = choice.lanes,
-                         .count = arrangement.count,
-                         .unit_bytes = arrangement.unit_bytes,
-                         .stride_bytes = arrangement.operands.stride_bytes,
-                         .segment = choice.segment_bytes};
+    const ProgramKey key{
+        .algorithm = choice.algorithm,
+        .root = call.root,
+        .lanes = choice.lanes,
+        .count = arrangement.count,
+        .unit_bytes = arrangement.unit_bytes,
+        .stride_bytes = arrangement.operands.stride_bytes,
+        .segment = choice.segment_bytes,
+        .arithmetic = arrangement.operands.combine ? Arithmetic::own : Arithmetic::of_mpi};
     if (const auto *kept = state.find(key, arrangement.counts, arrangement.offsets)) return *kept;
     const CallShape shape = shape_of(choice, call, state, arrangement);
     KeptProgram made{key, arrangement.counts, arrangement.offsets, nullptr};
     if (fits(*choice.algorithm, shape, key.stride_bytes)) {
         const auto schedule = choice.algorithm->build(shape);
-        made.program = std::make_shared<const Program>(
-            compile(schedule, key.stride_bytes, std::max<std::int64_t>(1, key.unit_bytes)));
+        made.program = std::make_shared<const Program>(compile(
+            schedule, key.stride_bytes, std::max<std::int64_t>(1, key.unit_bytes), key.arithmetic));
     }
     return state.keep(std::move(made));
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/progress.hpp"
+#include "collectives/fused_steps.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -27,8 +29,10 @@ struct Slots {
 
 class Compiler {
   public:
-    Compiler(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes)
+    Compiler(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
+             Arithmetic arithmetic)
         : schedule_(schedule),
+          arithmetic_(arithmetic),
           stride_bytes_(stride_bytes),
           units_max_(
               std::max<std::int64_t>(1, message_bytes_max / std::max<std::int64_t>(1, unit_bytes))),
@@ -37,7 +41,12 @@ class Compiler {
     Program compile() {
         for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
             wait_for(schedule_.after_of(schedule_.steps[i]));
-            add(i);
+            if (const auto fused = fused_at(i)) {
+                wait_for(schedule_.after_of(schedule_.steps[i + 1]));
+                add(*fused, schedule_.steps[i++].count);
+            } else {
+                add(i);
+            }
         }
         if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
         program_.scratch_units = schedule_.scratch_units;
@@ -92,6 +101,21 @@ class Compiler {
         add_in_pieces(instruction, i);
     }
 
+    std::optional<FusedSteps> fused_at(std::size_t i) const {
+        return arithmetic_ == Arithmetic::own ? fused_with_next(schedule_, i) : std::nullopt;
+    }
+
+    void add(const FusedSteps& fused, std::int64_t count) {
+        program_.instructions.push_back({.opcode = Opcode::combine,
+                                         .from = fused.left.place,
+                                         .to = fused.result.place,
+                                         .right = fused.right.place,
+                                         .units = count,
+                                         .from_bytes = fused.left.offset * stride_bytes_,
+                                         .to_bytes = fused.result.offset * stride_bytes_,
+                                         .right_bytes = fused.right.offset * stride_bytes_});
+    }
+
     void add_in_pieces(Instruction instruction, std::size_t i) {
         slots_[i].begin = program_.slots;
         for (std::int64_t left = instruction.units;;) {
@@ -127,6 +151,7 @@ class Compiler {
     }
 
     const Schedule& schedule_;
+    const Arithmetic arithmetic_;
     const std::int64_t stride_bytes_;
     const std::int64_t units_max_;
     std::vector<Slots> slots_; /* of each step, until waited for */
@@ -189,12 +214,33 @@ int copy_inside_progress(const Instruction& i, const Operands& operands) {
 
 int reduce(const Instruction& i, const Operands& operands) {
     if (operands.combine) {
-        operands.combine(source(i, operands), target(i, operands), i.units);
+        auto *result = target(i, operands);
+        operands.combine(source(i, operands), result, result, i.units);
         return MPI_SUCCESS;
     }
     return in_pieces(i, operands, units_at_once, [&](auto *one, auto *other, int count) {
         return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
     });
+}
+
+/* Whether they overlap, but not as one. */
+bool are_shifted(const std::byte *one, const std::byte *other, std::int64_t bytes) {
+    const auto distance = std::abs(one - other);
+    return distance != 0 && distance < bytes;
+}
+
+/* In place, the program's own buffers may lie over each other: then the result is copied. */
+void combine(const Instruction& i, const Operands& operands) {
+    const auto bytes = i.units * operands.stride_bytes;
+    const auto *left = source(i, operands);
+    auto *right = operands.base[static_cast<std::size_t>(i.right)] + i.right_bytes;
+    auto *result = target(i, operands);
+    if (!are_shifted(left, result, bytes)) {
+        operands.combine(left, right, result, i.units);
+        return;
+    }
+    operands.combine(left, right, right, i.units);
+    std::memcpy(result, right, static_cast<std::size_t>(bytes));
 }
 
 int post(const Instruction& i, const Operands& s, MPI_Request *request) {
@@ -291,6 +337,9 @@ void run_all(const Program& program, const Operands& operands, std::span<MPI_Req
             case Opcode::reduce:
                 position.code = reduce(i, operands);
                 break;
+            case Opcode::combine:
+                combine(i, operands);
+                break;
             case Opcode::wait:
                 position.code = wait(waited(i, requests), operands.waiting);
                 break;
@@ -323,6 +372,9 @@ void advance_all(const Program& program, const Operands& operands, std::span<MPI
                 break;
             case Opcode::reduce:
                 position.code = reduce(i, operands);
+                break;
+            case Opcode::combine:
+                combine(i, operands);
                 break;
             case Opcode::wait:
                 position.code = test_all(waited(i, requests), done, from);
@@ -416,8 +468,9 @@ void spoil_rest(const Program& program, const Operands& operands, std::span<MPI_
 
 }  // namespace
 
-Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes) {
-    return Compiler(schedule, stride_bytes, unit_bytes).compile();
+Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
+                Arithmetic arithmetic) {
+    return Compiler(schedule, stride_bytes, unit_bytes, arithmetic).compile();
 }
 
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {

@@ -20,19 +20,28 @@
 
 namespace lanewise::collectives {
 
-enum class Opcode : std::uint8_t { send, receive, copy, reduce, wait };
+enum class Opcode : std::uint8_t {
+    send,
+    receive,
+    copy,
+    reduce,
+    combine, /* `to` becomes `from` op `right` (fused_steps.hpp) */
+    wait,
+};
 
 struct Instruction {
     Opcode opcode = Opcode::wait;
     bool blocking = false; /* send, receive: nothing happens on this rank until it is done */
     model::Place from = model::Place::send;
     model::Place to = model::Place::receive;
+    model::Place right = model::Place::scratch;
     int peer = -1;
     int slot = 0;     /* send, receive: the request; wait: the first of them */
     int slot_end = 0; /* wait: one past the last */
     std::int64_t units = 0;
     std::int64_t from_bytes = 0;
     std::int64_t to_bytes = 0;
+    std::int64_t right_bytes = 0;
 };
 
 struct Program {
@@ -41,9 +50,12 @@ struct Program {
     std::int64_t scratch_units = 0;
 };
 
+/* Who combines: the MPI, or Operands::combine, which may write its result anywhere. */
+enum class Arithmetic : std::uint8_t { of_mpi, own };
+
 /* `stride_bytes` lie from one unit to the next; `unit_bytes` of data are in each. */
-Program compile(const model::Schedule& schedule, std::int64_t stride_bytes,
-                std::int64_t unit_bytes);
+Program compile(const model::Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
+                Arithmetic arithmetic = Arithmetic::of_mpi);
 
 /* How a rank waits: in the MPI, or asleep between tests, which leaves the processor to others while
    a message from far away is under way. */
