@@ -110,46 +110,54 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
 #define LANEWISE_ARGUMENT(name) name
 #define LANEWISE_TO_CALL(name) set(call.name, name)
 
-#define LANEWISE_DEFINE(symbol, followed, ...)                                               \
-    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),   \
-                                           MPI_Fint *error) {                                \
-        using namespace lanewise::tuned;                                                     \
-        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
-        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));           \
-        const bool is_recorded = recording && sentinels().known();                           \
-        if (!is_recorded && is_forwarded(Collective::followed, comm)) {                      \
-            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                \
-        }                                                                                    \
-        const void *site = __builtin_return_address(0);                                      \
-        Call call;                                                                           \
-        call.collective = Collective::followed;                                              \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                        \
-        const auto forward = [&] {                                                           \
-            MPI_Fint forwarded_code = MPI_SUCCESS;                                           \
-            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &forwarded_code);             \
-            return int{forwarded_code};                                                      \
-        };                                                                                   \
-        const auto go = [&] {                                                                \
-            return is_forwarded(Collective::followed, comm) ? forward()                      \
-                                                            : intercept(call, forward);      \
-        };                                                                                   \
-        const int code = is_recorded ? recorded(call, site, go) : go();                      \
-        if (error) *error = code;                                                            \
+// Each function has five spellings. What may be executed is translated in one place for all of
+// them.
+
+#define LANEWISE_TRANSLATE(lower, followed, ...)                                            \
+    namespace lanewise::tuned {                                                             \
+    using Own_##lower = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
+    [[gnu::noinline]] static void translate_##lower(Own_##lower own, const void *site,      \
+                                                    LANEWISE_EACH(LANEWISE_PARAMETER,       \
+                                                                  __VA_ARGS__),             \
+                                                    MPI_Fint *error) {                      \
+        Call call;                                                                          \
+        call.collective = Collective::followed;                                             \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
+        const auto forward = [&] {                                                          \
+            MPI_Fint forwarded_code = MPI_SUCCESS;                                          \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &forwarded_code);            \
+            return int{forwarded_code};                                                     \
+        };                                                                                  \
+        const auto go = [&] {                                                               \
+            return is_forwarded(Collective::followed, comm) ? forward()                     \
+                                                            : intercept(call, forward);     \
+        };                                                                                  \
+        const int code = recording ? recorded(call, site, go) : go();                       \
+        if (error) *error = code;                                                           \
+    }                                                                                       \
     }
 
-#define LANEWISE_DEFINE_NONBLOCKING(symbol, followed, ...)                                  \
-    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
-                                           MPI_Fint *request, MPI_Fint *error) {            \
-        using namespace lanewise::tuned;                                                    \
-        using Function =                                                                    \
-            void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
-        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
-        const Operation operation(Collective::followed, Calling::nonblocking);              \
-        const bool is_recorded = recording && sentinels().known();                          \
-        if (!is_recorded && is_forwarded(operation, comm)) {                                \
-            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
-        }                                                                                   \
-        const void *site = __builtin_return_address(0);                                     \
+#define LANEWISE_DEFINE(symbol, lower, followed, ...)                                      \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                           MPI_Fint *error) {                              \
+        using namespace lanewise::tuned;                                                   \
+        static const auto own = reinterpret_cast<Own_##lower>(next_fortran(#symbol));      \
+        const bool is_recorded = recording && sentinels().known();                         \
+        if (!is_recorded && is_forwarded(Collective::followed, comm)) {                    \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);              \
+        }                                                                                  \
+        translate_##lower(own, __builtin_return_address(0),                                \
+                          LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);           \
+    }
+
+#define LANEWISE_TRANSLATE_NONBLOCKING(lower, followed, ...)                                \
+    namespace lanewise::tuned {                                                             \
+    using OwnI_##lower = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, \
+                                  MPI_Fint *);                                              \
+    [[gnu::noinline]] static void translate_i##lower(OwnI_##lower own, const void *site,    \
+                                                     LANEWISE_EACH(LANEWISE_PARAMETER,      \
+                                                                   __VA_ARGS__),            \
+                                                     MPI_Fint *request, MPI_Fint *error) {  \
         Call call;                                                                          \
         call.collective = Collective::followed;                                             \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
@@ -159,6 +167,7 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
             return int{forwarded_code};                                                     \
         };                                                                                  \
         const auto go = [&] {                                                               \
+            const Operation operation(Collective::followed, Calling::nonblocking);          \
             if (is_forwarded(operation, comm)) return forward();                            \
             MPI_Request made = MPI_REQUEST_NULL;                                            \
             const int started = intercept(call, &made, forward);                            \
@@ -166,20 +175,32 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
             return started;                                                                 \
         };                                                                                  \
         const auto made = [&] { return PMPI_Request_f2c(*request); };                       \
-        const int code = is_recorded ? recorded_start(call, site, go, made) : go();         \
+        const int code = recording ? recorded_start(call, site, go, made) : go();           \
         if (error) *error = code;                                                           \
+    }                                                                                       \
     }
 
-#define LANEWISE_DEFINE_PREPARING(symbol, followed, ...)                                        \
-    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),      \
-                                           void *info, MPI_Fint *request, MPI_Fint *error) {    \
-        using namespace lanewise::tuned;                                                        \
-        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), void *,         \
-                                  MPI_Fint *, MPI_Fint *);                                      \
-        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));              \
-        if ((!recording && !active) || !sentinels().known()) {                                  \
-            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request, error);    \
-        }                                                                                       \
+#define LANEWISE_DEFINE_NONBLOCKING(symbol, lower, followed, ...)                          \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                           MPI_Fint *request, MPI_Fint *error) {           \
+        using namespace lanewise::tuned;                                                   \
+        static const auto own = reinterpret_cast<OwnI_##lower>(next_fortran(#symbol));     \
+        const Operation operation(Collective::followed, Calling::nonblocking);             \
+        const bool is_recorded = recording && sentinels().known();                         \
+        if (!is_recorded && is_forwarded(operation, comm)) {                               \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);     \
+        }                                                                                  \
+        translate_i##lower(own, __builtin_return_address(0),                               \
+                           LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error); \
+    }
+
+#define LANEWISE_TRANSLATE_PREPARING(lower, followed, ...)                                      \
+    namespace lanewise::tuned {                                                                 \
+    using OwnInit_##lower = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), void *,      \
+                                     MPI_Fint *, MPI_Fint *);                                   \
+    [[gnu::noinline]] static void translate_##lower##_init(                                     \
+        OwnInit_##lower own, LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), void *info,        \
+        MPI_Fint *request, MPI_Fint *error) {                                                   \
         Call call;                                                                              \
         call.collective = Collective::followed;                                                 \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
@@ -193,38 +214,55 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
         const int code = prepare(call, made, forward);                                          \
         if (code == MPI_SUCCESS) *request = PMPI_Request_c2f(made);                             \
         if (error) *error = code;                                                               \
+    }                                                                                           \
+    }
+
+#define LANEWISE_DEFINE_PREPARING(symbol, lower, followed, ...)                              \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),   \
+                                           void *info, MPI_Fint *request, MPI_Fint *error) { \
+        using namespace lanewise::tuned;                                                     \
+        static const auto own = reinterpret_cast<OwnInit_##lower>(next_fortran(#symbol));    \
+        if ((!recording && !active) || !sentinels().known()) {                               \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request, error); \
+        }                                                                                    \
+        translate_##lower##_init(own, LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info,   \
+                                 request, error);                                            \
     }
 
 // An extension of Open MPI 4, whose names begin otherwise.
 #ifdef LANEWISE_HAS_PERSISTENT
-#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)    \
-    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init, followed, __VA_ARGS__)   \
-    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_, followed, __VA_ARGS__)  \
-    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init__, followed, __VA_ARGS__) \
-    LANEWISE_DEFINE_PREPARING(MPI_##upper##_INIT, followed, __VA_ARGS__)   \
-    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_f08_, followed, __VA_ARGS__)
+#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)           \
+    LANEWISE_TRANSLATE_PREPARING(lower, followed, __VA_ARGS__)                    \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init, lower, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_, lower, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init__, lower, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_PREPARING(MPI_##upper##_INIT, lower, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpi_##lower##_init_f08_, lower, followed, __VA_ARGS__)
 #else
-#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)     \
-    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init, followed, __VA_ARGS__)   \
-    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_, followed, __VA_ARGS__)  \
-    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init__, followed, __VA_ARGS__) \
-    LANEWISE_DEFINE_PREPARING(MPIX_##upper##_INIT, followed, __VA_ARGS__)   \
-    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_f08_, followed, __VA_ARGS__)
+#define LANEWISE_PREPARING_SPELLINGS(name, lower, upper, followed, ...)            \
+    LANEWISE_TRANSLATE_PREPARING(lower, followed, __VA_ARGS__)                     \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init, lower, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_, lower, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init__, lower, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_PREPARING(MPIX_##upper##_INIT, lower, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE_PREPARING(mpix_##lower##_init_f08_, lower, followed, __VA_ARGS__)
 #endif
 
 LANEWISE_FUNCTIONS(LANEWISE_PREPARING_SPELLINGS)
 
-#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)            \
-    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)                  \
-    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)               \
-    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)              \
-    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)                  \
-    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)           \
-    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower, followed, __VA_ARGS__)     \
-    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_, followed, __VA_ARGS__)  \
-    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##__, followed, __VA_ARGS__) \
-    LANEWISE_DEFINE_NONBLOCKING(MPI_I##upper, followed, __VA_ARGS__)     \
-    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08_, followed, __VA_ARGS__)
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)                   \
+    LANEWISE_TRANSLATE(lower, followed, __VA_ARGS__)                            \
+    LANEWISE_TRANSLATE_NONBLOCKING(lower, followed, __VA_ARGS__)                \
+    LANEWISE_DEFINE(mpi_##lower, lower, followed, __VA_ARGS__)                  \
+    LANEWISE_DEFINE(mpi_##lower##_, lower, followed, __VA_ARGS__)               \
+    LANEWISE_DEFINE(mpi_##lower##__, lower, followed, __VA_ARGS__)              \
+    LANEWISE_DEFINE(MPI_##upper, lower, followed, __VA_ARGS__)                  \
+    LANEWISE_DEFINE(mpi_##lower##_f08_, lower, followed, __VA_ARGS__)           \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower, lower, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_, lower, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##__, lower, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_NONBLOCKING(MPI_I##upper, lower, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08_, lower, followed, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
 
