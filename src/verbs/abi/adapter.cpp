@@ -19,6 +19,8 @@ namespace {
 constexpr int batches_per_round = 8;
 // Longer than a program takes from finding a message to posting its answer.
 constexpr Nanoseconds ack_delay_ns = 20'000;
+// Half of what a requester waits for before it asks (probe_ns), since the peer may be late, too.
+constexpr Nanoseconds lazy_ack_ns = 250'000;
 // What lies within the noise of schedulers is not taken for a loss.
 constexpr Nanoseconds reorder_ns = 200'000;
 constexpr Nanoseconds probe_ns = 500'000;
@@ -92,6 +94,7 @@ DeviceConfig Adapter::engine_config() const {
     made.reassembly_bytes = made.window_bytes;
     made.port_count = static_cast<std::uint8_t>(config_.interfaces.size());
     made.ack_delay_ns = ack_delay_ns;
+    made.lazy_ack_ns = lazy_ack_ns;
     made.reorder_ns = reorder_ns;
     made.probe_ns = probe_ns;
     made.confirm_alternates = config_.is_protected;

@@ -133,7 +133,7 @@ void QueuePair::reset() {
     connection_.previous_path.reset();
     connection_.alternate_confirmed = false;
     copy_filter_.clear();
-    flushed_ = false;
+    answers_ = flushed_ = false;
     announces_ = false;
     announce_at_ = ask_at_ = turn_at_ = never;
     rate_.reset();
@@ -283,6 +283,7 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
     if (!connection_.reliable()) {
         responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
+        answers_ = answers_ || packet.row.kind == PacketKind::send;
         responder_.on_request(packet, now);
     } else if (connection_.sends()) {
         requester_.on_response(packet, now);
@@ -586,6 +587,7 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
             run ? run->origin
                 : connection_.device.origin_of(
                       to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
+        answers_ = answers_ && !is_request;
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes = finish(batch, to, origin, ip_id);
         if (next->is_paced) {

@@ -36,9 +36,9 @@ class QueuePair {
         return requester_.check(request, before);
     }
     int post_receive(const ReceiveRequest& request);
-    // Whether posted requests may wait for more to be sent with them: others are in flight, and
-    // those that wait do not fill a batch.
-    bool gathers() const { return requester_.gathers(); }
+    // Whether posted requests may wait for more to be sent with them: others are in flight, those
+    // that wait do not fill a batch, and they are no answer to a message that has just come.
+    bool gathers() const { return !answers_ && requester_.gathers(); }
 
     // 0, or EINVAL, and then nothing has changed (ibv_modify_qp(3)). `mask` is of Attribute.
     int modify(const Attributes& wanted, std::uint32_t mask);
@@ -103,6 +103,7 @@ class QueuePair {
     Requester requester_;
     Responder responder_;
     ScheduleSlot slot_;
+    bool answers_ = false;  // what is posted next: a message has come since the last one left
     bool flushed_ = false;
     bool drained_reported_ = false;
     CopyFilter copy_filter_;
