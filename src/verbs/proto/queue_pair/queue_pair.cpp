@@ -502,10 +502,14 @@ void QueuePair::settle() {
         }
     }
     set_deadline();
-    if (responder_.delays_ack()) {
+    const bool delays_ack = responder_.delays_ack();
+    if (delays_ack) {
         connection_.device.scheduler.add_delayed_ack(slot_);
     }
-    connection_.device.scheduler.add_ready(slot_);
+    const bool responds = responder_.has_responses() && !delays_ack;
+    if (responds || requester_.has_unsent() || notification_) {
+        connection_.device.scheduler.add_ready(slot_);
+    }
 }
 
 void QueuePair::set_deadline() {
@@ -583,11 +587,11 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
             settle();
             continue;
         }
+        answers_ = answers_ && !is_request;
         const Origin origin =
             run ? run->origin
                 : connection_.device.origin_of(
                       to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
-        answers_ = answers_ && !is_request;
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes = finish(batch, to, origin, ip_id);
         if (next->is_paced) {
