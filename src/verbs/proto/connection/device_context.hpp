@@ -108,7 +108,8 @@ struct DeviceContext {
     std::deque<Copies> copies;
     // Those that extended connections receive into, by the numbers that packets name.
     std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
-    bool lacks_receives = false;  // as if no program had posted any
+    bool lacks_receives = false;    // as if no program had posted any
+    std::uint64_t completions = 0;  // that were added to any queue
     // Of the latest call that told the time; completions carry it.
     Nanoseconds now = 0;
 
