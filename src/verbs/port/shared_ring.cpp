@@ -20,7 +20,9 @@ namespace {
 
 constexpr std::size_t head_bytes = 4096;
 constexpr std::size_t whole_bytes = head_bytes + SharedRing::data_bytes;
-constexpr std::size_t line_bytes = 64;  // of a cache
+// Two lines of a cache, which processors fetch together: a reader that looks at a record is not to
+// take away the line that the writer writes next.
+constexpr std::size_t line_bytes = 128;
 constexpr int wanted_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 constexpr std::size_t rounded(std::size_t bytes) {
@@ -179,6 +181,9 @@ bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) 
     // The line behind the record is to say that nothing is there.
     if (!has_room(bytes + line_bytes)) return false;
     std::byte *const begin = at(written_);
+    // First, since the reader looks at the line of the record all the time: what is written there
+    // is to be there at once, and not to wait for another line.
+    word_at(at(written_ + bytes)).store(0, std::memory_order_relaxed);
     if ((word & names_addresses) != 0)
         std::memcpy(begin + sizeof word, &addresses, sizeof addresses);
     std::byte *to = begin + packets_at(word);
@@ -189,7 +194,6 @@ bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) 
     }
     addresses_ = addresses;
     written_ += bytes;
-    word_at(at(written_)).store(0, std::memory_order_relaxed);
     word_at(begin).store(word, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (head().reader_sleeps.load(std::memory_order_relaxed) != 0 &&

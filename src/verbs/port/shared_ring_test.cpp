@@ -55,8 +55,8 @@ TEST_F(Rings, HandOverRecordsInOrderPastTheirEnd) {
 TEST_F(Rings, HaveRoomForSoMuchAndNoMore) {
     std::size_t written = 0;
     while (write(60'000, std::byte{1})) ++written;
-    constexpr std::size_t of_lines = (8 + 60'000 + 63) / 64 * 64;
-    EXPECT_EQ(written, (SharedRing::data_bytes - 64) / of_lines);
+    constexpr std::size_t of_lines = (8 + 60'000 + 127) / 128 * 128;
+    EXPECT_EQ(written, (SharedRing::data_bytes - 128) / of_lines);
     read();
     EXPECT_TRUE(write(60'000, std::byte{2}));
     EXPECT_FALSE(write(60'000, std::byte{3}));
