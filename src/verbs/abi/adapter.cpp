@@ -19,6 +19,8 @@ namespace {
 constexpr int batches_per_round = 8;
 // Longer than a program takes from finding a message to posting its answer.
 constexpr Nanoseconds ack_delay_ns = 20'000;
+// Half of what a requester waits for before it asks (probe_ns), since the peer may be late, too.
+constexpr Nanoseconds lazy_ack_ns = 250'000;
 // What lies within the noise of schedulers is not taken for a loss.
 constexpr Nanoseconds reorder_ns = 200'000;
 constexpr Nanoseconds probe_ns = 500'000;
@@ -92,6 +94,7 @@ DeviceConfig Adapter::engine_config() const {
     made.reassembly_bytes = made.window_bytes;
     made.port_count = static_cast<std::uint8_t>(config_.interfaces.size());
     made.ack_delay_ns = ack_delay_ns;
+    made.lazy_ack_ns = lazy_ack_ns;
     made.reorder_ns = reorder_ns;
     made.probe_ns = probe_ns;
     made.confirm_alternates = config_.is_protected;
@@ -120,6 +123,7 @@ bool Adapter::read_likely_batch(Nanoseconds time) {
 }
 
 void Adapter::finish_round(Nanoseconds time) {
+    rounded_at_ = time;
     take_late(time);
     release_ports(time);
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
@@ -129,28 +133,29 @@ void Adapter::finish_round(Nanoseconds time) {
 
 bool Adapter::serve(Nanoseconds time) {
     int batches = 0;
+    taken_bytes_ = 0;
     for (; batches < batches_per_round && read_batch(time); ++batches) send(time);
     finish_round(time);
     return batches > 0;
 }
 
-bool Adapter::progress(Nanoseconds time) {
-    const bool has_read = serve(time);
+void Adapter::progress(Nanoseconds time) {
+    serve(time);
     send_all(time);
-    return has_read;
 }
 
-bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
+void Adapter::progress_towards_completion(Nanoseconds time) {
+    const std::uint64_t before = engine_->completions();
+    taken_bytes_ = 0;
     send(time);
     int batches = 0;
     while (batches < batches_per_round && read_likely_batch(time)) {
         ++batches;
-        if (queue.size() > 0) break;
+        if (engine_->completions() != before) break;
         send(time);
     }
     if (batches == 0) engine_->send_delayed_acks();
     finish_round(time);
-    return batches > 0;
 }
 
 void Adapter::transmit(Nanoseconds time) {
@@ -238,6 +243,7 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     }
     if (capture_) capture(datagram.packet, arrival);
     arrived_at_.store(now, std::memory_order_relaxed);
+    taken_bytes_ += datagram.packet.size();
     const std::optional<std::uint8_t> port = is_multicast(datagram.destination)
                                                  ? port_of_interface(datagram.interface)
                                                  : port_at(datagram.destination);

@@ -48,15 +48,23 @@ class Adapter {
     const std::vector<Port>& ports() const { return ports_; }
     const Config& config() const { return config_; }
 
-    // A round of progress: reads all there is, lets time pass, sends, and reports events. True
-    // where there was something to read.
-    bool progress(Nanoseconds now);
+    // A round of progress: reads all there is, lets time pass, sends, and reports events.
+    void progress(Nanoseconds now);
     // The same for the helper thread, while the program may be about to answer: acknowledgements
-    // wait for that.
+    // wait for that. True where there was something to read.
     bool serve(Nanoseconds now);
-    // The same for a program that polls `queue`, and will be back at once: reads no further than to
-    // the first completion, and lets acknowledgements wait for what the program sends next.
-    bool progress_towards(const CompletionQueue& queue, Nanoseconds now);
+    // The same for a program that polls a queue, and will be back at once: reads no further than to
+    // the first completion, in any queue, since the program polls the others next; and lets
+    // acknowledgements wait for what the program sends then.
+    void progress_towards_completion(Nanoseconds now);
+    // Whether a program that polls all the time may do without a round: there was one just before,
+    // nothing has come through memory since, and nothing is to be sent.
+    bool may_skip_round(Nanoseconds now) const {
+        return now - rounded_at_ < round_least_ns && !waiting_ && engine_->idle() &&
+               wire_.is_idle_in_memory();
+    }
+    // Whether the last round took so much that it lasted for a while.
+    bool took_much() const { return taken_bytes_ > 4096; }
     // Sends what is due and reports events.
     void transmit(Nanoseconds now);
     // The same, and acknowledgements that wait for data to the same peer as well.
@@ -101,6 +109,9 @@ class Adapter {
     void abandon();
 
   private:
+    // Shorter than anything that happens by time.
+    static constexpr Nanoseconds round_least_ns = 1'000;
+
     Adapter(Config config, port::Wire wire, port::Descriptor watch,
             std::function<void(const Event&)> notify);
 
@@ -145,6 +156,8 @@ class Adapter {
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
     std::atomic<Nanoseconds> arrived_at_ = 0;
+    Nanoseconds rounded_at_ = 0;   // the last round of progress
+    std::size_t taken_bytes_ = 0;  // in that round
     std::atomic<int> full_socket_ = -1;
     std::function<void(const Event&)> notify_;
     std::vector<std::byte> outgoing_;

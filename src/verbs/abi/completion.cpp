@@ -67,16 +67,25 @@ void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
 std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
                      Nanoseconds now) {
     Polls& polls = owner.progress->polls();
-    polls.begin();
-    const std::lock_guard guard(owner.adapter->lock());
+    std::unique_lock guard(owner.adapter->lock(), std::try_to_lock);
     const bool is_polling = owner.progress->program_polls(now);
-    const std::size_t found = object.engine->size();
-    bool has_read = false;
-    if (found < into.size() && (!is_polling || object.wire_polling.looks(found))) {
-        has_read = is_polling ? owner.adapter->progress_towards(*object.engine, now)
-                              : owner.adapter->progress(now);
+    if (guard && is_polling && object.engine->size() == 0 && owner.adapter->may_skip_round(now)) {
+        polls.was_short(now);
+        return 0;
     }
-    polls.end(has_read ? monotonic_ns() : now);  // a round that moved much took long
+    polls.begin();
+    if (!guard) guard.lock();
+    const std::size_t found = object.engine->size();
+    bool was_long = false;
+    if (found < into.size() && (!is_polling || object.wire_polling.looks(found))) {
+        if (is_polling) {
+            owner.adapter->progress_towards_completion(now);
+        } else {
+            owner.adapter->progress(now);
+        }
+        was_long = owner.adapter->took_much();
+    }
+    polls.end(was_long ? monotonic_ns() : now);
     const std::size_t got = object.engine->poll(into);
     if (faults::Injector *injector = faults::Injector::get()) {
         for (Completion& one : into.first(got)) spoil(owner, one, *injector);

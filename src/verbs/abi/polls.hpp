@@ -21,6 +21,8 @@ class Polls {
         ended_at_.store(now, std::memory_order_relaxed);
         going_on_.fetch_sub(1, std::memory_order_release);
     }
+    // Of a poll that neither waited for the lock nor did anything.
+    void was_short(Nanoseconds now) { ended_at_.store(now, std::memory_order_relaxed); }
 
     bool ended_within(Nanoseconds duration, Nanoseconds now) const {
         return now - ended_at_.load(std::memory_order_relaxed) < duration;

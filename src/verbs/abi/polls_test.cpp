@@ -16,6 +16,13 @@ TEST(PollsTest, APollCountsForAWhileAfterItsEnd) {
     EXPECT_FALSE(polls.within(duration, 1'020'000));
 }
 
+TEST(PollsTest, AShortPollCountsAsOneThatHasJustEnded) {
+    Polls polls;
+    polls.was_short(1'000'000);
+    EXPECT_TRUE(polls.ended_within(duration, 1'019'999));
+    EXPECT_FALSE(polls.within(duration, 1'020'000));
+}
+
 TEST(PollsTest, APollCountsAsLongAsItGoesOn) {
     Polls polls;
     polls.begin();

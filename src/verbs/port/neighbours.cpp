@@ -16,10 +16,20 @@ constexpr unsigned wakes_between_looks = 64;
 
 }  // namespace
 
+// Most packets go to where the one before went.
+Neighbours::Outgoing *Neighbours::find(const Key& key) {
+    if (last_found_ && last_found_->first == key) return &last_found_->second;
+    const auto found = outgoing_.find(key);
+    if (found == outgoing_.end()) return nullptr;
+    last_found_ = &*found;
+    return &found->second;
+}
+
 bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& destination) {
-    if (outgoing_.size() >= rings_max && !outgoing_.contains({slot, destination})) return false;
     const Key key{slot, destination};
-    Outgoing& outgoing = outgoing_[key];
+    Outgoing *known = find(key);
+    if (!known && outgoing_.size() >= rings_max) return false;
+    Outgoing& outgoing = known ? *known : outgoing_[key];
     if (outgoing.is_refused) return false;
     ++outgoing.uses;
     if (!outgoing.ring) {
@@ -37,9 +47,9 @@ bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& des
 void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
     auto ends = SharedRing::make();
     const RingOffer letter{.destination = to.second};
-    const bool sent = ends && forward_to_name(own, mailbox_name(to.first),
-                                              std::as_bytes(std::span(&letter, 1)),
-                                              {ends->writer.memory(), ends->reader_bell.number()});
+    const bool sent =
+        ends && forward_to_name(own, mailbox_name(to.first), std::as_bytes(std::span(&letter, 1)),
+                                {ends->writer.memory(), ends->reader_bell.number()});
     if (!sent) {
         outgoing.is_refused = true;
         return;
@@ -48,19 +58,19 @@ void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
     outgoing.ring = std::move(ends->writer);
 }
 
-Sent Neighbours::send(std::uint32_t slot, const RingRecord& record,
-                      std::span<const iovec> pieces) {
-    const auto found = outgoing_.find({slot, record.destination});
-    if (found == outgoing_.end() || !found->second.ring) return Sent::lost;
-    Outgoing& outgoing = found->second;
-    if (outgoing.ring->write(record, pieces)) {
-        outgoing.full_since = {};
+Sent Neighbours::send(std::uint32_t slot, const RingRecord& record, std::span<const iovec> pieces) {
+    const Key key{slot, record.destination};
+    Outgoing *outgoing = find(key);
+    if (!outgoing || !outgoing->ring) return Sent::lost;
+    if (outgoing->ring->write(record, pieces)) {
+        outgoing->full_since = {};
         return Sent::yes;
     }
     const auto now = steady_clock::now();
-    if (outgoing.full_since == steady_clock::time_point{}) outgoing.full_since = now;
-    if (now - outgoing.full_since < full_max && !outgoing.ring->is_broken()) return Sent::later;
-    outgoing_.erase(found);  // a new one is offered when it has been used for a while
+    if (outgoing->full_since == steady_clock::time_point{}) outgoing->full_since = now;
+    if (now - outgoing->full_since < full_max && !outgoing->ring->is_broken()) return Sent::later;
+    last_found_ = nullptr;
+    outgoing_.erase(key);  // a new one is offered when it has been used for a while
     return Sent::lost;
 }
 
@@ -71,6 +81,11 @@ const SharedRing *Neighbours::take(Descriptor memory, Descriptor bell) {
     incoming_.push_back({std::move(*ring)});
     incoming_.back().ring.accept();
     return &incoming_.back().ring;
+}
+
+bool Neighbours::has_records() const {
+    return std::any_of(incoming_.begin(), incoming_.end(),
+                       [](const Incoming& one) { return !one.ring.empty(); });
 }
 
 bool Neighbours::sleep() {
@@ -85,8 +100,7 @@ void Neighbours::wake() {
 }
 
 void Neighbours::drop_dead() {
-    std::erase_if(incoming_,
-                  [](const Incoming& one) { return one.is_dead && one.ring.empty(); });
+    std::erase_if(incoming_, [](const Incoming& one) { return one.is_dead && one.ring.empty(); });
 }
 
 void Neighbours::close_in_child() const {

@@ -27,7 +27,7 @@ namespace lanewise::verbs::port {
 
 // A letter with the two descriptors of a ring.
 struct RingOffer {
-    static constexpr std::uint64_t meant = 0x676e697265736977;
+    static constexpr std::uint64_t meant = 0x32676e6972657377;
     std::uint64_t what = meant;
     Address destination{};
 };
@@ -50,6 +50,7 @@ class Neighbours {
     template <typename Take>
     bool receive(const Take& take);
     bool has_rings() const { return !incoming_.empty(); }
+    bool has_records() const;
 
     // For the thread that takes offers, without the lock: it is about to sleep, true if there is
     // something to read; and it is awake.
@@ -73,8 +74,10 @@ class Neighbours {
         bool is_dead = false;
     };
     void offer(const Slot& own, const Key& to, Outgoing& outgoing);
+    Outgoing *find(const Key& key);
 
     std::map<Key, Outgoing> outgoing_;
+    std::pair<const Key, Outgoing> *last_found_ = nullptr;
     std::vector<Incoming> incoming_;
     uid_t user_ = getuid();
     std::size_t likely_ = 0;

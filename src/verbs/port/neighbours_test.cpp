@@ -42,6 +42,10 @@ struct TwoProcesses : ::testing::Test {
         return found;
     }
     Sent send(std::byte value, std::size_t bytes = 100) {
+        const Route around{loopback, loopback, 1};
+        return send(value, bytes, a->origin(around, number()));
+    }
+    Sent send(std::byte value, std::size_t bytes, const Origin& origin) {
         std::vector<std::byte> packet(bytes, value);
         packet[5] = static_cast<std::byte>(number() >> 16);
         packet[6] = static_cast<std::byte>(number() >> 8);
@@ -49,7 +53,7 @@ struct TwoProcesses : ::testing::Test {
         const Route around{loopback, loopback, 1};
         const iovec piece{packet.data(), packet.size()};
         return a->send({.route = around,
-                        .origin = a->origin(around, number()),
+                        .origin = origin,
                         .segment_bytes = 0,
                         .pieces = std::span(&piece, 1)});
     }
@@ -97,6 +101,31 @@ TEST_F(TwoProcesses, WaitForRoomAndGoOn) {
     while (receive()) {
     }
     EXPECT_EQ(received.size(), sent + 1);
+}
+
+TEST_F(TwoProcesses, LookAtSocketsTheMoreSeldomTheLongerNothingComesThere) {
+    ASSERT_TRUE(a && b);
+    ASSERT_TRUE(reaches_in_memory({loopback, loopback, 1}));
+    const auto taker = [this](const Datagram& one) { in_memory = one.in_memory; };
+    const auto polls_until_it_comes = [&] {
+        unsigned polls = 1;
+        while (!b->receive_likely(taker) && polls < 1000) ++polls;
+        return polls;
+    };
+    const Origin socket{.source_udp_port = roce_udp_port};
+    ASSERT_EQ(send(std::byte{1}), Sent::yes);
+    EXPECT_EQ(polls_until_it_comes(), 1U);
+    for (int poll = 0; poll < 500; ++poll) EXPECT_FALSE(b->receive_likely(taker));
+    ASSERT_EQ(send(std::byte{2}, 100, socket), Sent::yes);
+    EXPECT_LE(polls_until_it_comes(), 64U);
+    EXPECT_FALSE(in_memory);
+
+    ASSERT_EQ(send(std::byte{3}), Sent::yes);
+    polls_until_it_comes();
+    EXPECT_TRUE(in_memory);
+    ASSERT_EQ(send(std::byte{4}, 100, socket), Sent::yes);
+    EXPECT_LE(polls_until_it_comes(), 8U);
+    EXPECT_FALSE(in_memory);
 }
 
 TEST_F(TwoProcesses, UseMemoryOnlyForReliableQueuePairsOfThatProcess) {

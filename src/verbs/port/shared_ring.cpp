@@ -20,11 +20,28 @@ namespace {
 
 constexpr std::size_t head_bytes = 4096;
 constexpr std::size_t whole_bytes = head_bytes + SharedRing::data_bytes;
-constexpr std::size_t line_bytes = 64;  // of a cache
+// Two lines of a cache, which processors fetch together: a reader that looks at a record is not to
+// take away the line that the writer writes next.
+constexpr std::size_t line_bytes = 128;
 constexpr int wanted_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 constexpr std::size_t rounded(std::size_t bytes) {
     return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+// The word at the beginning of a record: the bytes of its packets, those of a segment, and flags.
+constexpr unsigned segment_shift = 32;
+constexpr std::uint64_t is_there = std::uint64_t{1} << 63;
+constexpr std::uint64_t names_addresses = std::uint64_t{1} << 62;
+
+using Addresses = std::array<Address, 2>;
+
+std::atomic_ref<std::uint64_t> word_at(std::byte *record) {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t *>(record));
+}
+
+constexpr std::size_t packets_at(std::uint64_t word) {
+    return sizeof word + ((word & names_addresses) != 0 ? sizeof(Addresses) : 0);
 }
 
 // The head, and then the data twice.
@@ -35,10 +52,9 @@ std::byte *map_twice(int memory) {
     auto *at = static_cast<std::byte *>(base);
     constexpr int both = PROT_READ | PROT_WRITE;
     constexpr int shared = MAP_SHARED | MAP_FIXED;
-    const bool mapped =
-        mmap(at, whole_bytes, both, shared, memory, 0) != MAP_FAILED &&
-        mmap(at + whole_bytes, SharedRing::data_bytes, both, shared, memory, head_bytes) !=
-            MAP_FAILED;
+    const bool mapped = mmap(at, whole_bytes, both, shared, memory, 0) != MAP_FAILED &&
+                        mmap(at + whole_bytes, SharedRing::data_bytes, both, shared, memory,
+                             head_bytes) != MAP_FAILED;
     if (mapped) {
         madvise(base, room, MADV_DONTFORK);
         return at;
@@ -50,7 +66,6 @@ std::byte *map_twice(int memory) {
 }  // namespace
 
 struct SharedRing::Head {
-    alignas(line_bytes) std::atomic<std::uint64_t> written{0};
     alignas(line_bytes) std::atomic<std::uint64_t> read{0};
     alignas(line_bytes) std::atomic<std::uint32_t> reader_sleeps{0};
 };
@@ -89,7 +104,11 @@ SharedRing::SharedRing(SharedRing&& other) noexcept
     : memory_(std::move(other.memory_)),
       bell_(std::move(other.bell_)),
       base_(std::exchange(other.base_, nullptr)),
+      written_(other.written_),
+      taken_(other.taken_),
+      read_(other.read_),
       front_bytes_(other.front_bytes_),
+      addresses_(other.addresses_),
       is_accepted_(other.is_accepted_),
       is_broken_(other.is_broken_) {}
 
@@ -97,7 +116,11 @@ SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(bell_, other.bell_);
     std::swap(base_, other.base_);
+    std::swap(written_, other.written_);
+    std::swap(taken_, other.taken_);
+    std::swap(read_, other.read_);
     std::swap(front_bytes_, other.front_bytes_);
+    std::swap(addresses_, other.addresses_);
     std::swap(is_accepted_, other.is_accepted_);
     std::swap(is_broken_, other.is_broken_);
     return *this;
@@ -116,8 +139,8 @@ SharedRing::Head& SharedRing::head() const {
     return *std::launder(reinterpret_cast<Head *>(base_));
 }
 
-std::byte *SharedRing::data() const {
-    return base_ + head_bytes;
+std::byte *SharedRing::at(std::uint64_t position) const {
+    return base_ + head_bytes + position % data_bytes;
 }
 
 // The reader's first byte on the bell says that it has the ring, and the kernel writes on it which
@@ -142,20 +165,36 @@ void SharedRing::accept() const {
     static_cast<void>(send(bell(), &taken, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+bool SharedRing::has_room(std::size_t bytes) {
+    if (bytes <= data_bytes - (written_ - taken_)) return true;
+    const std::uint64_t taken = head().read.load(std::memory_order_acquire);
+    if (written_ - taken > data_bytes) return false;  // the reader has written nonsense
+    taken_ = taken;
+    return bytes <= data_bytes - (written_ - taken_);
+}
+
 bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) {
-    const std::uint64_t written = head().written.load(std::memory_order_relaxed);
-    const std::uint64_t read = head().read.load(std::memory_order_acquire);
-    const std::size_t bytes = rounded(sizeof record + record.bytes);
-    if (written - read > data_bytes || bytes > data_bytes - (written - read)) return false;
-    std::byte *at = data() + written % data_bytes;
-    std::memcpy(at, &record, sizeof record);
-    at += sizeof record;
+    const Addresses addresses{record.source, record.destination};
+    const std::uint64_t word = is_there | (addresses != addresses_ ? names_addresses : 0) |
+                               std::uint64_t{record.segment_bytes} << segment_shift | record.bytes;
+    const std::size_t bytes = rounded(packets_at(word) + record.bytes);
+    // The line behind the record is to say that nothing is there.
+    if (!has_room(bytes + line_bytes)) return false;
+    std::byte *const begin = at(written_);
+    // First, since the reader looks at the line of the record all the time: what is written there
+    // is to be there at once, and not to wait for another line.
+    word_at(at(written_ + bytes)).store(0, std::memory_order_relaxed);
+    if ((word & names_addresses) != 0)
+        std::memcpy(begin + sizeof word, &addresses, sizeof addresses);
+    std::byte *to = begin + packets_at(word);
     for (const iovec& piece : pieces) {
         if (piece.iov_len == 0) continue;
-        std::memcpy(at, piece.iov_base, piece.iov_len);
-        at += piece.iov_len;
+        std::memcpy(to, piece.iov_base, piece.iov_len);
+        to += piece.iov_len;
     }
-    head().written.store(written + bytes, std::memory_order_release);
+    addresses_ = addresses;
+    written_ += bytes;
+    word_at(begin).store(word, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (head().reader_sleeps.load(std::memory_order_relaxed) != 0 &&
         head().reader_sleeps.exchange(0) != 0) {
@@ -167,28 +206,31 @@ bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) 
 }
 
 bool SharedRing::empty() const {
-    return head().written.load(std::memory_order_acquire) ==
-           head().read.load(std::memory_order_relaxed);
+    return is_broken_ || word_at(at(read_)).load(std::memory_order_acquire) == 0;
 }
 
 std::optional<std::span<const std::byte>> SharedRing::front(RingRecord& record) {
-    const std::uint64_t read = head().read.load(std::memory_order_relaxed);
-    const std::uint64_t left = head().written.load(std::memory_order_acquire) - read;
-    if (left == 0 || is_broken_) return std::nullopt;
-    const std::byte *at = data() + read % data_bytes;
-    std::memcpy(&record, at, sizeof record);
-    front_bytes_ = rounded(sizeof record + std::size_t{record.bytes});
-    if (left > data_bytes || record.bytes == 0 || front_bytes_ > left) {
+    if (is_broken_) return std::nullopt;
+    const std::byte *const begin = at(read_);
+    const std::uint64_t word = word_at(at(read_)).load(std::memory_order_acquire);
+    if (word == 0) return std::nullopt;
+    record.bytes = static_cast<std::uint32_t>(word);
+    record.segment_bytes = static_cast<std::uint16_t>(word >> segment_shift);
+    if (record.bytes == 0 || record.bytes > record_bytes_max) {
         is_broken_ = true;
-        head().read.store(read + left);  // so that it does not look like something to read
         return std::nullopt;
     }
-    return std::span(at + sizeof record, record.bytes);
+    if ((word & names_addresses) != 0)
+        std::memcpy(&addresses_, begin + sizeof word, sizeof addresses_);
+    record.source = addresses_[0];
+    record.destination = addresses_[1];
+    front_bytes_ = rounded(packets_at(word) + record.bytes);
+    return std::span(begin + packets_at(word), record.bytes);
 }
 
 void SharedRing::pop() {
-    const std::uint64_t read = head().read.load(std::memory_order_relaxed);
-    head().read.store(read + front_bytes_, std::memory_order_release);
+    read_ += front_bytes_;
+    head().read.store(read_, std::memory_order_release);
 }
 
 bool SharedRing::sleep() {

@@ -2,15 +2,17 @@
 //
 // A ring of records in memory that two processes of one user share: one writes, one reads, and
 // neither waits for the other (Lamport, Specifying Concurrent Program Modules, 1983). The data are
-// mapped twice in a row, so that a record is never cut in two. The reader says when it is about to
-// sleep, and the writer then wakes it through a socket, which also tells each that the other has
-// died.
+// mapped twice in a row, so that a record is never cut in two. A record begins with a word that is
+// zero until all of the record is there, so that a reader finds a small one in a single cache line.
+// The reader says when it is about to sleep, and the writer then wakes it through a socket, which
+// also tells each that the other has died.
 
 #pragma once
 
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,10 +24,10 @@
 
 namespace lanewise::verbs::port {
 
-// What stands before the packets of a departure; the rest is as in Departure.
+// What is said of the packets of a departure; the rest is as in Departure.
 struct RingRecord {
     std::uint32_t bytes = 0;
-    std::uint32_t segment_bytes = 0;
+    std::uint16_t segment_bytes = 0;
     Address source{};
     Address destination{};
 };
@@ -79,11 +81,20 @@ class SharedRing {
         : memory_(std::move(memory)), bell_(std::move(bell)), base_(base) {}
 
     Head& head() const;
-    std::byte *data() const;
+    std::byte *at(std::uint64_t position) const;
+    bool has_room(std::size_t bytes);
     Descriptor memory_;
     Descriptor bell_;
     std::byte *base_ = nullptr;
+    // Of the writer: what it has written, and how much of that the reader had taken when it last
+    // looked. To look each time would take the counter out of the reader's cache.
+    std::uint64_t written_ = 0;
+    std::uint64_t taken_ = 0;
+    // Of the reader: what it has taken, and the bytes of the record that it takes next.
+    std::uint64_t read_ = 0;
     std::size_t front_bytes_ = 0;
+    // The addresses of the last record, which the next one names only if they are others.
+    std::array<Address, 2> addresses_{};
     bool is_accepted_ = false;
     bool is_broken_ = false;
 };

@@ -20,8 +20,8 @@ struct Rings : ::testing::Test {
 
     void SetUp() override {
         ASSERT_TRUE(ends);
-        reader = SharedRing::map(Descriptor(dup(ends->writer.memory())),
-                                 std::move(ends->reader_bell));
+        reader =
+            SharedRing::map(Descriptor(dup(ends->writer.memory())), std::move(ends->reader_bell));
         ASSERT_TRUE(reader);
     }
     bool write(std::size_t bytes, std::byte value) {
@@ -55,11 +55,31 @@ TEST_F(Rings, HandOverRecordsInOrderPastTheirEnd) {
 TEST_F(Rings, HaveRoomForSoMuchAndNoMore) {
     std::size_t written = 0;
     while (write(60'000, std::byte{1})) ++written;
-    constexpr std::size_t of_lines = (sizeof(RingRecord) + 60'000 + 63) / 64 * 64;
-    EXPECT_EQ(written, SharedRing::data_bytes / of_lines);
+    constexpr std::size_t of_lines = (8 + 60'000 + 127) / 128 * 128;
+    EXPECT_EQ(written, (SharedRing::data_bytes - 128) / of_lines);
     read();
     EXPECT_TRUE(write(60'000, std::byte{2}));
     EXPECT_FALSE(write(60'000, std::byte{3}));
+}
+
+TEST_F(Rings, TellTheAddressesOfEachRecord) {
+    const Address one{1};
+    const Address other{2};
+    const std::byte packet{7};
+    const iovec piece{const_cast<std::byte *>(&packet), 1};
+    const std::vector<std::pair<Address, Address>> routes{
+        {one, other}, {one, other}, {other, other}, {other, one}, {one, other}, {}};
+    for (const auto& [source, destination] : routes) {
+        ASSERT_TRUE(ends->writer.write({1, 0, source, destination}, std::span(&piece, 1)));
+    }
+    for (const auto& route : routes) {
+        RingRecord record;
+        const auto read = reader->front(record);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->front(), packet);
+        EXPECT_EQ(std::pair(record.source, record.destination), route);
+        reader->pop();
+    }
 }
 
 TEST_F(Rings, WakeAReaderThatSleepsAndNoOther) {
@@ -85,8 +105,8 @@ TEST_F(Rings, EndWhereTheWriterWritesNonsense) {
     RingRecord record;
     const auto packet = reader->front(record);
     ASSERT_TRUE(packet);
-    record.bytes = 1000;  // more than was written
-    std::memcpy(const_cast<std::byte *>(packet->data()) - sizeof record, &record, sizeof record);
+    const std::uint64_t word = std::uint64_t{1} << 63 | (SharedRing::record_bytes_max + 1);
+    std::memcpy(const_cast<std::byte *>(packet->data()) - sizeof word, &word, sizeof word);
     EXPECT_FALSE(reader->front(record));
     EXPECT_TRUE(reader->empty());
 }

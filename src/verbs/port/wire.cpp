@@ -26,8 +26,6 @@ constexpr auto forward_pause = std::chrono::microseconds(50);
 constexpr auto answer_wait = std::chrono::milliseconds(20);
 // How often a program that polls looks at the sockets that the last packet did not come to.
 constexpr unsigned polls_between_others = 8;
-// The same where that was memory: a look at a socket takes longer than all the rest.
-constexpr unsigned polls_between_sockets = 64;
 
 // What stands before a packet that is forwarded.
 struct Forwarded {
@@ -133,7 +131,7 @@ Sent Wire::send(const Departure& departure) {
         for (const iovec& one : departure.pieces) bytes += static_cast<std::uint32_t>(one.iov_len);
         const Sent sent =
             neighbours_.send(slot_of(destination_of(packet)),
-                             {bytes, static_cast<std::uint32_t>(departure.segment_bytes),
+                             {bytes, static_cast<std::uint16_t>(departure.segment_bytes),
                               departure.route.source, departure.route.destination},
                              departure.pieces);
         if (sent == Sent::later) full_socket_ = no_socket;
@@ -158,13 +156,14 @@ bool Wire::receive_from(std::size_t at, const std::function<void(const Datagram&
     Listener::Arrived arrived;
     if (!listeners_[at].receive(buffer_, arrived)) return false;
     likely_ = at;
+    last_in_memory_ = false;
     hand_over(listeners_[at], arrived, take);
     return true;
 }
 
 // The writer is of the same user, and still may write what it likes.
 bool Wire::receive_in_memory(const std::function<void(const Datagram&)>& take) {
-    last_in_memory_ =
+    const bool has_received =
         neighbours_.receive([&](const RingRecord& record, std::span<const std::byte> packets) {
             Datagram one{.source = record.source,
                          .destination = record.destination,
@@ -178,7 +177,8 @@ bool Wire::receive_in_memory(const std::function<void(const Datagram&)>& take) {
                 if (slot_of(destination_of(one.packet)) == slot_.number) take(one);
             }
         });
-    return last_in_memory_;
+    last_in_memory_ = last_in_memory_ || has_received;
+    return has_received;
 }
 
 bool Wire::receive(const std::function<void(const Datagram&)>& take) {
@@ -193,13 +193,22 @@ bool Wire::receive(const std::function<void(const Datagram&)>& take) {
 
 bool Wire::receive_likely(const std::function<void(const Datagram&)>& take) {
     if (neighbours_.has_rings()) {
-        const bool was_in_memory = last_in_memory_;
         if (receive_in_memory(take)) return true;
-        last_in_memory_ = was_in_memory;
-        if (was_in_memory && ++polls_ % polls_between_sockets != 0) return false;
+        if (last_in_memory_) return ++polls_ >= polls_between_sockets_ && look_at_sockets(take);
     }
     if (++polls_ % polls_between_others == 0) return receive(take);
     return likely_ < listeners_.size() && receive_from(likely_, take);
+}
+
+// A look at a socket takes longer than all the rest, so it is the more seldom the longer nothing
+// has come there.
+bool Wire::look_at_sockets(const std::function<void(const Datagram&)>& take) {
+    polls_ = 0;
+    const bool has_received = receive(take);
+    polls_between_sockets_ = has_received
+                                 ? polls_between_sockets_min
+                                 : std::min(2 * polls_between_sockets_, polls_between_sockets_max);
+    return has_received;
 }
 
 void Wire::hand_over(Listener& listener, const Listener::Arrived& arrived,

@@ -60,6 +60,8 @@ class Wire {
     // The same for who asks again at once: looks where the last packet came, and elsewhere now and
     // then.
     bool receive_likely(const std::function<void(const Datagram&)>& take);
+    // Whether the last packet came through memory, and no other has come there.
+    bool is_idle_in_memory() const { return last_in_memory_ && !neighbours_.has_records(); }
     // The same for what other processes forwarded.
     bool receive_forwarded(const std::function<void(const Datagram&)>& take);
 
@@ -111,6 +113,7 @@ class Wire {
     Listener *find(const Address& address, unsigned interface);
     void await_answers();
     bool receive_from(std::size_t at, const std::function<void(const Datagram&)>& take);
+    bool look_at_sockets(const std::function<void(const Datagram&)>& take);
     void hand_over(Listener& listener, const Listener::Arrived& arrived,
                    const std::function<void(const Datagram&)>& take);
     void hand_to_service(const Datagram& arrival, const std::function<void(const Datagram&)>& take);
@@ -128,6 +131,10 @@ class Wire {
     std::vector<Listener> listeners_;
     std::size_t likely_ = 0;  // the listener that the last packet came to
     unsigned polls_ = 0;
+    // While packets come through memory.
+    static constexpr unsigned polls_between_sockets_min = 8;
+    static constexpr unsigned polls_between_sockets_max = 64;
+    unsigned polls_between_sockets_ = polls_between_sockets_min;
     ConnectedSockets connected_;
     Neighbours neighbours_;
     bool uses_memory_ = true;

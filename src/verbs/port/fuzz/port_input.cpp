@@ -97,7 +97,7 @@ void send_letter(Bench& bench, FuzzScript& script) {
 
 void write_record(Bench& bench, FuzzScript& script) {
     RingRecord record{.bytes = script.number(2),
-                      .segment_bytes = script.number(2),
+                      .segment_bytes = static_cast<std::uint16_t>(script.number(2)),
                       .source = loopback,
                       .destination = loopback};
     std::vector<std::byte> packets = script.bytes(script.number(1));

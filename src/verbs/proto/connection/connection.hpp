@@ -78,6 +78,7 @@ struct Connection {
     // Adds a completion; the queue pair fails if the queue is full. None is of a queue that is
     // gone.
     void complete(CompletionQueue *queue, const Completion& completion) {
+        ++device.completions;
         if (queue != nullptr && !queue->push(completion, device.now) && state() != State::error) {
             fail();
             report(EventKind::qp_fatal);

@@ -49,6 +49,10 @@ struct DeviceConfig {
     // How long an acknowledgement may be delayed, so that it leaves in one batch with data for the
     // same peer. 0: not at all.
     Nanoseconds ack_delay_ns = 0;
+    // How long the messages that complete nothing at their sender (that are not signaled) may
+    // remain unacknowledged: the requester does not ask for an acknowledgement of each of them, and
+    // the responder acknowledges them within this time. 0: it asks.
+    Nanoseconds lazy_ack_ns = 0;
     // How many bytes of out-of-order packets a queue pair buffers. 0: it drops them, as hardware
     // may.
     std::uint32_t reassembly_bytes = 256 * 1024;
@@ -104,7 +108,8 @@ struct DeviceContext {
     std::deque<Copies> copies;
     // Those that extended connections receive into, by the numbers that packets name.
     std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
-    bool lacks_receives = false;  // as if no program had posted any
+    bool lacks_receives = false;    // as if no program had posted any
+    std::uint64_t completions = 0;  // that were added to any queue
     // Of the latest call that told the time; completions carry it.
     Nanoseconds now = 0;
 

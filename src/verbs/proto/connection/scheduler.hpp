@@ -31,6 +31,9 @@ class Scheduler {
     // The next that may send, taken out of the queue; null if there is none.
     QueuePair *take_ready();
 
+    // Whether nobody may send, and nobody has a delayed acknowledgement.
+    bool idle() const { return ready_.empty() && delayed_acks_.empty(); }
+
     // It has a delayed acknowledgement.
     void add_delayed_ack(ScheduleSlot& slot);
     // One of those, taken out; null if there is none.

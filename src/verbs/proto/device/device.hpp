@@ -88,6 +88,14 @@ class Device {
     // Sends each datagram over both ports from now on (DeviceContext::other_way).
     void send_datagrams_also(OtherWay other_way) { context_.other_way = std::move(other_way); }
 
+    // How many completions there have been, in all queues.
+    std::uint64_t completions() const { return context_.completions; }
+
+    // Whether there is nothing to send, no delayed acknowledgement and no event.
+    bool idle() const {
+        return context_.scheduler.idle() && context_.copies.empty() && context_.events.empty();
+    }
+
     // When on_deadline() is to be called; `never` if nothing waits for time.
     Nanoseconds next_deadline();
     void on_deadline(Nanoseconds now);

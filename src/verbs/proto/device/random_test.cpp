@@ -35,6 +35,7 @@ DeviceConfig any_config(std::mt19937_64& random) {
     config.window_bytes = 2048u << random() % 8;
     config.probe_ns = random() % 2 == 0 ? 0 : 60'000;
     config.ack_delay_ns = random() % 2 == 0 ? 0 : 20'000;
+    config.lazy_ack_ns = random() % 2 == 0 ? 0 : 30'000;
     config.reorder_ns = random() % 2 == 0 ? 0 : 30'000;
     config.reassembly_bytes = random() % 3 == 0 ? 0 : 1024u << random() % 9;
     return config;

@@ -133,7 +133,7 @@ void QueuePair::reset() {
     connection_.previous_path.reset();
     connection_.alternate_confirmed = false;
     copy_filter_.clear();
-    flushed_ = false;
+    answers_ = flushed_ = false;
     announces_ = false;
     announce_at_ = ask_at_ = turn_at_ = never;
     rate_.reset();
@@ -283,6 +283,7 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
     if (!connection_.reliable()) {
         responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
+        answers_ = answers_ || packet.row.kind == PacketKind::send;
         responder_.on_request(packet, now);
     } else if (connection_.sends()) {
         requester_.on_response(packet, now);
@@ -501,10 +502,14 @@ void QueuePair::settle() {
         }
     }
     set_deadline();
-    if (responder_.delays_ack()) {
+    const bool delays_ack = responder_.delays_ack();
+    if (delays_ack) {
         connection_.device.scheduler.add_delayed_ack(slot_);
     }
-    connection_.device.scheduler.add_ready(slot_);
+    const bool responds = responder_.has_responses() && !delays_ack;
+    if (responds || requester_.has_unsent() || notification_) {
+        connection_.device.scheduler.add_ready(slot_);
+    }
 }
 
 void QueuePair::set_deadline() {
@@ -540,18 +545,23 @@ std::optional<Transmission> QueuePair::transmit_notification(Batch& batch) {
                         .segments = 1};
 }
 
-QueuePair::Turn QueuePair::take_turn(Nanoseconds now) {
-    const auto answer = responder_.peek();
-    const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
-    const Turn turn{.next = request ? request : answer, .is_request = request.has_value()};
-    const bool is_paced = turn.next && turn.next->is_paced;
+QueuePair::Turn QueuePair::take_turn(NextPacket& next, Nanoseconds now) {
+    Turn turn = Turn::none;
+    if (responder_.peek(next) && !responder_.delays_ack()) {
+        turn = Turn::response;
+    } else if (requester_.peek(next)) {
+        turn = Turn::request;
+    } else if (responder_.peek(next)) {
+        turn = Turn::response;
+    }
+    const bool is_paced = turn != Turn::none && next.is_paced;
     const Nanoseconds departs_at = is_paced ? rate_.next_departure(now) : 0;
     turn_at_ = departs_at > now ? departs_at : never;
     if (turn_at_ == never) {
         return turn;
     }
     set_deadline();
-    return {};
+    return Turn::none;
 }
 
 std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segments_max,
@@ -560,35 +570,42 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
         return transmit_notification(batch);
     }
     std::optional<Transmission> run;
-    AddressVector to;
+    const AddressVector *at = nullptr;
+    AddressVector to;  // a copy, since the request may be done when it has been sent
     bool open = true;
     while (open && (!run || run->segments < segments_max)) {
         if (requester_.do_local_work()) {
             settle();
         }
-        const auto [next, is_request] = take_turn(now);
-        if (!next || (!is_request && responder_.delays_ack() && !run)) {
+        NextPacket next;
+        const Turn turn = take_turn(next, now);
+        const bool is_request = turn == Turn::request;
+        if (turn == Turn::none || (!is_request && responder_.delays_ack() && !run)) {
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
-        if (used + next->bytes > batch.capacity_bytes() ||
-            (run && (next->bytes > run->segment_bytes || *next->to != to))) {
+        if (used + next.bytes > batch.capacity_bytes() ||
+            (run && (next.bytes > run->segment_bytes || (next.to != at && *next.to != to)))) {
             break;
         }
-        to = *next->to;
+        if (next.to != at) {
+            at = next.to;
+            to = *at;
+        }
         batch.begin();
         if (!(is_request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
             batch.drop();
             settle();
             continue;
         }
+        answers_ = answers_ && !is_request;
         const Origin origin =
             run ? run->origin
                 : connection_.device.origin_of(
                       to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes = finish(batch, to, origin, ip_id);
-        if (next->is_paced) {
+        if (next.is_paced) {
             rate_.on_sent(bytes, now);
         }
         if (!run) {

@@ -36,9 +36,9 @@ class QueuePair {
         return requester_.check(request, before);
     }
     int post_receive(const ReceiveRequest& request);
-    // Whether posted requests may wait for more to be sent with them: others are in flight, and
-    // those that wait do not fill a batch.
-    bool gathers() const { return requester_.gathers(); }
+    // Whether posted requests may wait for more to be sent with them: others are in flight, those
+    // that wait do not fill a batch, and they are no answer to a message that has just come.
+    bool gathers() const { return !answers_ && requester_.gathers(); }
 
     // 0, or EINVAL, and then nothing has changed (ibv_modify_qp(3)). `mask` is of Attribute.
     int modify(const Attributes& wanted, std::uint32_t mask);
@@ -82,11 +82,8 @@ class QueuePair {
     std::optional<Transmission> transmit_notification(Batch& batch);
     // What may leave now: a response, a request, or nothing. Where the rate is limited, `turn_at_`
     // says when it may.
-    struct Turn {
-        std::optional<NextPacket> next;
-        bool is_request = false;
-    };
-    Turn take_turn(Nanoseconds now);
+    enum class Turn : std::uint8_t { none, response, request };
+    Turn take_turn(NextPacket& next, Nanoseconds now);
     void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     void leave_path(MigrationCause cause);
@@ -103,6 +100,7 @@ class QueuePair {
     Requester requester_;
     Responder responder_;
     ScheduleSlot slot_;
+    bool answers_ = false;  // what is posted next: a message has come since the last one left
     bool flushed_ = false;
     bool drained_reported_ = false;
     CopyFilter copy_filter_;

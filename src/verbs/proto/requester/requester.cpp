@@ -168,7 +168,7 @@ void Requester::start(Psn first) {
     reset();
     window_.open(connection_.device.config.window_bytes);
     peer_drops_out_of_order_ = false;
-    unacked_ = cursor_ = highest_ = next_ = first;
+    unacked_ = cursor_ = highest_ = next_ = requested_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
     retries_left_ = connection_.attributes.retry_count;
@@ -185,7 +185,7 @@ void Requester::reset() {
     selective_.reset();
     rtt_.discard_sample();
     local_error_ = Status::success;
-    unacked_ = cursor_ = highest_ = next_;
+    unacked_ = cursor_ = highest_ = requested_ = next_;
     stop_timers();
 }
 
@@ -290,16 +290,31 @@ std::optional<Requester::Plan> Requester::plan() const {
     return plan;
 }
 
-std::optional<NextPacket> Requester::peek() {
-    const auto next = plan();
-    if (!next) {
-        return std::nullopt;
+bool Requester::peek(NextPacket& next) {
+    const auto planned = plan();
+    if (!planned) {
+        return false;
     }
-    const SendEntry& entry = entries_[next->entry];
-    const OpcodeRow& row = connection_.row(next->kind, next->part, next->extra);
-    const AddressVector *to =
-        connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
-    return NextPacket{.bytes = datagram_bytes(row, next->payload_bytes), .to = to};
+    const SendEntry& entry = entries_[planned->entry];
+    const OpcodeRow& row = connection_.row(planned->kind, planned->part, planned->extra);
+    next.bytes = datagram_bytes(row, planned->payload_bytes);
+    next.to = connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
+    next.is_paced = true;
+    return true;
+}
+
+// Whether somebody waits for the acknowledgement of a message: the program for its completion, or a
+// later message for its place in the send queue or for credits. Else the peer acknowledges it when
+// it likes, provided that the queue pair does not time out before.
+bool Requester::needs_ack(const SendEntry& entry) const {
+    constexpr std::uint32_t credits_low = 8;
+    const Nanoseconds lazy = connection_.device.config.lazy_ack_ns;
+    const bool completes = (entry.flags & signaled) != 0 || connection_.init.signal_all;
+    const bool fills_queue = 2 * entries_.size() > connection_.init.send_requests_max;
+    const bool lacks_credits =
+        !credits_unlimited_ && later_message(entry.sequence + credits_low, credit_limit_);
+    return lazy == 0 || completes || fills_queue || lacks_credits ||
+           ack_timeout_ns(connection_.attributes.primary.timeout) / 8 < lazy;
 }
 
 Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
@@ -331,8 +346,9 @@ Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
     if (connection_.reliable() && !entry.awaits_data()) {
         const std::uint32_t window = window_.packets(plan.payload_bytes);
         const auto ahead = static_cast<std::uint32_t>(distance(unacked_, packet.base.psn) + 1);
-        packet.base.ack_request =
-            ends || plan.probe || unrequested_ + 1 >= window / 4 || ahead >= window;
+        const bool again = before(packet.base.psn, highest_);
+        packet.base.ack_request = (ends && (again || needs_ack(entry))) || plan.probe ||
+                                  unrequested_ + 1 >= window / 4 || ahead >= window;
     }
     return packet;
 }
@@ -390,6 +406,9 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
     }
     batch.pad(packet.base.pad_bytes);
     unrequested_ = packet.base.ack_request ? 0 : unrequested_ + 1;
+    if (packet.base.ack_request && before(requested_, packet.base.psn + 1)) {
+        requested_ = packet.base.psn + 1;
+    }
     if (packet.base.ack_request && !next->probe && !before(cursor_, highest_)) {
         rtt_.on_sent(packet.base.psn, now);
     }
@@ -718,8 +737,9 @@ void Requester::restart_timers(Nanoseconds now) {
     }
     const Nanoseconds timeout = ack_timeout_ns(connection_.attributes.primary.timeout);
     timeout_at_ = timeout == never ? never : now + timeout;
-    const Nanoseconds probe = connection_.device.config.probe_ns;
-    probe_at_ = probe == 0 ? never : now + rtt_.probe_timeout_ns(probe);
+    const DeviceConfig& config = connection_.device.config;
+    const Nanoseconds lazy = before(unacked_, requested_) ? 0 : config.lazy_ack_ns;
+    probe_at_ = config.probe_ns == 0 ? never : now + rtt_.probe_timeout_ns(config.probe_ns) + lazy;
 }
 
 void Requester::stop_timers() {

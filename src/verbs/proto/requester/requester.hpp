@@ -74,9 +74,9 @@ class Requester {
     // Completes what is left as flushed.
     void flush();
 
-    // What would be sent next; write_next() then writes just that up to its ICRC, or fails if the
+    // What would be sent next, if there is anything; write_next() then writes just that up to its ICRC, or fails if the
     // memory of the request is not accessible.
-    std::optional<NextPacket> peek();
+    bool peek(NextPacket& next);
     bool write_next(Batch& batch, Nanoseconds now);
     // Executes the requests that send nothing and come next, each after all before it have been
     // sent; it completes in its turn. True if there were any.
@@ -96,6 +96,8 @@ class Requester {
     // Whether nothing is in flight, as a drained send queue requires.
     bool idle() const { return unacked_ == highest_; }
     bool empty() const { return entries_.empty(); }
+    // Whether there is work that was not sent, or is to be sent again.
+    bool has_unsent() const { return cursor_entry_ < entries_.size() || probe_wanted_; }
     // Whether what was posted last may wait for more: packets are in flight, and what waits does
     // not fill a batch.
     bool gathers() const;
@@ -117,6 +119,7 @@ class Requester {
     Plan plan_at(std::size_t entry, Psn psn) const;
     bool may_begin(const SendEntry& entry, const Plan& plan) const;
     bool fits_window(const Plan& plan) const;
+    bool needs_ack(const SendEntry& entry) const;
     Packet packet_of(const SendEntry& entry, const Plan& plan) const;
     Status fill(const SendEntry& entry, const Plan& plan, Batch& batch) const;
     bool may_begin_local(const SendEntry& entry) const;
@@ -157,6 +160,7 @@ class Requester {
     Psn next_;                       // for the next entry posted
     Ring<Psn> reads_;                // the last number of each read or atomic in flight
     std::uint32_t unrequested_ = 0;  // packets since one that asked for an acknowledgement
+    Psn requested_;                  // one past the last that did
 
     Window window_;
     RttEstimator rtt_;

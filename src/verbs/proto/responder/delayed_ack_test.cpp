@@ -57,6 +57,18 @@ TEST(DelayedAck, LeavesAloneWhenAsked) {
                 ElementsAre(PacketKind::acknowledge));
 }
 
+TEST(DelayedAck, KeepsTheDeviceFromBeingIdleUntilItHasLeft) {
+    Asked asked;
+    Device& device = *asked.pair.b.device;
+    EXPECT_FALSE(device.idle());
+
+    device.send_delayed_acks();
+    EXPECT_FALSE(device.idle());
+    kinds_sent(device, asked.pair.wire.now());
+
+    EXPECT_TRUE(device.idle());
+}
+
 TEST(DelayedAck, WaitsNoLongerThanItsDelay) {
     Asked asked;
     const Nanoseconds until = asked.pair.wire.now() + delaying.ack_delay_ns;

@@ -99,6 +99,7 @@ void Responder::reset() {
     recent_.clear();
     responses_.clear();
     cancel_ack_delay();
+    lazy_ack_at_ = never;
     unacknowledged_bytes_ = 0;
     final_nak_pending_ = false;
     reset_reassembly();
@@ -114,6 +115,7 @@ void Responder::flush() {
     if (!final_nak_pending_) {
         responses_.clear();
     }
+    lazy_ack_at_ = never;
     assembly_ = {};
     recent_.clear();
     reset_reassembly();
@@ -411,6 +413,8 @@ bool Responder::accept(const Packet& packet, Nanoseconds now) {
         unacknowledged_bytes_ += socket_buffer_bytes(packet.payload.size());
         if (packet.base.ack_request) {
             acknowledge_delayed(psn, now);
+        } else if (packet.row.ends()) {
+            acknowledge_lazily(psn, now);
         }
     }
     return true;
@@ -513,6 +517,7 @@ void Responder::acknowledge(Psn psn) {
     }
     responses_.back().psn = psn;
     responses_.back().msn = msn_;
+    lazy_ack_at_ = never;
 }
 
 // Acknowledges at once when much has come, so that the peer's window does not close.
@@ -527,6 +532,19 @@ void Responder::acknowledge_delayed(Psn psn, Nanoseconds now) {
     }
 }
 
+// The acknowledgement may leave with an answer if half of the time has passed.
+void Responder::acknowledge_lazily(Psn psn, Nanoseconds now) {
+    const Nanoseconds lazy = connection_.device.config.lazy_ack_ns;
+    if (lazy == 0) {
+        return;
+    }
+    if (lazy_ack_at_ == never) {
+        lazy_ack_at_ = now + lazy;
+    } else if (now >= lazy_ack_at_ - lazy / 2) {
+        acknowledge_delayed(psn, now);
+    }
+}
+
 bool Responder::delays_ack() const {
     return ack_due_at_ != never && responses_.size() == 1 && is_plain(responses_.front());
 }
@@ -534,6 +552,9 @@ bool Responder::delays_ack() const {
 void Responder::on_deadline(Nanoseconds now) {
     if (ack_due_at_ <= now) {
         cancel_ack_delay();
+    }
+    if (lazy_ack_at_ <= now) {
+        acknowledge(expected_ - 1);
     }
     if (nak_due_at_ <= now) {
         send_sequence_nak();
@@ -741,9 +762,9 @@ std::uint8_t Responder::positive_syndrome() const {
     return syndrome(Acknowledgement::ack, shared ? credits_unlimited : credit_code(queue_.size()));
 }
 
-std::optional<NextPacket> Responder::peek() const {
+bool Responder::peek(NextPacket& next) const {
     if (responses_.empty() || (!connection_.receives() && !final_nak_pending_)) {
-        return std::nullopt;
+        return false;
     }
     const Response& response = responses_.front();
     const OpcodeRow& row = connection_.row(response.kind, part_of(response), Extra::nothing);
@@ -751,9 +772,10 @@ std::optional<NextPacket> Responder::peek() const {
     const bool elsewhere =
         response.probe == Probe::question || response.probe == Probe::answer_on_alternate;
     const Path& path = elsewhere ? attributes.alternate : attributes.primary;
-    return NextPacket{.bytes = datagram_bytes(row, payload_bytes(response)),
-                      .to = &path.address,
-                      .is_paced = response.kind == PacketKind::read_response};
+    next.bytes = datagram_bytes(row, payload_bytes(response));
+    next.to = &path.address;
+    next.is_paced = response.kind == PacketKind::read_response;
+    return true;
 }
 
 bool Responder::write_next(Batch& batch) {

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,8 @@ class Responder {
     // peer made the queue pair fail: then they are sent, and the NAK that says so last.
     void flush();
 
-    std::optional<NextPacket> peek() const;
+    // False if there is nothing to send.
+    bool peek(NextPacket& next) const;
     // False if the memory has been deregistered since.
     bool write_next(Batch& batch);
 
@@ -48,12 +50,13 @@ class Responder {
     void on_unreliable(const Packet& packet);
     void on_datagram(const Packet& packet, const Arrival& from);
 
+    bool has_responses() const { return !responses_.empty(); }
     // Whether the only response is an acknowledgement that may wait, until the deadline or until
     // the delay is cancelled, for data that it can leave with.
     bool delays_ack() const;
     void cancel_ack_delay() { ack_due_at_ = never; }
     Nanoseconds deadline() const {
-        return std::min(delays_ack() ? ack_due_at_ : never, nak_due_at_);
+        return std::min({delays_ack() ? ack_due_at_ : never, nak_due_at_, lazy_ack_at_});
     }
     void on_deadline(Nanoseconds now);
 
@@ -126,6 +129,7 @@ class Responder {
     }
     void acknowledge(Psn psn);
     void acknowledge_delayed(Psn psn, Nanoseconds now);
+    void acknowledge_lazily(Psn psn, Nanoseconds now);
     bool accept(const Packet& packet, Nanoseconds now);
     void accept_buffered(Nanoseconds now);
     void on_out_of_order(const Packet& packet, Nanoseconds now);
@@ -164,6 +168,7 @@ class Responder {
     Ring<RecentRequest> recent_;
     std::vector<Response> responses_;
     Nanoseconds ack_due_at_ = never;          // of a delayed acknowledgement
+    Nanoseconds lazy_ack_at_ = never;         // of messages for which the peer asked for none
     std::uint32_t unacknowledged_bytes_ = 0;  // received since the last response
     bool final_nak_pending_ = false;
 };

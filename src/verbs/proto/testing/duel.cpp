@@ -27,6 +27,7 @@ class Duel {
                 {.port_count = 2,
                  .window_bytes = 4096,
                  .ack_delay_ns = 20'000,
+                 .lazy_ack_ns = 40'000,
                  .reassembly_bytes = 4096,
                  .reorder_ns = 30'000,
                  .probe_ns = 50'000,

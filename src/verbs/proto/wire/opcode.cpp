@@ -97,6 +97,20 @@ constexpr std::array<std::uint8_t, 2048> invert() {
 
 constexpr auto opcodes = invert();
 
+// By the sum of their Extension, how long these extended headers are together.
+constexpr std::array<std::uint8_t, 512> sum_extensions() {
+    constexpr std::array<std::uint8_t, 9> bytes{8, 16, 28, 4, 8, 4, 4, 4, 16};
+    std::array<std::uint8_t, 512> sums{};
+    for (std::size_t extensions = 0; extensions < sums.size(); ++extensions) {
+        for (std::size_t bit = 0; bit < bytes.size(); ++bit) {
+            sums[extensions] += (extensions >> bit & 1) != 0 ? bytes[bit] : std::uint8_t{0};
+        }
+    }
+    return sums;
+}
+
+constexpr auto extensions_bytes = sum_extensions();
+
 }  // namespace
 
 const OpcodeRow& opcode_row(std::uint8_t opcode) {
@@ -108,12 +122,7 @@ std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, Extra ex
 }
 
 std::size_t extension_bytes(const OpcodeRow& row) {
-    constexpr std::array<std::size_t, 9> bytes{8, 16, 28, 4, 8, 4, 4, 4, 16};
-    std::size_t sum = 0;
-    for (std::size_t bit = 0; bit < bytes.size(); ++bit) {
-        sum += (row.extensions >> bit & 1) != 0 ? bytes[bit] : 0;
-    }
-    return sum;
+    return extensions_bytes[row.extensions];
 }
 
 }  // namespace lanewise::verbs
