@@ -3,7 +3,8 @@
 
 The fuzzers are built with Clang, AddressSanitizer and UndefinedBehaviorSanitizer from the sources
 of the checkout.  They start from the corpus in the repository if it has one for them; new inputs
-are thrown away.  Two run at the same time, each on a core of its own where there are two.
+are thrown away.  Every core runs one after the other, for SECONDS in all: first the fuzzers of
+SHARES, each on one of the cores, and then the engine's, whose processes share what they find.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
@@ -25,15 +29,17 @@ SOURCES = ROOT / "src" / "verbs" / "proto" / "fuzz"
 BUILD = ROOT / "build" / "fuzz"
 # CMake unpacks it there.
 CORPUS = BUILD / SOURCES.relative_to(ROOT) / "corpus"
-FUZZERS = ("packet", "engine", "pair", "port", "cm")
-SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
+ENGINE = "engine"
+# How much of the time of one core each of the others takes.
+SHARES: Mapping[str, float] = {"port": 0.25, "packet": 0.17, "pair": 0.1, "cm": 0.08}
+FUZZERS = (ENGINE, *SHARES)
+SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "600"))
 INPUTS_MIN = 10_000_000.0
 PORT_INPUTS_MIN = 1_000_000.0  # each of which goes through real sockets
-AT_ONCE = 2
 _BYTES_MAX = 400
-# The engine allocates much and frees all of it with each input; a larger quarantine would only
-# evict the caches, and nobody reads who allocated what until an input is replayed.
-_SANITIZER = "quarantine_size_mb=16:malloc_context_size=2"
+# The engine allocates some 15 kB with each input and frees all of it; a larger quarantine would
+# only evict the caches. Nobody reads who allocated what until an input is replayed.
+_QUARANTINE_MB = {ENGINE: 1}
 _COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
 _OPTIONS = (
     "-DLANEWISE_MPI=openmpi", "-DLANEWISE_BENCHMARKS=OFF", "-DCMAKE_BUILD_TYPE=Release",
@@ -59,44 +65,112 @@ def _must(*words: str) -> None:
         raise RunError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")
 
 
-def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
-    """Run a fuzzer; return how many inputs it tried, how many crashed it, and its last output."""
-    found = folder / name
-    found.mkdir(parents=True, exist_ok=True)
+@dataclass(frozen=True)
+class Turn:
+    """A fuzzer that runs on a core for a while."""
+
+    fuzzer: str
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many inputs a fuzzer tried, how many of its processes ended early, and what they said."""
+
+    inputs: int = 0
+    crashes: int = 0
+    said: str = ""
+
+    def __add__(self, other: Found) -> Found:
+        """Return what two processes of a fuzzer found together."""
+        both = (self.inputs + other.inputs, self.crashes + other.crashes)
+        return Found(*both, self.said if self.crashes else other.said)
+
+
+def even_shares(core_count: int) -> dict[str, float]:
+    """Return the shares with which all fuzzers have the same time on one or two cores."""
+    # On more cores a fuzzer of one process cannot have its part. Two fit on a core.
+    return dict.fromkeys(SHARES, min(0.45, core_count / len(FUZZERS)))
+
+
+def turns(core_count: int, seconds: int, shares: Mapping[str, float] = SHARES) -> list[list[Turn]]:
+    """Return what each core runs, one after the other; every core is busy for `seconds`."""
+    cores: list[list[Turn]] = [[] for _ in range(core_count)]
+
+    def left(core: list[Turn]) -> int:
+        return seconds - sum(turn.seconds for turn in core)
+
+    for name, share in shares.items():
+        # A fuzzer that is given no time takes all there is.
+        max(cores, key=left).append(Turn(name, max(1, int(share * seconds))))
+    for core in cores:
+        core.append(Turn(ENGINE, left(core)))
+    return cores
+
+
+def fuzz(turn: Turn, folder: Path) -> Found:
+    """Run a fuzzer.  Processes of one fuzzer read what the others write to its folder."""
+    name = turn.fuzzer
+    written = folder / name
+    written.mkdir(parents=True, exist_ok=True)
     corpus = [str(CORPUS / name)] if (CORPUS / name).is_dir() else []
     words = [
-        str(BUILD / "bin" / f"{name}_fuzz"), str(found), *corpus,
-        f"-max_total_time={seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
+        str(BUILD / "bin" / f"{name}_fuzz"), str(written), *corpus,
+        f"-max_total_time={turn.seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
         "-timeout=10", f"-artifact_prefix={folder}/{name}-",
         # Weighing features by how rare they are takes longer than running an input.
         "-entropic=0",
     ]  # fmt: skip
-    options = ":".join(filter(None, (_SANITIZER, os.environ.get("ASAN_OPTIONS"))))
+    quarantine = f"quarantine_size_mb={_QUARANTINE_MB.get(name, 16)}"
+    given = os.environ.get("ASAN_OPTIONS")
+    options = ":".join(filter(None, (quarantine, "malloc_context_size=2", given)))
     done = subprocess.run(
         words, env={**os.environ, "ASAN_OPTIONS": options}, capture_output=True, text=True,
         errors="replace", check=False,
     )  # fmt: skip
     executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
-    return int(executed[1]) if executed else 0, int(done.returncode != 0), done.stderr[-2000:]
+    tried = int(executed[1]) if executed else 0
+    return Found(tried, int(done.returncode != 0), done.stderr[-2000:])
 
 
-def fuzz_all(folder: Path, seconds: int) -> dict[str, tuple[int, int, str]]:
-    """Run all fuzzers, AT_ONCE at a time, and return what `fuzz` says of each."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda name: fuzz(name, folder, seconds), FUZZERS)
-        return dict(zip(FUZZERS, found, strict=True))
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def core_seconds(planned: list[list[Turn]]) -> dict[str, int]:
+    """Return how long each fuzzer runs on all cores together."""
+    together = dict.fromkeys(FUZZERS, 0)
+    for turn in chain.from_iterable(planned):
+        together[turn.fuzzer] += turn.seconds
+    return together
+
+
+def fuzz_all(folder: Path, planned: list[list[Turn]]) -> dict[str, Found]:
+    """Run the fuzzers as planned, and return what each found."""
+
+    def run_turns(core: Iterable[Turn]) -> list[tuple[str, Found]]:
+        return [(turn.fuzzer, fuzz(turn, folder)) for turn in core]
+
+    together = dict.fromkeys(FUZZERS, Found())
+    with ThreadPoolExecutor(len(planned)) as pool:
+        for of_core in pool.map(run_turns, planned):
+            for name, found in of_core:
+                together[name] += found
+    return together
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Build the fuzzers, run each for SECONDS, and count inputs and crashes."""
+    """Build the fuzzers, run them for SECONDS on all cores, and count inputs and crashes."""
     with failing_as_run():
         workspace.say("building the fuzzers")
         build()
-        workspace.say(f"{', '.join(FUZZERS)} for {SECONDS} s each")
-        results = fuzz_all(workspace.folder, SECONDS)
-    counts = {name: inputs for name, (inputs, _, _) in results.items()}
-    crashes = sum(crashed for _, crashed, _ in results.values())
-    notes = [f"{name}: {said}" for name, (_, crashed, said) in results.items() if crashed]
+        planned = turns(core_count(), SECONDS)
+        workspace.say(f"{', '.join(FUZZERS)} on {len(planned)} cores for {SECONDS} s in all")
+        results = fuzz_all(workspace.folder, planned)
+    counts = {name: found.inputs for name, found in results.items()}
+    crashes = sum(found.crashes for found in results.values())
+    notes = [f"{name}: {found.said}" for name, found in results.items() if found.crashes]
     figures = {f"{name}_inputs": float(count) for name, count in counts.items()}
     figures = {"inputs": float(sum(counts.values())), "crashes": float(crashes), **figures}
     bars = [Bar(name, float(count), "each") for name, count in counts.items()]
@@ -104,7 +178,9 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures=figures,
         rows=[Row(name, "-", f"{value:,.0f}") for name, value in figures.items()],
-        conditions={"seconds_each": SECONDS, "bytes_max": _BYTES_MAX},
+        conditions={
+            "seconds": SECONDS, "core_seconds": core_seconds(planned), "bytes_max": _BYTES_MAX,
+        },
         files=workspace.save(
             draw_bars(
                 [(f"Inputs in {SECONDS} s", bars)], lambda value: f"{value:,.0f}",
@@ -116,7 +192,7 @@ def run(workspace: Workspace) -> Outcome:
     )  # fmt: skip
 
 
-_RUN = "run of each fuzzer"
+_RUN = "run of all fuzzers"
 
 EXPERIMENT = Experiment(
     name="hca-fuzz",

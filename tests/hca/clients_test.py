@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ REPEATING = {
     "ib_read_lat -e", "ib_read_bw -e", "ib_atomic_lat -e", "ib_atomic_bw -e",
     "qperf uc, ud", "ucx_perftest tag_lat over ud_verbs",
 }  # fmt: skip
+LARGEST_BYTES = 2**30
 # One of each kind; lanewise reproduce hca-clients tries all of them with loss.
 WITH_LOSS = ("ibv_rc_pingpong", "ib_send_bw -e", "ib_read_bw", "ib_atomic_bw", "qperf rc")
 
@@ -68,6 +70,23 @@ def test_ib_write_lat_takes_messages_of_all_sizes(hosts: Hosts) -> None:
     assert said.good, said
     sizes = [line.split()[0] for line in said.caller.splitlines() if line[:2].strip().isdigit()]
     assert sizes == [str(2**power) for power in range(1, 24)], said
+
+
+# One at a time, since each has 4 GiB of memory, which it fills with random bytes, one by one.
+@pytest.mark.xdist_group("large messages")
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "program",
+    # The first posts more packets at once than there are sequence numbers.
+    ["ib_write_bw -m 256", "ib_read_bw", "ib_send_bw", "ib_write_lat"],
+)
+def test_perftest_moves_messages_of_the_largest_size(hosts: Hosts, program: str) -> None:
+    words = (*program.split(), "-s", str(LARGEST_BYTES), "-n", "5", "-x", "0", "-F", "-u", "20")
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]} here; install perftest")
+    said = replace(hosts, limit_s=1200).pair(words, [*words, ADDRESS])
+    assert said.good, said
+    assert re.search(rf"^ {LARGEST_BYTES} +5 ", said.caller, re.MULTILINE), said
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)

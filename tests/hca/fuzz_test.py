@@ -12,7 +12,7 @@ from lanewise.errors import RunError
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int, str]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, hca_fuzz.Found]:
     """Build and run all fuzzers."""
     if "LANEWISE_FUZZ_SECONDS" not in os.environ:
         pytest.skip("set LANEWISE_FUZZ_SECONDS; make test-all does, make test replays the corpus")
@@ -20,12 +20,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int,
         hca_fuzz.build()
     except RunError as error:
         pytest.skip(str(error))
-    return hca_fuzz.fuzz_all(tmp_path_factory.mktemp("fuzz"), hca_fuzz.SECONDS)
+    cores = hca_fuzz.core_count()
+    planned = hca_fuzz.turns(cores, hca_fuzz.SECONDS, hca_fuzz.even_shares(cores))
+    return hca_fuzz.fuzz_all(tmp_path_factory.mktemp("fuzz"), planned)
 
 
 @pytest.mark.parametrize("name", hca_fuzz.FUZZERS)
-def test_no_input_does_harm(name: str, found: dict[str, tuple[int, int, str]]) -> None:
-    inputs, crashes, said = found[name]
-
-    assert crashes == 0, said
-    assert inputs > 1000
+def test_no_input_does_harm(name: str, found: dict[str, hca_fuzz.Found]) -> None:
+    assert found[name].crashes == 0, found[name].said
+    assert found[name].inputs > 1000

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import pytest
 from tree import ROOT, files
 
 import suites
-from experiments.hca import fuzz
 
 ALL = suites.everyday() + suites.thorough()
 MARK = re.compile(r"\bmark\.(thorough|one_mpi)\b")
@@ -165,8 +163,7 @@ def test_all_fuzzers_end_within_the_time_of_their_suite() -> None:
     suite = called("fuzz")
 
     (seconds,) = [word.partition("=")[2] for word in suite.run if word.startswith("LANEWISE_FUZZ")]
-    turns = math.ceil(len(fuzz.FUZZERS) / fuzz.AT_ONCE)
-    assert turns * int(seconds) < 0.8 * suite.limit_s  # they are also built
+    assert int(seconds) < 0.8 * suite.limit_s  # they are also built
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ bool Requester::gathers() const {
         return false;
     }
     const SendEntry& newest = entries_[entries_.size() - 1];
-    if (newest.awaits_data()) {
+    if (newest.awaits_data() || newest.length_bytes >= batch_bytes) {
         return false;
     }
     const auto waiting = static_cast<std::uint32_t>(distance(cursor_, next_));

@@ -111,6 +111,20 @@ TEST(Gathering, TheFirstRequestIsSentAndTheNextWaitForABatch) {
     EXPECT_EQ(kinds_sent(*pair.a.device, 1).size(), 64u);
 }
 
+TEST(Gathering, LargeRequestsWaitForNothingHoweverManyPacketsTheyAre) {
+    // Together these have as many packets as there are sequence numbers.
+    constexpr int posted = 4;
+    constexpr std::uint32_t largest_bytes = 1u << 30;
+    Pair pair({.mtu = Mtu::b256});
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    kinds_sent(*pair.a.device, 1);
+
+    for (int i = 0; i < posted; ++i) {
+        pair.a.post(Operation::write, 2, pair.a.slice(0, largest_bytes), pair.b, 0);
+        EXPECT_FALSE(pair.a.queue_pair->gathers()) << i;
+    }
+}
+
 TEST(Gathering, AReadWaitsForNothing) {
     Pair pair;
     pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);

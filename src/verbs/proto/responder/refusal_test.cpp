@@ -8,6 +8,8 @@
 #include <cerrno>
 
 #include "verbs/proto/testing/peer.hpp"
+#include "verbs/proto/wire/icrc.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {
@@ -99,6 +101,50 @@ TEST(Refusal, OfAMessageLongerThanItsBufferIsReportedOnBothSides) {
     EXPECT_THAT(statuses(pair.a.sends()), ElementsAre(Status::remote_invalid_request));
     EXPECT_THAT(statuses(pair.b.receives()),
                 ElementsAre(Status::local_length_error, Status::flushed));
+}
+
+constexpr DeviceConfig of_short_messages{.port_count = 2, .message_bytes_max = 4096};
+
+TEST(Refusal, OfAMessageLongerThanTheLargestIsImmediate) {
+    Pair pair({}, of_short_messages);
+    for (const Operation operation : {Operation::write, Operation::read}) {
+        EXPECT_EQ(pair.a.post(operation, 1, pair.a.slice(0, 4096), pair.b, 0), 0);
+        EXPECT_EQ(pair.a.post(operation, 2, pair.a.slice(0, 4097), pair.b, 0), EINVAL);
+    }
+    pair.b.post_receive(5, 0, 8192);
+    EXPECT_EQ(pair.a.post_send(1, 0, 4096), 0);
+    EXPECT_EQ(pair.a.post_send(2, 0, 4097), EINVAL);
+    pair.wire.run_until(idle);
+
+    EXPECT_THAT(statuses(pair.a.sends()),
+                ElementsAre(Status::success, Status::success, Status::success));
+}
+
+// Makes one message of all that are sent.
+bool join(std::size_t from, std::vector<std::byte>& bytes) {
+    const auto packet = decode(bytes).packet;
+    const bool is_first = packet->base.psn == Psn(Options{}.send_psn[0]);
+    if (from != 0 || packet->row.kind != PacketKind::send || is_first) return true;
+    bytes[0] = static_cast<std::byte>(
+        opcode_of(Transport::rc, PacketKind::send, Part::middle, Extra::nothing));
+    const Address source = address_of(Family::ipv6, 0, 1);
+    seal(bytes, {source, address_of(Family::ipv6, 1, 1), 0xc000}, 0);
+    return true;
+}
+
+TEST(Refusal, OfASendLongerThanTheLargestMessageIsAnInvalidRequest) {
+    Pair pair({.family = Family::ipv6}, of_short_messages);
+    pair.wire.tap = join;
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+        pair.b.post_receive(id, 0, 100'000);
+        pair.a.post_send(id, 0, 4096);
+    }
+    pair.wire.run_until(idle);
+
+    EXPECT_THAT(statuses(pair.a.sends()),
+                ElementsAre(Status::success, Status::remote_invalid_request));
+    EXPECT_THAT(statuses(pair.b.receives()), ElementsAre(Status::flushed, Status::flushed));
+    EXPECT_THAT(pair.b.events(), Contains(EventKind::qp_request_error));
 }
 
 TEST(Refusal, OfAReceiveBufferThatMayNotBeWrittenIsReportedOnBothSides) {

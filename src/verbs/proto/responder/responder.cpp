@@ -239,6 +239,9 @@ Responder::Verdict Responder::take_send(const Packet& packet) {
         return Verdict::access;
     }
     const std::uint64_t offset = packet.row.begins() ? 0 : assembly_.offset;
+    if (offset + packet.payload.size() > connection_.device.config.message_bytes_max) {
+        return Verdict::invalid;
+    }
     const Copied copied = scatter(memory, self.domain, receive_.slices, offset, packet.payload);
     if (copied != Copied::all) {
         return copied == Copied::too_long ? Verdict::too_long : Verdict::local;

@@ -61,8 +61,9 @@ Target::Target()
                .congestion = Congestion::dcqcn}),
       memory_(reused(region_bytes + 2 * guard_bytes)),
       buffer_(reused(16 << 10)) {
-    std::fill(memory_.begin(), memory_.end(), guard);
-    std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
+    const auto behind =
+        std::fill_n(std::fill_n(memory_.begin(), guard_bytes, guard), region_bytes, inside);
+    std::fill(behind, memory_.end(), guard);
     region_ = {.domain = 1,
                .start = memory_.data() + guard_bytes,
                .address = 0x10000,
@@ -276,7 +277,8 @@ void Target::drain() {
     while (const auto sent = device_.poll_transmit(now_, buffer_, 16)) {
         leaked_ = leaked_ || memmem(buffer_.data(), sent->bytes, run.data(), run.size()) != nullptr;
     }
-    Completion completions[64];
+    // To begin with empty ones each time would take as long as all packets of a script.
+    thread_local std::array<Completion, 64> completions;
     while (completions_->poll(completions) > 0) {
     }
     while (device_.poll_event()) {

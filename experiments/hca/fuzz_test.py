@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which fuzzer runs when, and what its processes found together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+
+import pytest
+
+from experiments.hca.fuzz import FUZZERS, SHARES, Found, core_seconds, even_shares, turns
+
+
+@pytest.mark.parametrize("core_count", [1, 2, 3, 8])
+@pytest.mark.parametrize("seconds", [10, 600])
+@pytest.mark.parametrize("even", [False, True])
+def test_every_core_is_busy_to_the_end(*, core_count: int, seconds: int, even: bool) -> None:
+    planned = turns(core_count, seconds, even_shares(core_count) if even else SHARES)
+
+    assert len(planned) == core_count
+    for core in planned:
+        assert sum(turn.seconds for turn in core) == seconds
+        assert all(turn.seconds > 0 for turn in core)
+
+
+@pytest.mark.parametrize("core_count", [1, 2, 8])
+def test_only_the_engine_has_several_processes(core_count: int) -> None:
+    counts = Counter(turn.fuzzer for turn in chain.from_iterable(turns(core_count, 600)))
+
+    assert counts == {**dict.fromkeys(SHARES, 1), "engine": core_count}
+
+
+def test_the_engine_has_most_of_the_time_of_two_cores() -> None:
+    seconds = core_seconds(turns(2, 600))
+
+    assert list(seconds) == list(FUZZERS)
+    assert sum(seconds.values()) == 1200
+    assert seconds["engine"] > 800
+
+
+@pytest.mark.parametrize("core_count", [1, 2])
+def test_even_shares_give_all_fuzzers_the_same_time(core_count: int) -> None:
+    seconds = core_seconds(turns(core_count, 1000, even_shares(core_count)))
+
+    assert set(seconds.values()) == {core_count * 200}
+
+
+def test_processes_are_counted_together_and_the_one_that_ended_early_is_quoted() -> None:
+    well, broken = Found(100, 0, "Done"), Found(20, 1, "ERROR")
+
+    assert well + broken == broken + well == Found(120, 1, "ERROR")
+    assert Found() + well == well
