@@ -34,8 +34,13 @@ enum class Collective : std::uint8_t {
     reduce_scatter,
     scan,
     exscan,
+    neighbor_allgather,
+    neighbor_allgatherv,
+    neighbor_alltoall,
+    neighbor_alltoallv,
+    neighbor_alltoallw,
 };
-inline constexpr int collective_count = 16;
+inline constexpr int collective_count = 21;
 
 inline bool is_rooted(Collective collective) {
     switch (collective) {
@@ -66,11 +71,43 @@ inline bool is_uneven_exchange(Collective collective) {
     return collective == Collective::alltoallv || collective == Collective::alltoallw;
 }
 
+/* Whether ranks exchange blocks with the neighbors that the topology of their communicator gives
+   them: each rank knows its own, and not how many the others have. */
+inline bool is_neighborhood(Collective collective) {
+    switch (collective) {
+        case Collective::neighbor_allgather:
+        case Collective::neighbor_allgatherv:
+        case Collective::neighbor_alltoall:
+        case Collective::neighbor_alltoallv:
+        case Collective::neighbor_alltoallw:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/* Whether a neighbor gets the same block as all others. */
+constexpr bool sends_one_block(Collective collective) {
+    return collective == Collective::neighbor_allgather ||
+           collective == Collective::neighbor_allgatherv;
+}
+
+/* Whether each block has a type of its own, and its place is told in bytes. */
+inline bool has_types(Collective collective) {
+    return collective == Collective::alltoallw || collective == Collective::neighbor_alltoallw;
+}
+
+/* Whether the neighbors of a rank send it blocks of one size, as it sends them. */
+inline bool has_even_blocks(Collective collective) {
+    return collective == Collective::neighbor_allgather ||
+           collective == Collective::neighbor_alltoall;
+}
+
 /* Whether a rank may know no counts but its own: those of the others are known at most to a root.
  */
 inline bool hides_counts(Collective collective) {
     return collective == Collective::scatterv || collective == Collective::gatherv ||
-           is_uneven_exchange(collective);
+           is_uneven_exchange(collective) || is_neighborhood(collective);
 }
 
 /* Whether a call has no size that is the same on all ranks, so that one rule serves all sizes. */
@@ -109,12 +146,13 @@ struct Restrictions {
     bool commutative = false;  /* the operator must commute */
     bool power_of_two = false; /* of ranks */
     bool even_ranks = false;
-    bool all_counts = false; /* scatterv, gatherv: every rank must know every count */
-    bool platform = false;   /* the shape must bring a platform */
-    bool segmented = false;  /* makes use of CallShape::segment */
-    bool lanes = false;      /* makes use of CallShape::lanes */
-    bool hosts = false;      /* ranks must be on two hosts or more, and the shape say on which */
-    bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
+    bool all_counts = false;   /* scatterv, gatherv: every rank must know every count */
+    bool platform = false;     /* the shape must bring a platform */
+    bool segmented = false;    /* makes use of CallShape::segment */
+    bool lanes = false;        /* makes use of CallShape::lanes */
+    bool hosts = false;        /* ranks must be on two hosts or more, and the shape say on which */
+    bool sites = false;        /* ranks must be at two sites or more, and the shape say at which */
+    bool single_edges = false; /* no rank may send to another more than once: MPIs differ there */
 };
 
 /* In which order the contributions of ranks are combined, in every element of every call. */
@@ -174,9 +212,10 @@ struct CallTraits {
     int ranks = 1;
     bool commutative = true;
     bool platform = false;
-    bool hosts = false; /* ranks are known to be on several */
-    bool sites = false; /* and at several of these */
-    int lanes_max = 1;  /* more lanes between two of them are of no use */
+    bool hosts = false;          /* ranks are known to be on several */
+    bool sites = false;          /* and at several of these */
+    int lanes_max = 1;           /* more lanes between two of them are of no use */
+    bool repeated_edges = false; /* some rank is a neighbor of another more than once */
 };
 std::string_view refusal(const Algorithm& algorithm, const CallTraits& call);
 

@@ -287,7 +287,7 @@ TEST_P(EachAlgorithm, DeliversWhereNoSendWaits) {
 }
 
 TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
-    if (trial(1, 0, 0).counts.empty()) return;
+    if (trial(1, 0, 0).counts.empty() || is_neighborhood(algorithm.collective)) return;
     std::mt19937 random(20081107);
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 12) {
         if (!serves(ranks)) continue;
@@ -312,6 +312,95 @@ TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
             }
             ASSERT_NO_FATAL_FAILURE(expect_proof(made));
         }
+    }
+}
+
+/* A graph of about so many edges from each rank: some to the rank itself, some there several times,
+   with blocks of any count in any order. */
+void draw_graph(Trial& made, int degree, std::mt19937& random) {
+    const auto any_rank = [&] {
+        return static_cast<int>(random() % static_cast<unsigned>(made.ranks));
+    };
+    const auto any_count = [&] {
+        return std::max<std::int64_t>(0, std::int64_t(random() % 12) - 4);
+    };
+    made.edges.clear();
+    for (int i = 0; i < degree * made.ranks; ++i) {
+        const int from = any_rank();
+        const int to = any_rank();
+        const auto times = random() % 4 == 0 ? 1 + random() % 3 : 1;
+        made.edges.insert(made.edges.end(), times, {.from = from, .to = to});
+    }
+    std::shuffle(made.edges.begin(), made.edges.end(), random);
+    std::vector<std::int64_t> own(static_cast<std::size_t>(made.ranks));
+    for (auto& count : own) count = any_count();
+    made.counts.clear();
+    for (const auto& edge : made.edges) {
+        const bool one = sends_one_block(made.collective);
+        made.counts.push_back(one ? own[static_cast<std::size_t>(edge.from)] : any_count());
+    }
+}
+
+/* Puts the blocks of each rank anywhere, apart. */
+std::vector<std::int64_t> places_of(const Trial& made, std::mt19937& random) {
+    std::vector<std::size_t> order(made.edges.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<std::int64_t> places(order.size());
+    std::int64_t at = 0;
+    for (const auto edge : order) {
+        at += static_cast<std::int64_t>(random() % 3);
+        places[edge] = at;
+        at += made.counts[edge];
+    }
+    return places;
+}
+
+TEST_P(EachAlgorithm, DeliversOnAnyGraphWhetherSendsWaitOrNot) {
+    if (!is_neighborhood(algorithm.collective)) return;
+    std::mt19937 random(20081127);
+    for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+        for (const int degree : {0, 1, 3, 9}) {
+            auto made = trial(ranks, 0, 0);
+            draw_graph(made, degree, random);
+            made.offsets = places_of(made, random);
+            made.send_offsets = sends_one_block(algorithm.collective)
+                                    ? std::vector<std::int64_t>(made.edges.size())
+                                    : places_of(made, random);
+            const auto schedules = schedules_of(algorithm, made);
+            for (const auto sends : {Sends::rendezvous, Sends::eager}) {
+                ASSERT_EQ(checker.fault(made, schedules, sends), "") << told(made);
+            }
+        }
+    }
+}
+
+/* The most messages of a kind that a rank begins before it waits for the first of them. */
+std::size_t most_under_way(const model::Schedule& schedule, model::StepKind kind) {
+    std::set<std::size_t> under_way;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+        for (const auto ended : schedule.after_of(schedule.steps[i])) under_way.erase(ended);
+        if (schedule.steps[i].kind == kind) under_way.insert(i);
+        most = std::max(most, under_way.size());
+    }
+    return most;
+}
+
+TEST_P(EachAlgorithm, HasNoMoreMessagesUnderWayToNeighborsThanItsWindowHolds) {
+    if (!is_neighborhood(algorithm.collective) || algorithm.posts_at_once) return;
+    std::mt19937 random(20081128);
+    auto made = trial(40, 0, 0);
+    draw_graph(made, 30, random);
+    made.offsets = places_of(made, random);
+    made.send_offsets.assign(made.edges.size(), 0);
+
+    for (const auto kind : {model::StepKind::send, model::StepKind::receive}) {
+        std::size_t most = 0;
+        for (const auto& schedule : schedules_of(algorithm, made)) {
+            most = std::max(most, most_under_way(schedule, kind));
+        }
+        EXPECT_EQ(most, static_cast<std::size_t>(algorithm.radix - 1));
     }
 }
 

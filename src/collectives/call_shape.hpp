@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // CallShape: all that an algorithm may know of a call. It is the same on every rank except for
-// `rank` itself, and for `counts` and `send_counts` if a rank knows only its own.
+// `rank` itself, for `counts` and `send_counts` if a rank knows only its own, and for `sources` and
+// `destinations`.
 //
 // Where data lies, by collective (n ranks, block r has count_of(r) units and
 // begins offset_of(r) units into the buffer of blocks):
@@ -17,10 +18,17 @@
 //   scan            send: a vector of `count`       receive: the result over ranks up to this one
 //   exscan          send: a vector of `count`       receive: that over ranks before it, off rank 0
 //   barrier         nothing
-// `send` may be the same memory as the part of `receive` (or the reverse) that MPI_IN_PLACE puts
-// there, except in alltoall(v, w) and reduce_scatter. An algorithm therefore writes to `receive`
-// only what it no longer needs to read there through `send`, and copies its own block although that
-// may be a copy onto itself. `send` is never written to.
+//   neighbor_allgather(v)
+//                   send: the own block             receive: blocks, one from each source
+//   neighbor_alltoall(v, w)
+//                   send: blocks, one for each      receive: blocks, one from each source
+//                   destination
+// In the last two lines, block i is that of neighbor number i, with counts and offsets in any case.
+// The n-th block that a rank sends to another is the n-th that the other receives from it. `send`
+// may be the same memory as the part of `receive` (or the reverse) that MPI_IN_PLACE puts there,
+// except in alltoall(v, w) and reduce_scatter. An algorithm therefore writes to `receive` only what
+// it no longer needs to read there through `send`, and copies its own block although that may be a
+// copy onto itself. `send` is never written to.
 
 #pragma once
 
@@ -42,6 +50,8 @@ struct CallShape {
     std::span<const std::int64_t> offsets = {};     /* with counts, where the rank knows them */
     std::span<const std::int64_t> send_counts = {}; /* of blocks that differ from those received */
     std::span<const std::int64_t> send_offsets = {};
+    std::span<const int> sources = {}; /* ranks that are neighbors; less than 0: nobody */
+    std::span<const int> destinations = {};
     std::int64_t unit_bytes = 1; /* size of a unit */
     std::int64_t segment = 0;    /* units of a segment; 0: the algorithm's own choice */
     int lanes = 1;

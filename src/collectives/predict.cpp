@@ -3,11 +3,14 @@
 #include "collectives/predict.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include "collectives/neighborhood.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -49,6 +52,43 @@ Blocks blocks_of(const Question& call, std::int64_t count) {
     return blocks;
 }
 
+/* The blocks of a rank whose neighbors are those of a grid. */
+struct GridBlocks {
+    std::array<int, grid_degree> sources{};
+    std::array<int, grid_degree> destinations{};
+    std::array<std::int64_t, grid_degree> counts{};
+    std::array<std::int64_t, grid_degree> offsets{};
+    std::array<std::int64_t, grid_degree> send_offsets{};
+
+    GridBlocks(Collective collective, const CallShape& of) {
+        counts.fill(of.count);
+        for (int block = 0; block < grid_degree; ++block) {
+            const auto i = static_cast<std::size_t>(block);
+            const int received = opposite(block);
+            destinations[i] = grid_neighbor(of.ranks, of.rank, block);
+            sources[i] = grid_neighbor(of.ranks, of.rank, received);
+            offsets[i] = of.count * received;
+            if (!sends_one_block(collective)) send_offsets[i] = of.count * block;
+        }
+    }
+
+    void show_to(CallShape& shape) const {
+        shape.sources = sources;
+        shape.destinations = destinations;
+        shape.counts = shape.send_counts = counts;
+        shape.offsets = offsets;
+        shape.send_offsets = send_offsets;
+    }
+};
+
+/* The schedule of the rank of a shape that all ranks share but for that. */
+model::Schedule build(const Algorithm& algorithm, CallShape shape) {
+    if (!is_neighborhood(algorithm.collective)) return algorithm.build(shape);
+    const GridBlocks blocks(algorithm.collective, shape);
+    blocks.show_to(shape);
+    return algorithm.build(shape);
+}
+
 /* Work over all ranks, computed from the root and one other rank, which stands for all others. */
 struct Work {
     std::uint64_t steps = 0;
@@ -65,12 +105,12 @@ Work work_about(const Algorithm& algorithm, CallShape shape) {
     auto own = shape;
     own.network = &counting;
     own.rank = shape.root;
-    work.steps = algorithm.build(own).steps.size();
+    work.steps = build(algorithm, own).steps.size();
     if (shape.ranks == 1) return work;
     const auto of_root = work;
     own.rank = (shape.root + 1) % shape.ranks;
     work = {};
-    work.steps = algorithm.build(own).steps.size();
+    work.steps = build(algorithm, own).steps.size();
     const auto others = static_cast<std::uint64_t>(shape.ranks - 1);
     return {of_root.steps + others * work.steps, of_root.costs + others * work.costs};
 }
@@ -161,7 +201,7 @@ Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
         [&](int rank) {
             auto own = shape;
             own.rank = rank;
-            return algorithm.build(own);
+            return build(algorithm, own);
         },
         unit, watch);
     if (!priced.finished) return Failure{LW_ERR_UNSUPPORTED, "cannot finish: " + priced.waiting};

@@ -110,7 +110,27 @@
     X(exscan_direct)                    \
     X(exscan_linear)                    \
     X(exscan_pipeline)                  \
-    X(exscan_recursive_doubling)
+    X(exscan_recursive_doubling)        \
+    X(neighbor_allgather_linear_nb)     \
+    X(neighbor_allgather_pairwise)      \
+    X(neighbor_allgather_scattered_4)   \
+    X(neighbor_allgather_scattered_16)  \
+    X(neighbor_allgatherv_linear_nb)    \
+    X(neighbor_allgatherv_pairwise)     \
+    X(neighbor_allgatherv_scattered_4)  \
+    X(neighbor_allgatherv_scattered_16) \
+    X(neighbor_alltoall_linear_nb)      \
+    X(neighbor_alltoall_pairwise)       \
+    X(neighbor_alltoall_scattered_4)    \
+    X(neighbor_alltoall_scattered_16)   \
+    X(neighbor_alltoallv_linear_nb)     \
+    X(neighbor_alltoallv_pairwise)      \
+    X(neighbor_alltoallv_scattered_4)   \
+    X(neighbor_alltoallv_scattered_16)  \
+    X(neighbor_alltoallw_linear_nb)     \
+    X(neighbor_alltoallw_pairwise)      \
+    X(neighbor_alltoallw_scattered_4)   \
+    X(neighbor_alltoallw_scattered_16)
 
 namespace lanewise::collectives {
 
@@ -124,10 +144,27 @@ namespace {
 constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
 #undef LANEWISE_ADDRESS
 
-constexpr std::array<const char *, collective_count> names = {
-    "barrier",   "bcast",          "scatter",  "scatterv",  "gather",    "gatherv",
-    "allgather", "allgatherv",     "alltoall", "alltoallv", "alltoallw", "reduce",
-    "allreduce", "reduce_scatter", "scan",     "exscan"};
+constexpr std::array<const char *, collective_count> names = {"barrier",
+                                                              "bcast",
+                                                              "scatter",
+                                                              "scatterv",
+                                                              "gather",
+                                                              "gatherv",
+                                                              "allgather",
+                                                              "allgatherv",
+                                                              "alltoall",
+                                                              "alltoallv",
+                                                              "alltoallw",
+                                                              "reduce",
+                                                              "allreduce",
+                                                              "reduce_scatter",
+                                                              "scan",
+                                                              "exscan",
+                                                              "neighbor_allgather",
+                                                              "neighbor_allgatherv",
+                                                              "neighbor_alltoall",
+                                                              "neighbor_alltoallv",
+                                                              "neighbor_alltoallw"};
 
 }  // namespace
 
@@ -175,6 +212,9 @@ std::string_view refusal(const Algorithm& algorithm, const CallTraits& call) {
     if (needs.hosts && !call.hosts) return "all ranks are on one host, or their hosts are unknown";
     if (needs.sites && !call.sites) return "all ranks are at one site, or their sites are unknown";
     if (needs.platform && !call.platform) return "no platform is known";
+    if (needs.single_edges && call.repeated_edges) {
+        return "some rank is a neighbor of another more than once";
+    }
     return {};
 }
 

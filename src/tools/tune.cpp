@@ -9,6 +9,7 @@
 #include "tools/mpi_program.hpp"
 #include "tools/subcommands.hpp"
 #include "tune/arguments.hpp"
+#include "tune/collectives_named.hpp"
 #include "tune/mpi_algorithms.hpp"
 #include "tune/preloaded.hpp"
 #include "tune/tuning.hpp"
@@ -19,8 +20,8 @@ namespace {
 int print_collectives() {
     using namespace collectives;
     for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
-        for (int i = 0; i < collective_count; ++i) {
-            std::puts(name_of(Operation(static_cast<Collective>(i), calling)).c_str());
+        for (const auto collective : tune::measured_collectives()) {
+            std::puts(name_of(Operation(collective, calling)).c_str());
         }
     }
     return 0;

@@ -13,15 +13,37 @@ namespace lanewise::tune {
 using collectives::Collective;
 using collectives::Operation;
 
+std::vector<Collective> measured_collectives() {
+    std::vector<Collective> found;
+    for (int i = 0; i < collectives::collective_count; ++i) {
+        const auto collective = static_cast<Collective>(i);
+        if (!is_neighborhood(collective)) found.push_back(collective);
+    }
+    return found;
+}
+
 namespace {
+
+Collective collective_of(Collective collective) {
+    return collective;
+}
+Collective collective_of(Operation operation) {
+    return operation.collective;
+}
 
 /* "use one of barrier, bcast, ..." */
 std::string remedy() {
     std::string names;
-    for (int i = 0; i < collectives::collective_count; ++i) {
-        names += std::string(i == 0 ? "" : ", ") + name_of(static_cast<Collective>(i));
+    for (const auto collective : measured_collectives()) {
+        names += (names.empty() ? "" : ", ") + std::string(name_of(collective));
     }
     return "use one of " + names;
+}
+
+std::string why_unmeasured(const std::string& name) {
+    return name +
+           " depends on the topology of the program's communicator, so it is not tuned; write its "
+           "rule by hand: docs/tune.md shows how";
 }
 
 /* What `named` makes of each name. */
@@ -36,16 +58,16 @@ Result<std::vector<Named>> all_named(const std::vector<std::string>& names, cons
                            "unknown collective \"" + name + "\"; " +
                                (find(near) ? "did you mean " + near + "?" : remedy())};
         }
+        if (is_neighborhood(collective_of(*one)))
+            return Failure{LW_ERR_ARGUMENT, why_unmeasured(name)};
         if (std::find(found.begin(), found.end(), *one) != found.end())
             return Failure{LW_ERR_ARGUMENT,
                            "collective \"" + name + "\" is named twice; name it once"};
         found.push_back(*one);
     }
     if (!found.empty()) return found;
-    for (int i = 0; i < collectives::collective_count; ++i) {
-        found.push_back(static_cast<Collective>(i));
-    }
-    return found;
+    const auto all = measured_collectives();
+    return std::vector<Named>(all.begin(), all.end());
 }
 
 }  // namespace

@@ -13,7 +13,10 @@
 
 namespace lanewise::tune {
 
-/* Those called `names`; all where there are none. A wrong name gets a suggestion. */
+/* All that can be measured on a communicator without a topology. */
+std::vector<collectives::Collective> measured_collectives();
+
+/* Those called `names`; all of these where there are none. A wrong name gets a suggestion. */
 Result<std::vector<collectives::Collective>> collectives_named(
     const std::vector<std::string>& names);
 

@@ -242,6 +242,12 @@ Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner
             return scan(p, false);
         case Collective::exscan:
             return scan(p, true);
+        case Collective::neighbor_allgather:
+        case Collective::neighbor_allgatherv:
+        case Collective::neighbor_alltoall:
+        case Collective::neighbor_alltoallv:
+        case Collective::neighbor_alltoallw:
+            break;
     }
     return Answer::wrong;
 }
@@ -257,7 +263,8 @@ Result<ProofRequest> read_proof_request(const std::string& text) {
     const auto first = text.find(':');
     const auto second = text.find(':', first + 1);
     const auto collective = collectives::collective_named(text.substr(0, first));
-    if (!collective || first == text.npos || second == text.npos)
+    const bool measured = collective && !is_neighborhood(*collective);
+    if (!measured || first == text.npos || second == text.npos)
         return Failure{LW_ERR_ARGUMENT, "\"" + text + "\" is not COLLECTIVE:BYTES:RANKS"};
     const auto bytes = parse_size(text.substr(first + 1, second - first - 1));
     if (!bytes) return bytes.failure();

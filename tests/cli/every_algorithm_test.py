@@ -29,6 +29,7 @@ from tuned_job import (
 
 from lanewise.errors import RequestError
 from lanewise.model.schedule import read_algorithms
+from lanewise.tuning.content import NEIGHBORHOOD
 
 ALL = bool(os.environ.get("LANEWISE_TEST_EVERY_ALGORITHM"))
 # Of bcast, which has the most that need neither sites nor a platform file.
@@ -80,9 +81,17 @@ def rules_of(family: str, turn: int, ranks: int) -> dict[str, object]:
 
 
 def started_rules(family: str, named: dict[str, str], ranks: int) -> dict[str, object]:
-    """Return a tuning file with rules for nonblocking and persistent calls only."""
+    """Return a tuning file with these rules and no others."""
     rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in named.items()}
     return tuning(family, ranks=ranks, layout=[ranks], collectives=rules)
+
+
+def neighbor_rules(family: str, turn: int, ranks: int) -> dict[str, object]:
+    """Return a tuning file with rules for neighborhood collectives, blocking and not."""
+    found = {c: names for c, names in usable().items() if c in NEIGHBORHOOD}
+    named = {c: names[turn % len(names)] for c, names in found.items()}
+    started = {f"i{c}": name if family == "openmpi" else "linear_nb" for c, name in named.items()}
+    return started_rules(family, named | started, ranks)
 
 
 def is_mpich_4_0(mpi: str) -> bool:
@@ -114,6 +123,23 @@ def test_a_suite_of_collectives_is_right(
     assert ranks == 1 or all(
         intercepted[name] > 0 for name in ("allgather", "alltoallv", "alltoallw")
     )
+
+
+@pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in RANKS])
+def test_neighborhood_collectives_are_right_on_every_topology(
+    mpi: str, case: tuple[int, int], compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    turn, ranks = case
+    program = str(compiled(mpi, "mpicc", "neighbors.c"))
+    # MPICH 4.0 fails in persistent collectives of its own.
+    words = ["without"] if is_mpich_4_0(mpi) else []
+
+    done = run([*launch_line(mpi, ranks), program, *words], neighbor_rules(mpi, turn, ranks))
+
+    assert_right(done, turn)
+    intercepted = counted(tmp_path, "intercepted")
+    served = {name for name in intercepted if "neighbor" in name and intercepted[name] > 0}
+    assert ranks == 1 or served == {f"{i}{name}" for i in ("", "i") for name in NEIGHBORHOOD}
 
 
 @pytest.mark.parametrize("case", [(turn, ranks) for turn in STARTED_TURNS for ranks in RANKS])

@@ -107,6 +107,19 @@ def test_a_rank_is_late_only_for_those_who_wait_for_it(
 
 
 @OF_ONE_RUN
+def test_a_rank_is_late_only_for_the_neighbors_that_it_sends_to(
+    mpi: str, profile_of_late: RunProfiled
+) -> None:
+    profile = profile_of_late(mpi)
+
+    place = place_in(profile, "before_exchange", "neighbor_allgather")
+    waiting = {part.rank: part.waiting_s for part in place.ranks}
+    assert lateness_of(place, 0) > 0.8 * INJECTED_S
+    assert place.latest()[0].rank == 0
+    assert waiting.pop(1) > max(0.8 * INJECTED_S, sum(waiting.values()))
+
+
+@OF_ONE_RUN
 def test_communicators_that_come_and_go_are_told_apart(
     mpi: str, profile_of_late: RunProfiled
 ) -> None:
@@ -184,7 +197,7 @@ def test_a_full_log_keeps_the_same_calls_on_all_ranks(
     assert profile.calls.incomplete == 0
     ranks = RANKS[mpi]
     assert 10 * ranks < profile.calls.attributed <= 100 * ranks
-    assert profile.calls.attributed + profile.calls.forgotten == ranks * (8 * 6 + 8 * 2 + 1000)
+    assert profile.calls.attributed + profile.calls.forgotten == ranks * (8 * 8 + 8 * 2 + 1000)
 
 
 @pytest.mark.parametrize("how", ["-DWITH_HEADER -w -fallow-argument-mismatch", "-DWITH_F08"])

@@ -65,6 +65,7 @@ def test_a_program_in_any_language_follows_the_rules_and_is_right(
     forwarded = counted(tmp_path, "forwarded")
     used = set(RULES) & set(intercepted)
     assert {"scatter", "gather", "bcast", "allgather", "alltoall", "allreduce", "barrier"} <= used
+    assert wrapper != "mpif90" or {"neighbor_allgather", "neighbor_alltoallw"} <= used
     assert all(intercepted[name] > 0 for name in used), intercepted
     assert forwarded["bcast"] > 0, "those in a half of the ranks are not for these rules"
     assert forwarded["scatter"] == 0

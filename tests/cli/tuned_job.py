@@ -41,6 +41,8 @@ RULES = {
     "reduce_scatter": "ring",
     "scan": "recursive_doubling",
     "exscan": "binomial",
+    "neighbor_allgather": "pairwise",
+    "neighbor_alltoallw": "scattered:4",
 }
 # MPICH before 4.3 asks only the request that is waited for: no message may wait for another there.
 REQUESTED = {

@@ -114,6 +114,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "scatter": {"", "lanes"},
         "reduce": {""},
         "reduce_scatter": {"", "reduce", "scatter"},
+        "neighbor": {""},
         "scan": {""},
         "allgather": {"", "lanes"},
         "allreduce": {"", "bcast", "lanes", "reduce", "reduce_scatter"},

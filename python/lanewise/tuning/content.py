@@ -10,15 +10,21 @@ SCHEMA_NAME = "lanewise-tuning"
 SCHEMA_VERSION = 2
 BYTES_MAX = 2**64 - 1
 
+NEIGHBORHOOD = (
+    "neighbor_allgather", "neighbor_allgatherv",
+    "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
+)  # fmt: skip
 BLOCKING = (
     "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv",
     "alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "scan", "exscan",
+    *NEIGHBORHOOD,
 )  # fmt: skip
 # A nonblocking one, MPI_Ibcast, is a collective of its own here: it has evidence of its own.
 NONBLOCKING = tuple(f"i{name}" for name in BLOCKING)
 COLLECTIVES = (*BLOCKING, *NONBLOCKING)
-# Ranks know only their own counts there, so no choice by size can be the same on all of them.
-_UNEVEN = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
+# Ranks know only their own counts there, or have neighbors that others do not know of, so no
+# choice by size can be the same on all of them.
+_UNEVEN = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw", *NEIGHBORHOOD)
 WITHOUT_COMMON_SIZE = frozenset((*_UNEVEN, *(f"i{name}" for name in _UNEVEN)))
 
 

@@ -68,6 +68,20 @@ struct Filling {
             expect(trial.offsets[received], trial.counts[received], peer, trial.offsets[received]);
         }
     }
+    void exchange_with_neighbors(const Trial& trial) {
+        const bool one_block = sends_one_block(trial.collective);
+        for (std::size_t i = 0; i < trial.edges.size(); ++i) {
+            const auto& edge = trial.edges[i];
+            const auto begin = trial.send_offsets[i];
+            const auto count = trial.counts[i];
+            if (edge.to == rank) expect(trial.offsets[i], count, edge.from, begin);
+            if (edge.from != rank) continue;
+            // The one block is there once, and given on every edge.
+            if (one_block) buffers.send.clear();
+            buffers.extents[0].units = std::max(buffers.extents[0].units, begin + count);
+            if (count > 0) buffers.send.push_back({begin, begin + count, rank, begin});
+        }
+    }
     // The place that MPI_IN_PLACE puts inside the other.
     void coincide(Place inner, Place outer, std::int64_t base) {
         auto& extent = buffers.extents[static_cast<std::size_t>(inner)];
@@ -107,6 +121,7 @@ void fill_rooted(const Trial& trial, int rank, const Blocks& blocks, Filling& fi
 }
 
 void fill(const Trial& trial, int rank, Filling& filling) {
+    if (is_neighborhood(trial.collective)) return filling.exchange_with_neighbors(trial);
     const Blocks blocks{trial};
     const auto own = blocks.offset(rank);
     switch (trial.collective) {

@@ -29,6 +29,15 @@ bool knows_blocks(const Trial& trial, int rank) {
 Trial even_trial(Collective collective, int ranks, int root, std::int64_t count) {
     Trial trial{.collective = collective, .ranks = ranks, .root = root, .count = count};
     if (!has_counts(collective)) return trial;
+    if (is_neighborhood(collective)) {
+        trial.edges = grid_edges(ranks);
+        for (const auto& edge : trial.edges) {
+            trial.counts.push_back(count);
+            trial.offsets.push_back(count * edge.received);
+            trial.send_offsets.push_back(sends_one_block(collective) ? 0 : count * edge.sent);
+        }
+        return trial;
+    }
     const int blocks = is_uneven_exchange(collective) ? ranks * ranks : ranks;
     trial.counts.assign(static_cast<std::size_t>(blocks), count);
     for (int block = 0; block < blocks; ++block) trial.offsets.push_back(count * block);
@@ -37,14 +46,51 @@ Trial even_trial(Collective collective, int ranks, int root, std::int64_t count)
 
 namespace {
 
-/* What a rank knows of an uneven exchange: the blocks that it sends, and those that it receives. */
+/* What a rank knows of an uneven exchange or a neighborhood: the blocks that it sends, and those
+   that it receives. */
 struct OwnBlocks {
+    std::vector<int> sources;
+    std::vector<int> destinations;
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> send_counts;
     std::vector<std::int64_t> send_offsets;
 
     OwnBlocks(const Trial& trial, int rank) {
+        if (is_neighborhood(trial.collective)) {
+            take_edges(trial, rank);
+        } else {
+            take_pairs(trial, rank);
+        }
+    }
+
+    void show_to(CallShape& shape) const {
+        shape.sources = sources;
+        shape.destinations = destinations;
+        shape.counts = counts;
+        shape.offsets = offsets;
+        shape.send_counts = send_counts;
+        shape.send_offsets = send_offsets;
+    }
+
+  private:
+    void take_edges(const Trial& trial, int rank) {
+        for (std::size_t i = 0; i < trial.edges.size(); ++i) {
+            const auto& edge = trial.edges[i];
+            if (edge.to == rank) {
+                sources.push_back(edge.from);
+                counts.push_back(trial.counts[i]);
+                offsets.push_back(trial.offsets[i]);
+            }
+            if (edge.from == rank) {
+                destinations.push_back(edge.to);
+                send_counts.push_back(trial.counts[i]);
+                send_offsets.push_back(trial.send_offsets[i]);
+            }
+        }
+    }
+
+    void take_pairs(const Trial& trial, int rank) {
         for (int peer = 0; peer < trial.ranks; ++peer) {
             const auto received = static_cast<std::size_t>(peer * trial.ranks + rank);
             const auto sent = static_cast<std::size_t>(rank * trial.ranks + peer);
@@ -72,12 +118,9 @@ void with_shape(const Trial& trial, int rank, const std::function<void(const Cal
     shape.sites = trial.sites;
     shape.network = trial.network;
     if (!trial.counts.empty()) shape.count = unknown_count;
-    if (is_uneven_exchange(trial.collective)) {
+    if (is_uneven_exchange(trial.collective) || is_neighborhood(trial.collective)) {
         const OwnBlocks own(trial, rank);
-        shape.counts = own.counts;
-        shape.offsets = own.offsets;
-        shape.send_counts = own.send_counts;
-        shape.send_offsets = own.send_offsets;
+        own.show_to(shape);
         use(shape);
         return;
     }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/neighborhood.hpp"
 
 namespace lanewise::collectives {
 
@@ -33,9 +34,13 @@ struct Trial {
        r is number s * ranks + r, and lies at one offset in both buffers. */
     std::vector<std::int64_t> counts = {};
     std::vector<std::int64_t> offsets = {}; /* with counts */
-    bool all_counts = true;                 /* off the root of scatterv and gatherv */
-    bool in_place = false;                  /* where MPI_IN_PLACE is allowed, send is receive */
-    bool in_order = true;                   /* the operator does not commute */
+    /* In a neighborhood, which has counts by edge. Several edges from one rank to another match in
+       their order. Offsets are of what is received, these of what is sent. */
+    std::vector<Edge> edges = {};
+    std::vector<std::int64_t> send_offsets = {};
+    bool all_counts = true; /* off the root of scatterv and gatherv */
+    bool in_place = false;  /* where MPI_IN_PLACE is allowed, send is receive */
+    bool in_order = true;   /* the operator does not commute */
     Bracketing bracketing = Bracketing::unspecified; /* that results must have; needs in_order */
     std::int64_t segment = 0;
     int lanes = 1;
@@ -44,7 +49,8 @@ struct Trial {
     const model::Network *network = nullptr;
 };
 
-/* A call in which all blocks are of `count` units and follow one another. */
+/* A call in which all blocks are of `count` units and follow one another; neighbors are those of a
+   grid. */
 Trial even_trial(Collective collective, int ranks, int root, std::int64_t count);
 
 /* What a send waits for: its receive to begin, or nothing. */

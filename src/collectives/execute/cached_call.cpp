@@ -50,7 +50,8 @@ CachedCall *vacate(MPI_Comm comm, Operation operation, std::uint64_t arguments) 
 
 /* A program may pass anything where an argument is not significant, so nothing is asked of it. */
 bool may_be_kept(const Call& call) {
-    return !is_sizeless(call.collective) && !call.counts && is_predefined_type(call.send_type) &&
+    const bool by_counts = is_sizeless(call.collective) && !has_even_blocks(call.collective);
+    return !by_counts && !call.counts && is_predefined_type(call.send_type) &&
            is_predefined_type(call.receive_type);
 }
 

@@ -44,6 +44,16 @@ class Numbers {
     /* For an MPI function that takes int; only where the caller gave int. */
     const int *narrow() const { return wide_ ? nullptr : static_cast<const int *>(first_); }
 
+    /* For one that takes MPI_Aint; only where the caller gave that. */
+    const MPI_Aint *wide() const { return wide_ ? static_cast<const MPI_Aint *>(first_) : nullptr; }
+
+    /* The same memory as an array of MPI_Aint. */
+    Numbers widened() const {
+        Numbers same = *this;
+        same.wide_ = true;
+        return same;
+    }
+
   private:
     const void *first_ = nullptr;
     bool wide_ = false;
@@ -92,11 +102,13 @@ struct Call {
     void *receive = nullptr; /* may be MPI_IN_PLACE at the root of scatter(v); bcast: the buffer */
     MPI_Count receive_count = 0;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
-    Numbers counts = {}; /* scatterv, gatherv at the root; allgatherv; reduce_scatter; received */
+    /* scatterv, gatherv at the root; allgatherv; reduce_scatter; else of what is received. In a
+       neighborhood these arrays have an element for each neighbor. */
+    Numbers counts = {};
     Numbers displacements = {};
-    Numbers send_counts = {}; /* alltoallv and alltoallw, whose `counts` are of what is received */
+    Numbers send_counts = {}; /* (neighbor_)alltoallv and alltoallw */
     Numbers send_displacements = {};
-    Types send_types = {}; /* alltoallw, whose displacements are in bytes */
+    Types send_types = {}; /* (neighbor_)alltoallw, whose displacements are in bytes */
     Types receive_types = {};
     MPI_Op op = MPI_OP_NULL; /* reductions; their type is receive_type, their count receive_count */
     int root = 0;

@@ -281,8 +281,10 @@ SameBits level_of(lw_bits bits) {
 std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
     if (!name || !call || call->struct_size != sizeof *call) return std::nullopt;
     const auto collective = lanewise::collectives::collective_named(name);
-    // Fortran gives one side's blocks only.
-    if (!collective || is_uneven_exchange(*collective)) return std::nullopt;
+    // Fortran gives one side's blocks only, and the C interface has no neighborhood collectives.
+    if (!collective || is_uneven_exchange(*collective) || is_neighborhood(*collective)) {
+        return std::nullopt;
+    }
     return Call{.collective = *collective,
                 .send = call->send,
                 .send_count = call->send_count,

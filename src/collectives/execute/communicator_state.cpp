@@ -77,6 +77,12 @@ CommunicatorState *state_of(MPI_Comm comm) {
     return held.release()->get();
 }
 
+void learn_neighbors(CommunicatorState& state, MPI_Comm comm) {
+    if (state.knows_neighbors) return;
+    state.neighbors = neighbors_in(comm);
+    state.knows_neighbors = true;
+}
+
 bool has_ranks_of_world(MPI_Comm comm) {
     int initialized = 0;
     int finalized = 0;
@@ -102,7 +108,8 @@ int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
     PMPI_Comm_set_errhandler(state.duplicate, MPI_ERRORS_RETURN);
     state.placement = rank_placement(state.duplicate);
     state.has_ranks_of_world = has_ranks_of_world(state.duplicate);
-    return MPI_SUCCESS;
+    learn_neighbors(state, comm);
+    return state.neighbors ? tell_of_repeats(*state.neighbors, state.duplicate) : MPI_SUCCESS;
 }
 
 }  // namespace lanewise::collectives

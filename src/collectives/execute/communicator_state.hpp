@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "collectives/execute/program.hpp"
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/reserved_tags.hpp"
+#include "collectives/execute/topology.hpp"
 
 namespace lanewise::collectives {
 
@@ -89,8 +91,10 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
 
     MPI_Comm duplicate = MPI_COMM_NULL; /* null: no call has been executed yet */
     RankPlacement placement;
-    bool has_ranks_of_world = false;   /* in their order, by which a network is indexed */
-    std::vector<KeptProgram> programs; /* a ring whose latest entry is at `latest_program` */
+    bool knows_neighbors = false;
+    std::optional<Neighbors> neighbors; /* none: there is no topology */
+    bool has_ranks_of_world = false;    /* in their order, by which a network is indexed */
+    std::vector<KeptProgram> programs;  /* a ring whose latest entry is at `latest_program` */
     std::size_t latest_program = 0;
     std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
@@ -116,6 +120,9 @@ extern constinit std::atomic<std::uint64_t> generation;
 /* The state of `comm`, which an intracommunicator or an intercommunicator may have. Local. Null:
    the MPI refused. */
 CommunicatorState *state_of(MPI_Comm comm);
+
+/* Asks for the neighbors that a rank of `comm` has, unless it was done before. Local. */
+void learn_neighbors(CommunicatorState& state, MPI_Comm comm);
 
 /* Whether a communicator has the ranks of MPI_COMM_WORLD in their order. Local. */
 bool has_ranks_of_world(MPI_Comm comm);

@@ -9,6 +9,7 @@
 
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/held_handles.hpp"
+#include "collectives/execute/kept_blocks.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 
@@ -325,8 +326,12 @@ class PersistentCall {
           program(std::move(compiled)),
           tag(reserved) {
         call.comm = state->duplicate;
-        keep_numbers(call.counts, counts_);
-        keep_numbers(call.displacements, displacements_);
+        received_blocks_.keep(call.counts, call.displacements, call.receive_types,
+                              received_blocks(call, *state));
+        if (call.send != MPI_IN_PLACE) {
+            sent_blocks_.keep(call.send_counts, call.send_displacements, call.send_types,
+                              sent_blocks(call, *state));
+        }
         if (!is_predefined_op(call.op)) operation_.hold(call.op);
         hold(call.send_type, sent_);
         hold(call.receive_type, received_);
@@ -342,17 +347,12 @@ class PersistentCall {
     int tag;
 
   private:
-    void keep_numbers(Numbers& given, std::vector<std::int64_t>& kept) const {
-        if (!given) return;
-        for (int rank = 0; rank < state->ranks; ++rank) kept.push_back(given[rank]);
-        given = kept.data();
-    }
     static void hold(MPI_Datatype type, HeldHandle<Datatypes>& held) {
         if (!is_predefined_type(type)) held.hold(type);
     }
 
-    std::vector<std::int64_t> counts_;
-    std::vector<std::int64_t> displacements_;
+    KeptBlocks received_blocks_;
+    KeptBlocks sent_blocks_;
     HeldHandle<Operators> operation_;
     HeldHandle<Datatypes> sent_;
     HeldHandle<Datatypes> received_;

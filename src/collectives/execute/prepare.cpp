@@ -35,6 +35,24 @@ Sides uneven_sides(const Call& call, Side sent, Side received) {
     return {sent, received};
 }
 
+Sides neighbor_sides(const Call& call, const CommunicatorState& state, Side sent, Side received) {
+    const auto& neighbors = *state.neighbors;
+    const bool one_block = sends_one_block(call.collective);
+    sent.each_rank = !one_block;
+    sent.blocks = one_block ? 1 : sent_blocks(call, state);
+    if (!one_block) sent.neighbors = neighbors.destinations;
+    received.each_rank = true;
+    received.blocks = received_blocks(call, state);
+    received.neighbors = neighbors.sources;
+    received.counts = call.counts;
+    received.displacements = call.displacements;
+    received.types = call.receive_types;
+    sent.counts = call.send_counts;
+    sent.displacements = call.send_displacements;
+    sent.types = call.send_types;
+    return {sent, received};
+}
+
 Sides sides_of(const Call& call, const CommunicatorState& state) {
     const bool root = state.rank == call.root;
     const Side send{.buffer = bytes(call.send), .count = call.send_count, .type = call.send_type};
@@ -67,6 +85,12 @@ Sides sides_of(const Call& call, const CommunicatorState& state) {
         case Collective::alltoallv:
         case Collective::alltoallw:
             return uneven_sides(call, blocks_sent, blocks_received);
+        case Collective::neighbor_allgather:
+        case Collective::neighbor_allgatherv:
+        case Collective::neighbor_alltoall:
+        case Collective::neighbor_alltoallv:
+        case Collective::neighbor_alltoallw:
+            return neighbor_sides(call, state, send, receive);
         default:
             return {};
     }
@@ -92,13 +116,22 @@ bool is_packed(const Side& side) {
 }
 
 /* Writes down the blocks of the side that has one for each rank, in bytes from its base. */
-void describe_blocks(const Side& side, const CommunicatorState& state, Arrangement& arrangement) {
+void describe_blocks(const Side& side, Arrangement& arrangement) {
     const bool packs = is_packed(side);
     std::int64_t packed_bytes = 0;
-    for (int r = 0; r < state.ranks; ++r) {
+    for (int r = 0; r < side.blocks; ++r) {
         arrangement.counts.push_back(side.bytes_of(r));
         arrangement.offsets.push_back(packs ? packed_bytes : side.place_bytes(r));
         packed_bytes += side.bytes_of(r);
+    }
+}
+
+/* The same for what goes to neighbors: a block for each, or one for all. */
+void describe_sent(const Side& side, std::span<const int> destinations, Arrangement& arrangement) {
+    if (side.each_rank) return describe_blocks(side, arrangement);
+    for (const int destination : destinations) {
+        arrangement.counts.push_back(destination < 0 ? 0 : side.bytes_of(0));
+        arrangement.offsets.push_back(0);
     }
 }
 
@@ -169,14 +202,19 @@ void arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement
         if (!side->absent()) examine(*side);
     }
     if (is_uneven_exchange(call.collective)) {
-        describe_blocks(sides.receive, state, arrangement);
-        describe_blocks(sides.send, state, arrangement);
+        describe_blocks(sides.receive, arrangement);
+        describe_blocks(sides.send, arrangement);
+        return;
+    }
+    if (is_neighborhood(call.collective)) {
+        describe_blocks(sides.receive, arrangement);
+        describe_sent(sides.send, state.neighbors->destinations, arrangement);
         return;
     }
     const bool tells = sides.send.each_rank || sides.receive.absent();
     const Side& blocks = tells ? sides.send : sides.receive;
     if (blocks.counts) {
-        describe_blocks(blocks, state, arrangement);
+        describe_blocks(blocks, arrangement);
         arrangement.count = arrangement.counts[static_cast<std::size_t>(state.rank)];
     } else {
         arrangement.count = blocks.count * blocks.layout.size;
@@ -284,6 +322,14 @@ const model::Network *network_of(const CommunicatorState& state) {
     return fits ? known : nullptr;
 }
 
+/* Both sides stand one after the other. */
+void part_sides(CallShape& shape, std::size_t received) {
+    shape.send_counts = shape.counts.subspan(received);
+    shape.send_offsets = shape.offsets.subspan(received);
+    shape.counts = shape.counts.first(received);
+    shape.offsets = shape.offsets.first(received);
+}
+
 CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
                    const Arrangement& arrangement) {
     CallShape shape{.ranks = state.ranks,
@@ -294,13 +340,13 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
                     .offsets = arrangement.offsets,
                     .unit_bytes = arrangement.unit_bytes,
                     .lanes = choice.lanes};
-    if (is_uneven_exchange(call.collective)) {
-        const auto n = static_cast<std::size_t>(state.ranks);
-        shape.send_counts = shape.counts.subspan(n);
-        shape.send_offsets = shape.offsets.subspan(n);
-        shape.counts = shape.counts.first(n);
-        shape.offsets = shape.offsets.first(n);
+    if (is_neighborhood(call.collective)) {
+        shape.sources = state.neighbors->sources;
+        shape.destinations = state.neighbors->destinations;
+        part_sides(shape, shape.sources.size());
     }
+    if (is_uneven_exchange(call.collective))
+        part_sides(shape, static_cast<std::size_t>(state.ranks));
     const auto unit = std::max<std::int64_t>(1, arrangement.unit_bytes);
     if (choice.segment_bytes > 0)
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);
@@ -403,36 +449,72 @@ int unpack_result(const Arrangement& arrangement, const CommunicatorState& state
     return MPI_SUCCESS;
 }
 
+namespace {
+
+Call without_sent(Call call) {
+    call.send = nullptr;
+    call.send_count = 0;
+    call.send_type = MPI_DATATYPE_NULL;
+    call.send_counts = call.send_displacements = {};
+    call.send_types = {};
+    return call;
+}
+
+Call without_received(Call call) {
+    call.receive = nullptr;
+    call.receive_count = 0;
+    call.receive_type = MPI_DATATYPE_NULL;
+    call.counts = call.displacements = {};
+    call.receive_types = {};
+    return call;
+}
+
+/* Where a rank has nobody to send to or to receive from, that side may be anything. */
+Call significant_to_neighbors(Call call, const CommunicatorState& state) {
+    if (!state.neighbors) return call;
+    if (state.neighbors->destinations.empty()) call = without_sent(call);
+    if (state.neighbors->sources.empty()) call = without_received(call);
+    return call;
+}
+
+}  // namespace
+
 Call significant(Call call, const CommunicatorState& state) {
+    if (is_neighborhood(call.collective)) return significant_to_neighbors(call, state);
     if (state.rank == call.root) return call;
     switch (call.collective) {
         case Collective::scatter:
         case Collective::scatterv:
-            call.send = nullptr;
-            call.send_count = 0;
-            call.send_type = MPI_DATATYPE_NULL;
             call.counts = call.displacements = {};
-            return call;
+            return without_sent(call);
         case Collective::gather:
         case Collective::gatherv:
-            call.receive = nullptr;
-            call.receive_count = 0;
-            call.receive_type = MPI_DATATYPE_NULL;
-            call.counts = call.displacements = {};
-            return call;
+            return without_received(call);
         default:
             return call;
     }
+}
+
+int received_blocks(const Call& call, const CommunicatorState& state) {
+    if (!is_neighborhood(call.collective)) return state.ranks;
+    return static_cast<int>(state.neighbors->sources.size());
+}
+
+int sent_blocks(const Call& call, const CommunicatorState& state) {
+    if (!is_neighborhood(call.collective)) return state.ranks;
+    return static_cast<int>(state.neighbors->destinations.size());
 }
 
 bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorState& state) {
     // Elements that run backwards through memory have no place in scratch.
     if (is_reduction(algorithm.collective) && layout_of(call.receive_type).extent <= 0)
         return false;
+    if (is_neighborhood(algorithm.collective) && !state.neighbors) return false;
     CallTraits traits{.ranks = state.ranks,
                       .platform = network_of(state) != nullptr,
                       .hosts = state.placement.host_count() > 1,
-                      .sites = state.placement.site_count() > 1};
+                      .sites = state.placement.site_count() > 1,
+                      .repeated_edges = state.neighbors && state.neighbors->repeat_anywhere};
     if (algorithm.needs.commutative && is_reduction(algorithm.collective)) {
         int commutes = 0;
         PMPI_Op_commutative(call.op, &commutes);

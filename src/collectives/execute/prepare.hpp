@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collectives/execute/call.hpp"
@@ -22,13 +23,14 @@
 
 namespace lanewise::collectives {
 
-/* One of the caller's buffers: one block, or a block for each rank. */
+/* One of the caller's buffers: one block, or a block for each rank or neighbor. */
 struct Side {
     std::byte *buffer = nullptr; /* may be null and yet used: MPI_BOTTOM */
     std::int64_t count = 0;      /* elements of a block, where counts is null */
     MPI_Datatype type = MPI_DATATYPE_NULL;
     bool each_rank = false; /* blocks for all ranks rather than the own one */
     int blocks = 1;
+    std::span<const int> neighbors = {}; /* of whom the blocks are; else empty */
     Numbers counts = {};
     Numbers displacements = {};
     Types types = {}; /* of each block, whose displacements are then in bytes */
@@ -37,7 +39,10 @@ struct Side {
     bool is_overwritten = false;          /* before it is sent, so that it is packed in any case */
 
     bool absent() const { return type == MPI_DATATYPE_NULL && !types; }
-    std::int64_t count_of(int r) const { return counts ? counts[r] : count; }
+    std::int64_t count_of(int r) const {
+        if (is_of_nobody(r)) return 0;
+        return counts ? counts[r] : count;
+    }
     MPI_Datatype type_of(int r) const { return types ? types[r] : type; }
     const TypeLayout& layout_of_block(int r) const {
         return types ? layouts[static_cast<std::size_t>(r)] : layout;
@@ -49,6 +54,9 @@ struct Side {
         return (displacements ? displacements[r] : count * r) * layout.extent;
     }
     std::byte *block(int r) const { return buffer + place_bytes(r); }
+    bool is_of_nobody(int r) const {
+        return !neighbors.empty() && neighbors[static_cast<std::size_t>(r)] < 0;
+    }
 };
 
 /* The two buffers of a call that moves data, by what is significant on this rank. */
@@ -61,10 +69,11 @@ struct Sides {
 
 struct Arrangement {
     Operands operands;
-    Sides sides;                      /* of a call that moves data */
-    std::int64_t count = 0;           /* units, as in CallShape */
-    std::int64_t unit_bytes = 1;      /* of data; operands.stride_bytes lie between units */
-    std::vector<std::int64_t> counts; /* in an uneven exchange of what is received, then sent */
+    Sides sides;                 /* of a call that moves data */
+    std::int64_t count = 0;      /* units, as in CallShape */
+    std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
+    /* In an uneven exchange or a neighborhood of what is received, then of what is sent. */
+    std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
     std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
     Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
@@ -100,6 +109,10 @@ int unpack_result(const Arrangement& arrangement, const CommunicatorState& state
 
 /* The call without the arguments that are not significant on this rank and may be anything. */
 Call significant(Call call, const CommunicatorState& state);
+
+/* How many elements the arrays of a call have that describe blocks. */
+int received_blocks(const Call& call, const CommunicatorState& state);
+int sent_blocks(const Call& call, const CommunicatorState& state);
 
 /* Whether the algorithm's restrictions allow this call. */
 bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorState& state);

@@ -48,6 +48,7 @@ TEST_P(EveryAlgorithm, gives_by_a_request_what_the_mpi_gives) {
 struct Seen {
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
+    std::vector<int> neighbors; /* everybody */
     CallShape shape;
 
     Seen(Collective collective, int ranks, int rank, int root) {
@@ -55,11 +56,17 @@ struct Seen {
         const bool takes_counts =
             collective == Collective::scatterv || collective == Collective::gatherv ||
             collective == Collective::allgatherv || collective == Collective::reduce_scatter;
-        if (!takes_counts) return;
+        if (!takes_counts && !is_neighborhood(collective)) return;
         counts.assign(static_cast<std::size_t>(ranks), 3);
         for (int r = 0; r < ranks; ++r) offsets.push_back(3 * r);
         shape.counts = counts;
         shape.offsets = offsets;
+        if (!is_neighborhood(collective)) return;
+        neighbors.resize(counts.size());
+        std::iota(neighbors.begin(), neighbors.end(), 0);
+        shape.sources = shape.destinations = neighbors;
+        shape.send_counts = counts;
+        shape.send_offsets = offsets;
     }
 };
 

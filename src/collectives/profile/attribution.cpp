@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // See attribution.hpp. One pass finds who came first and who came last; these decide the shares of
-// all ranks. Where each rank waits for those before it, they are others for each.
+// all ranks. Where each rank waits for those before it, or for its neighbors, they are others for
+// each.
 
 #include "collectives/profile/attribution.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace lanewise::profile {
@@ -21,6 +23,7 @@ bool waits(WaitsFor rule, bool is_root) {
         case WaitsFor::the_others:
             return is_root;
         case WaitsFor::the_lower:
+        case WaitsFor::its_sources:
             break;
     }
     return false;
@@ -69,11 +72,20 @@ std::uint64_t mixed(std::uint64_t number) {
     return number ^ (number >> 31);
 }
 
-void add_call(std::span<const Record> call, std::map<Part, Sums>& parts) {
+std::vector<Share> shares_of(std::span<const Record> call, const Neighborhoods& neighborhoods) {
     std::vector<Stay> stays;
     for (const auto& record : call) stays.push_back(record.stay);
     const auto& first = call.front();
-    const auto shares = attribute(waits_for(first.collective), first.root, stays);
+    const auto rule = waits_for(first.collective);
+    if (rule != WaitsFor::its_sources) return attribute(rule, first.root, stays);
+    const auto known = neighborhoods.find(first.communicator);
+    return attribute(known == neighborhoods.end() ? Sources() : known->second, stays);
+}
+
+void add_call(std::span<const Record> call, const Neighborhoods& neighborhoods,
+              std::map<Part, Sums>& parts) {
+    const auto& first = call.front();
+    const auto shares = shares_of(call, neighborhoods);
     const Place place{first.collective, usual_site(call), first.form};
     for (std::size_t m = 0; m < call.size(); ++m) {
         const auto& share = shares[m];
@@ -165,6 +177,30 @@ std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stay
     return shares;
 }
 
+std::vector<Share> attribute(const Sources& sources, std::span<const Stay> stays) {
+    std::vector<Share> shares(stays.size());
+    constexpr auto never = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> first_entry_ns(stays.size(), never); /* of those that wait for it */
+    for (std::size_t m = 0; m < stays.size(); ++m) {
+        const auto& stay = stays[m];
+        std::size_t last = m;
+        for (const auto source : m < sources.size() ? sources[m] : std::vector<std::int32_t>()) {
+            const auto s = static_cast<std::size_t>(source);
+            if (s == m) continue;
+            first_entry_ns[s] = std::min(first_entry_ns[s], stay.entry_ns);
+            const auto later_ns = stays[s].entry_ns - stays[last].entry_ns;
+            if (last == m || later_ns > 0 || (later_ns == 0 && s < last)) last = s;
+        }
+        const auto waited_ns = divide(stay, stays[last].entry_ns, shares[m]);
+        if (last != m) shares[last].awaited_ns += waited_ns;
+    }
+    for (std::size_t m = 0; m < stays.size(); ++m) {
+        if (first_entry_ns[m] == never) continue;
+        shares[m].lateness_ns = std::max<std::int64_t>(0, stays[m].entry_ns - first_entry_ns[m]);
+    }
+    return shares;
+}
+
 Sums& Sums::operator+=(const Sums& other) {
     calls += other.calls;
     last_calls += other.last_calls;
@@ -176,7 +212,7 @@ Sums& Sums::operator+=(const Sums& other) {
     return *this;
 }
 
-Attribution attribute(std::vector<Record> records) {
+Attribution attribute(std::vector<Record> records, const Neighborhoods& neighborhoods) {
     std::ranges::sort(records, [](const Record& a, const Record& b) {
         return std::tie(a.communicator, a.call, a.member) <
                std::tie(b.communicator, b.call, b.member);
@@ -192,7 +228,7 @@ Attribution attribute(std::vector<Record> records) {
         } else if (!is_whole(call)) {
             found.incomplete_records += call.size();
         } else {
-            add_call(call, found.parts);
+            add_call(call, neighborhoods, found.parts);
         }
         begin = end;
     }

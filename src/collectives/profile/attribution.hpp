@@ -54,6 +54,12 @@ struct Share {
 /* Shares of one call; `stays` and the result are in the order of the communicator's ranks. */
 std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays);
 
+/* The members of a communicator whose data each of them waits for in a neighborhood collective. */
+using Sources = std::vector<std::vector<std::int32_t>>;
+using Neighborhoods = std::map<std::uint64_t, Sources>; /* by communicator */
+
+std::vector<Share> attribute(const Sources& sources, std::span<const Stay> stays);
+
 /* What one rank recorded of one call. Sites are places in the program, numbered alike everywhere.
  */
 struct Record {
@@ -107,7 +113,7 @@ struct Attribution {
     std::uint64_t mismatched_records = 0;
 };
 
-Attribution attribute(std::vector<Record> records);
+Attribution attribute(std::vector<Record> records, const Neighborhoods& neighborhoods = {});
 
 /* Whether a call is among one in 2^halvings, the same calls on all ranks and no pattern in them. */
 bool is_chosen(std::uint64_t communicator, std::uint32_t call, int halvings);

@@ -32,7 +32,8 @@ bool waits(WaitsFor rule, int waiter, int other, int root) {
 
 /* Pair by pair, as the definitions have it. Ranks that come last together share one name: the
    lowest. */
-std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay>& stays) {
+template <typename Waits>
+std::vector<Share> by_definition(const Waits& is_waiting, const std::vector<Stay>& stays) {
     const int ranks = static_cast<int>(stays.size());
     const auto stay = [&](int rank) { return stays[static_cast<std::size_t>(rank)]; };
     std::vector<Share> shares(stays.size());
@@ -42,7 +43,7 @@ std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay
         std::int64_t waiting_ns = 0;
         int last = -1;
         for (int other = 0; other < ranks; ++other) {
-            if (!waits(rule, waiter, other, root)) continue;
+            if (!is_waiting(waiter, other)) continue;
             const auto until_ns = std::min(stay(other).entry_ns, exit_ns);
             waiting_ns = std::max(waiting_ns, until_ns - entry_ns);
             if (last < 0 || stay(other).entry_ns > stay(last).entry_ns) last = other;
@@ -55,6 +56,11 @@ std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay
         if (last >= 0) shares[static_cast<std::size_t>(last)].awaited_ns += waiting_ns;
     }
     return shares;
+}
+
+std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay>& stays) {
+    return by_definition([&](int waiter, int other) { return waits(rule, waiter, other, root); },
+                         stays);
 }
 
 TEST(Attribution, IsThatOfTheDefinitionsForEveryOrderOfArrivalOfUpToFiveRanks) {
@@ -88,6 +94,47 @@ TEST(Attribution, IsThatOfTheDefinitionsForRandomCallsWithTies) {
             ASSERT_EQ(attribute(rule, root, stays), by_definition(rule, root, stays));
         }
     }
+}
+
+/* Who gets blocks from whom; some from themselves, some from another more than once. */
+Sources random_sources(std::size_t ranks, std::mt19937& random) {
+    Sources sources(ranks);
+    for (auto& of_one : sources) {
+        for (auto count = random() % 4; count > 0; --count) {
+            of_one.push_back(static_cast<std::int32_t>(random() % ranks));
+        }
+    }
+    return sources;
+}
+
+TEST(Attribution, IsThatOfTheDefinitionsForRandomNeighborsWithTies) {
+    std::mt19937 random(23);
+    std::uniform_int_distribution<int> some(0, 12);
+    for (int round = 0; round < 3000; ++round) {
+        std::vector<Stay> stays(static_cast<std::size_t>(1 + some(random)));
+        for (auto& stay : stays) {
+            stay.entry_ns = some(random);
+            stay.exit_ns = stay.entry_ns + some(random);
+        }
+        const auto sources = random_sources(stays.size(), random);
+        const auto is_waiting = [&](int waiter, int other) {
+            const auto& own = sources[static_cast<std::size_t>(waiter)];
+            return waiter != other && std::ranges::find(own, other) != own.end();
+        };
+
+        ASSERT_EQ(attribute(sources, stays), by_definition(is_waiting, stays));
+    }
+}
+
+TEST(Attribution, OfACallWithNeighborsChargesALateRankForThoseThatItSendsTo) {
+    // In a row, each rank gets a block from the one before it.
+    const Sources sources{{}, {0}, {1}};
+
+    const auto shares = attribute(sources, std::vector<Stay>{{300, 310}, {0, 320}, {5, 25}});
+
+    EXPECT_EQ(shares[0], (Share{0, 10, 300, 300}));
+    EXPECT_EQ(shares[1], (Share{300, 20, 0, 0}));
+    EXPECT_EQ(shares[2], (Share{0, 20, 0, 0}));
 }
 
 TEST(Attribution, LosesNoTimeAndNoWaiting) {
@@ -238,6 +285,24 @@ TEST(Attribution, LeavesOutACallThatNotAllRanksRecorded) {
 
     EXPECT_EQ(found.incomplete_records, 1U);
     EXPECT_THAT(found.parts, SizeIs(2));
+}
+
+TEST(Attribution, OfACallWithNeighborsGoesByThoseOfItsCommunicator) {
+    std::vector<Record> call{record(0, 0, 100), record(0, 1, 0)};
+    for (auto& one : call) one.collective = Collective::neighbor_alltoall;
+    const auto id = call.front().communicator;
+
+    const auto waiting_ns = [&](const Neighborhoods& neighborhoods) {
+        std::int64_t all_ns = 0;
+        for (const auto& [part, sums] : attribute(call, neighborhoods).parts) {
+            all_ns += sums.waiting_ns;
+        }
+        return all_ns;
+    };
+
+    EXPECT_GT(waiting_ns({{id, {{}, {0}}}}), 0) << "rank 1 waits for rank 0";
+    EXPECT_EQ(waiting_ns({{id, {{1}, {}}}}), 0) << "rank 0 waits for rank 1";
+    EXPECT_EQ(waiting_ns({{id + 1, {{}, {0}}}}), 0) << "of another communicator";
 }
 
 TEST(Attribution, LeavesOutACallThatIsNotTheSameOnAllRanks) {

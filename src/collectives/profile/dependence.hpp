@@ -15,10 +15,11 @@
 namespace lanewise::profile {
 
 enum class WaitsFor : std::uint8_t {
-    everybody,  /* every rank for every other rank */
-    the_root,   /* every rank but the root for the root; the root for nobody */
-    the_others, /* the root for every other rank; the others for nobody */
-    the_lower,  /* every rank for all ranks before it */
+    everybody,   /* every rank for every other rank */
+    the_root,    /* every rank but the root for the root; the root for nobody */
+    the_others,  /* the root for every other rank; the others for nobody */
+    the_lower,   /* every rank for all ranks before it */
+    its_sources, /* every rank for the neighbors that the topology gives it as sources */
 };
 
 struct Dependence {
@@ -44,6 +45,11 @@ inline constexpr std::array<Dependence, collectives::collective_count> dependenc
     {collectives::Collective::reduce_scatter, WaitsFor::everybody},
     {collectives::Collective::scan, WaitsFor::the_lower},
     {collectives::Collective::exscan, WaitsFor::the_lower},
+    {collectives::Collective::neighbor_allgather, WaitsFor::its_sources},
+    {collectives::Collective::neighbor_allgatherv, WaitsFor::its_sources},
+    {collectives::Collective::neighbor_alltoall, WaitsFor::its_sources},
+    {collectives::Collective::neighbor_alltoallv, WaitsFor::its_sources},
+    {collectives::Collective::neighbor_alltoallw, WaitsFor::its_sources},
 }};
 
 constexpr WaitsFor waits_for(collectives::Collective collective) {

@@ -31,6 +31,7 @@ Json restrictions_of(const collectives::Restrictions& needs) {
     name(needs.lanes, "lanes");
     name(needs.hosts, "hosts");
     name(needs.sites, "sites");
+    name(needs.single_edges, "single_edges");
     return named;
 }
 

@@ -137,8 +137,16 @@ using Displacement = int;
     LANEWISE_DEFINE(name, followed, __VA_ARGS__)                 \
     LANEWISE_DEFINE_NONBLOCKING(I##lower, followed, __VA_ARGS__) \
     LANEWISE_DEFINE_INIT(name, followed, __VA_ARGS__)
-LANEWISE_FUNCTIONS(LANEWISE_SMALL)
+LANEWISE_SMALL(Barrier, barrier, BARRIER, barrier, comm)
+LANEWISE_NEAR_FUNCTIONS(LANEWISE_SMALL)
 }  // namespace small_counts
+
+namespace small_counts_of_far_blocks {
+using namespace lanewise::tuned;
+using Count = int;
+using Displacement = MPI_Aint;
+LANEWISE_FAR_FUNCTIONS(LANEWISE_SMALL)
+}  // namespace small_counts_of_far_blocks
 
 #ifdef LANEWISE_HAS_LARGE_COUNTS
 namespace large_counts {

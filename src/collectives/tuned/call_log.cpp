@@ -93,7 +93,7 @@ void number(CommunicatorState& state, MPI_Comm comm, Recorder& to) {
     const auto hash = hash_of_ranks(comm, state.ranks);
     const auto which = to.same_ranks[hash]++;
     state.recorded.number = static_cast<int>(to.log.communicators.size());
-    to.log.communicators.push_back({fnv1a(hash, which), state.rank, state.ranks});
+    to.log.communicators.push_back({fnv1a(hash, which), state.rank, state.ranks, {}});
 }
 
 bool is_kept(const LoggedCall& call, const CallLog& log) {
@@ -126,11 +126,21 @@ Numbered numbered_state(const collectives::Call& call, Recorder& to) {
     if (call.comm == MPI_COMM_NULL || to.capacity == 0) return {};
     auto *state = collectives::state_for(call.collective, call.comm);
     if (!state) return {};
+    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
     const auto bytes = message_bytes(call, *state).value_or(0);
     std::unique_lock lock(to.mutex);
     if (!recording) return {};
     if (state->recorded.number == -1) number(*state, call.comm, to);
     return {state, bytes, std::move(lock)};
+}
+
+/* Notes whom this rank waits for in a call with its neighbors. */
+void note_sources(const collectives::Call& call, const CommunicatorState& state,
+                  LoggedCommunicator& of) {
+    if (!is_neighborhood(call.collective) || !state.neighbors || !of.sources.empty()) return;
+    for (const int source : state.neighbors->sources) {
+        if (source != MPI_PROC_NULL) of.sources.push_back(source);
+    }
 }
 
 /* Numbers a call and counts it where that is all. Its times are 0. */
@@ -139,6 +149,7 @@ std::optional<LoggedCall> begin(const collectives::Call& call, const Numbered& o
     auto& recorded = on.state->recorded;
     if (recorded.number == between_groups) ++to.log.unrecorded.between_groups;
     if (recorded.number < 0) return std::nullopt;
+    note_sources(call, *on.state, to.log.communicators[static_cast<std::size_t>(recorded.number)]);
     LoggedCall begun{};
     begun.bytes = on.bytes;
     begun.call = recorded.calls++;
@@ -217,7 +228,9 @@ std::optional<LoggedCall> prepare_call(const collectives::Call& call) {
     prepared.communicator = static_cast<std::uint16_t>(to.log.communicators.size());
     prepared.collective = call.collective;
     prepared.form = profile::Form::persistent;
-    to.log.communicators.push_back({fnv1a(~of.id, which), of.rank, of.ranks});
+    LoggedCommunicator own{fnv1a(~of.id, which), of.rank, of.ranks, {}};
+    note_sources(call, *state, own);
+    to.log.communicators.push_back(std::move(own));
     return prepared;
 }
 

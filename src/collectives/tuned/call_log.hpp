@@ -45,6 +45,7 @@ struct LoggedCommunicator {
     std::uint64_t id = 0; /* the same on all its ranks, and another for each communicator */
     std::int32_t rank = 0;
     std::int32_t ranks = 1;
+    std::vector<int> sources = {}; /* of blocks from neighbors, once there was such a call */
 };
 
 /* What was not recorded. */

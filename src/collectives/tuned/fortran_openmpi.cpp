@@ -96,6 +96,13 @@ void set(MPI_Comm& field, void *argument) {
     field = PMPI_Comm_f2c(number(argument));
 }
 
+/* One collective has the places of its blocks as integers of MPI_ADDRESS_KIND. */
+void take_far_places(Call& call) {
+    if (call.collective != Collective::neighbor_alltoallw) return;
+    call.displacements = call.displacements.widened();
+    call.send_displacements = call.send_displacements.widened();
+}
+
 bool is_forwarded(Operation operation, const void *comm) {
     return !active || forwards_all(operation, PMPI_Comm_f2c(number(comm))) || !sentinels().known();
 }
@@ -109,6 +116,9 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
 #define LANEWISE_ADDRESS(name) void *
 #define LANEWISE_ARGUMENT(name) name
 #define LANEWISE_TO_CALL(name) set(call.name, name)
+#define LANEWISE_FILL(call, ...)                  \
+    LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__); \
+    take_far_places(call)
 
 // Each function has five spellings. What may be executed is translated in one place for all of
 // them.
@@ -122,7 +132,7 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
                                                     MPI_Fint *error) {                      \
         Call call;                                                                          \
         call.collective = Collective::followed;                                             \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
+        LANEWISE_FILL(call, __VA_ARGS__);                                                   \
         const auto forward = [&] {                                                          \
             MPI_Fint forwarded_code = MPI_SUCCESS;                                          \
             own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &forwarded_code);            \
@@ -160,7 +170,7 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
                                                      MPI_Fint *request, MPI_Fint *error) {  \
         Call call;                                                                          \
         call.collective = Collective::followed;                                             \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
+        LANEWISE_FILL(call, __VA_ARGS__);                                                   \
         const auto forward = [&] {                                                          \
             MPI_Fint forwarded_code = MPI_SUCCESS;                                          \
             own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, &forwarded_code);   \
@@ -203,7 +213,7 @@ static_assert(std::is_same_v<MPI_Fint, int>, "counts are handed on as they are")
         MPI_Fint *request, MPI_Fint *error) {                                                   \
         Call call;                                                                              \
         call.collective = Collective::followed;                                                 \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
+        LANEWISE_FILL(call, __VA_ARGS__);                                                       \
         MPI_Request made = MPI_REQUEST_NULL;                                                    \
         const auto forward = [&] {                                                              \
             MPI_Fint forwarded_code = MPI_SUCCESS;                                              \

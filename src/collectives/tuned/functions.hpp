@@ -11,7 +11,7 @@
 #define LANEWISE_EXPORT __attribute__((visibility("default")))
 
 /* Those with counts: MPI 4 has each with MPI_Count as well, as MPI_..._c. */
-#define LANEWISE_COUNTED_FUNCTIONS(X)                                                              \
+#define LANEWISE_NEAR_FUNCTIONS(X)                                                                 \
     X(Bcast, bcast, BCAST, bcast, receive, receive_count, receive_type, root, comm)                \
     X(Scatter, scatter, SCATTER, scatter, send, send_count, send_type, receive, receive_count,     \
       receive_type, root, comm)                                                                    \
@@ -39,7 +39,26 @@
     X(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, reduce_scatter, send,      \
       receive, receive_count, receive_type, op, comm)                                              \
     X(Scan, scan, SCAN, scan, send, receive, receive_count, receive_type, op, comm)                \
-    X(Exscan, exscan, EXSCAN, exscan, send, receive, receive_count, receive_type, op, comm)
+    X(Exscan, exscan, EXSCAN, exscan, send, receive, receive_count, receive_type, op, comm)        \
+    X(Neighbor_allgather, neighbor_allgather, NEIGHBOR_ALLGATHER, neighbor_allgather, send,        \
+      send_count, send_type, receive, receive_count, receive_type, comm)                           \
+    X(Neighbor_allgatherv, neighbor_allgatherv, NEIGHBOR_ALLGATHERV, neighbor_allgatherv, send,    \
+      send_count, send_type, receive, counts, displacements, receive_type, comm)                   \
+    X(Neighbor_alltoall, neighbor_alltoall, NEIGHBOR_ALLTOALL, neighbor_alltoall, send,            \
+      send_count, send_type, receive, receive_count, receive_type, comm)                           \
+    X(Neighbor_alltoallv, neighbor_alltoallv, NEIGHBOR_ALLTOALLV, neighbor_alltoallv, send,        \
+      send_counts, send_displacements, send_type, receive, counts, displacements, receive_type,    \
+      comm)
+
+/* Whose displacements are of MPI_Aint in C, and of MPI_ADDRESS_KIND in Fortran, in any case. */
+#define LANEWISE_FAR_FUNCTIONS(X)                                                                 \
+    X(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW, neighbor_alltoallw, send,       \
+      send_counts, send_displacements, send_types, receive, counts, displacements, receive_types, \
+      comm)
+
+#define LANEWISE_COUNTED_FUNCTIONS(X) \
+    LANEWISE_NEAR_FUNCTIONS(X)        \
+    LANEWISE_FAR_FUNCTIONS(X)
 
 #define LANEWISE_FUNCTIONS(X)                   \
     X(Barrier, barrier, BARRIER, barrier, comm) \

@@ -11,6 +11,7 @@
 
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/exact_call.hpp"
+#include "collectives/execute/prepare.hpp"
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/agreement.hpp"
@@ -52,16 +53,16 @@ Bytes received(const Call& call) {
     return bytes_of(call.receive_count, call.receive_type);
 }
 
-bool valid_numbers(const Numbers& counts, const CommunicatorState& state) {
+bool valid_numbers(const Numbers& counts, int blocks) {
     if (!counts) return false;
-    for (int rank = 0; rank < state.ranks; ++rank) {
-        if (counts[rank] < 0) return false;
+    for (int block = 0; block < blocks; ++block) {
+        if (counts[block] < 0) return false;
     }
     return true;
 }
 
 bool valid_counts(const Call& call, const CommunicatorState& state) {
-    return valid_numbers(call.counts, state);
+    return valid_numbers(call.counts, state.ranks);
 }
 
 /* The size where ranks do not know each other's counts is 0. */
@@ -94,25 +95,49 @@ Bytes allgatherv_bytes(const Call& call, const CommunicatorState& state) {
 }
 
 /* Whether a side of alltoallw has a type for each block that is not empty. */
-bool valid_types(const Types& types, const Numbers& counts, const CommunicatorState& state) {
+bool valid_types(const Types& types, const Numbers& counts, int blocks) {
     if (!types) return false;
-    for (int rank = 0; rank < state.ranks; ++rank) {
-        if (counts[rank] > 0 && types[rank] == MPI_DATATYPE_NULL) return false;
+    for (int block = 0; block < blocks; ++block) {
+        if (counts[block] > 0 && types[block] == MPI_DATATYPE_NULL) return false;
     }
     return true;
 }
 
+bool valid_blocks(const Numbers& counts, const Numbers& displacements, int blocks) {
+    return valid_numbers(counts, blocks) && displacements;
+}
+
+bool sends_valid_blocks(const Call& call, int blocks) {
+    if (!valid_blocks(call.send_counts, call.send_displacements, blocks)) return false;
+    return has_types(call.collective) ? valid_types(call.send_types, call.send_counts, blocks)
+                                      : call.send_type != MPI_DATATYPE_NULL;
+}
+
+bool receives_valid_blocks(const Call& call, int blocks) {
+    if (!valid_blocks(call.counts, call.displacements, blocks)) return false;
+    return has_types(call.collective) ? valid_types(call.receive_types, call.counts, blocks)
+                                      : call.receive_type != MPI_DATATYPE_NULL;
+}
+
 Bytes uneven_bytes(const Call& call, const CommunicatorState& state) {
-    const bool by_types = call.collective == Collective::alltoallw;
-    const auto valid = [&](const Numbers& counts, const Numbers& displacements, MPI_Datatype type,
-                           const Types& types) {
-        if (!valid_numbers(counts, state) || !displacements) return false;
-        return by_types ? valid_types(types, counts, state) : type != MPI_DATATYPE_NULL;
-    };
-    const bool sends = call.send == MPI_IN_PLACE || valid(call.send_counts, call.send_displacements,
-                                                          call.send_type, call.send_types);
-    return sizeless(sends &&
-                    valid(call.counts, call.displacements, call.receive_type, call.receive_types));
+    const bool sends = call.send == MPI_IN_PLACE || sends_valid_blocks(call, state.ranks);
+    return sizeless(sends && receives_valid_blocks(call, state.ranks));
+}
+
+/* Neighbors have the same size of blocks, but a rank that has none knows no size, and the size may
+   be another one where no edge leads. What is sent to nobody or received from nobody may be
+   anything. */
+Bytes neighbor_bytes(const Call& call, const CommunicatorState& state) {
+    if (!state.neighbors || call.send == MPI_IN_PLACE) return std::nullopt;
+    const int sources = received_blocks(call, state);
+    const int destinations = sent_blocks(call, state);
+    const bool even = has_even_blocks(call.collective);
+    const bool one_size = even || sends_one_block(call.collective);
+    const bool sends = destinations == 0 ||
+                       (one_size ? sent(call).has_value() : sends_valid_blocks(call, destinations));
+    const bool receives =
+        sources == 0 || (even ? received(call).has_value() : receives_valid_blocks(call, sources));
+    return sizeless(sends && receives);
 }
 
 /* Rules were measured with equal blocks. */
@@ -201,6 +226,12 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
         case Collective::alltoallv:
         case Collective::alltoallw:
             return uneven_bytes(call, state);
+        case Collective::neighbor_allgather:
+        case Collective::neighbor_allgatherv:
+        case Collective::neighbor_alltoall:
+        case Collective::neighbor_alltoallv:
+        case Collective::neighbor_alltoallw:
+            return neighbor_bytes(call, state);
         case Collective::reduce_scatter:
             return reduce_scatter_bytes(call, state);
         case Collective::bcast:
@@ -385,6 +416,7 @@ bool settle_valid(CachedCall& decided, Operation operation, const Call& call,
     if (is_refused(call)) return false;
     if (lacks_same_bits(state)) say_what_may_differ(call, form);
     const bool keeps_bits = state.interception.same_bits != SameBits::unasked;
+    if (is_neighborhood(call.collective)) learn_neighbors(state, call.comm);
     const auto bytes = message_bytes(call, state);
     const bool uneven = !bytes && keeps_bits && has_blocks(call, state);
     if (!bytes && !uneven) return false;

@@ -95,6 +95,36 @@ Gathered<Value> gather(const std::vector<Value>& mine) {
     return all;
 }
 
+/* A rank that waits for another in calls with neighbors. */
+struct Wait {
+    std::uint64_t communicator;
+    std::int32_t member;
+    std::int32_t member_count;
+    std::int32_t source;
+};
+
+/* The waits of all ranks, on each of them: any of them may have calls to attribute. */
+profile::Neighborhoods share_neighborhoods(const CallLog& log) {
+    std::vector<Wait> mine;
+    for (const auto& one : log.communicators) {
+        for (const int source : one.sources) mine.push_back({one.id, one.rank, one.ranks, source});
+    }
+    const auto gathered = gather(mine);
+    auto waits = gathered.values;
+    auto count = static_cast<int>(waits.size());
+    PMPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    waits.resize(static_cast<std::size_t>(count));
+    const Element<Wait> element;
+    PMPI_Bcast(waits.data(), count, element.type(), 0, MPI_COMM_WORLD);
+    profile::Neighborhoods found;
+    for (const auto& wait : waits) {
+        auto& sources = found[wait.communicator];
+        sources.resize(static_cast<std::size_t>(wait.member_count));
+        sources[static_cast<std::size_t>(wait.member)].push_back(wait.source);
+    }
+    return found;
+}
+
 /* Each record goes to the rank that its call belongs to. */
 std::vector<Record> exchange(std::vector<Record> records) {
     const auto size = static_cast<std::uint64_t>(ranks_in_world());
@@ -194,7 +224,8 @@ void finish(const Beginning& begun) {
     auto sites = agree_on_sites(log.sites);
     const auto summaries = gather(
         std::vector{summary_of(log, elapsed_ns, clock.end_offset_ns - clock.begin_offset_ns)});
-    const auto found = profile::attribute(exchange(records_of(log, sites.numbers, clock)));
+    const auto found = profile::attribute(exchange(records_of(log, sites.numbers, clock)),
+                                          share_neighborhoods(log));
     const auto parts = gather(std::vector<PartSums>(found.parts.begin(), found.parts.end()));
     const auto left_out = gather(std::vector{found.incomplete_records, found.mismatched_records});
     if (world_rank() != 0) return;

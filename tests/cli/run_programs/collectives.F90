@@ -20,12 +20,12 @@ program collectives
 #endif
     integer :: rank, ranks, root, error, sent, wrong, worst, i
     integer :: everything(0:63), received(0:63), mine(2), grid(3, 4)
-    integer(kind=MPI_ADDRESS_KIND) :: place
+    integer(kind=MPI_ADDRESS_KIND) :: place, far(1)
     integer :: ones(0:63), twos(0:63), threes(0:63)
     HANDLE(MPI_Datatype) :: column, there, types(0:63)
-    HANDLE(MPI_Comm) :: half
+    HANDLE(MPI_Comm) :: half, ring
     HANDLE(MPI_Request) :: request(3)
-    integer :: word, total, one
+    integer :: word, total, one, before
     asynchronous :: everything, mine, word, total, one
 
     wrong = 0
@@ -110,6 +110,21 @@ program collectives
     call MPI_Alltoallw(everything, ones, 4 * twos, types, received, ones, 4 * threes, types, &
                        MPI_COMM_WORLD, error)
     call expect(received(3 * (ranks - 1)), 10 * (ranks - 1) + 2 * rank, 'alltoallw')
+
+    ! MPICH 4.0 fails in MPI_Neighbor_alltoallw of use mpi_f08 on a Cartesian grid.
+    before = modulo(rank - 1, ranks)
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, [before], MPI_UNWEIGHTED, &
+                                        1, [modulo(rank + 1, ranks)], MPI_UNWEIGHTED, &
+                                        MPI_INFO_NULL, .false., ring, error)
+    received = -1
+    call MPI_Neighbor_allgather(everything, 1, MPI_INTEGER, received, 1, MPI_INTEGER, ring, error)
+    call expect(received(0), 10 * before, 'neighbor_allgather')
+    far = 8
+    call MPI_Neighbor_alltoallw(everything, ones, far, types, received, ones, far, types, ring, &
+                                error)
+    call expect(received(2), 10 * before + 2, 'neighbor_alltoallw')
+    call MPI_Comm_free(ring, error)
+
     mine = rank
     call MPI_Allreduce(MPI_IN_PLACE, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
     call expect(mine(1), ranks * (ranks - 1) / 2, 'allreduce in place')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program whose ranks come late on purpose, on two ranks or four: in each of four functions one
+// A program whose ranks come late on purpose, on two ranks or four: in each of five functions one
 // rank, before one collective. Then pairs of ranks wait in communicators of their own. With a
 // number as argument that many barriers follow, in which nobody is late on purpose.
 #define _POSIX_C_SOURCE 200809L
@@ -52,6 +52,22 @@ static void before_gather(void) {
     int all[64];
     late(3);
     MPI_Gather(&rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* Each rank gets a number from the one before it. */
+static void before_exchange(MPI_Comm line) {
+    int received[1] = {-1};
+    late(0);
+    MPI_Neighbor_allgather(&rank, 1, MPI_INT, received, 1, MPI_INT, line);
+}
+
+static MPI_Comm make_line(void) {
+    const int before = rank - 1, after = rank + 1;
+    MPI_Comm line;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank > 0, &before, MPI_UNWEIGHTED,
+                                   rank < size - 1, &after, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                   &line);
+    return line;
 }
 
 static void in_pairs(MPI_Comm pair) {
@@ -131,7 +147,7 @@ static void unblocked(void) {
 }
 
 static void blocked(void) {
-    MPI_Comm pair;
+    MPI_Comm pair, line = make_line();
     for (int round = 0; round < rounds; ++round) {
         before_barrier();
         before_allreduce();
@@ -139,7 +155,10 @@ static void blocked(void) {
         MPI_Barrier(MPI_COMM_WORLD);
         before_gather();
         MPI_Barrier(MPI_COMM_WORLD);
+        before_exchange(line);
+        MPI_Barrier(MPI_COMM_WORLD);
     }
+    MPI_Comm_free(&line);
     for (int round = 0; round < rounds; ++round) {
         MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
         in_pairs(pair);

@@ -35,6 +35,15 @@ void compose(void *left, void *right, int *length, MPI_Datatype *type) {
     }
 }
 
+/* MPICH 4.0 delivers nothing by MPI_Neighbor_alltoallw from a rank that only sends, nor to one that
+   only receives. */
+Edges edges_for([[maybe_unused]] Collective collective) {
+#ifdef MPICH_VERSION
+    if (collective == Collective::neighbor_alltoallw) return Edges::both_ways;
+#endif
+    return Edges::one_way;
+}
+
 int rank_in(MPI_Comm comm) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
@@ -92,6 +101,25 @@ int carry_out_by_the_mpi(const Call& c) {
         case Collective::reduce_scatter:
             return MPI_Reduce_scatter(c.send, c.receive, c.counts.narrow(), c.receive_type, c.op,
                                       c.comm);
+        case Collective::neighbor_allgather:
+            return MPI_Neighbor_allgather(c.send, send_count, c.send_type, c.receive, receive_count,
+                                          c.receive_type, c.comm);
+        case Collective::neighbor_alltoall:
+            return MPI_Neighbor_alltoall(c.send, send_count, c.send_type, c.receive, receive_count,
+                                         c.receive_type, c.comm);
+        case Collective::neighbor_allgatherv:
+            return MPI_Neighbor_allgatherv(c.send, send_count, c.send_type, c.receive,
+                                           c.counts.narrow(), c.displacements.narrow(),
+                                           c.receive_type, c.comm);
+        case Collective::neighbor_alltoallv:
+            return MPI_Neighbor_alltoallv(
+                c.send, c.send_counts.narrow(), c.send_displacements.narrow(), c.send_type,
+                c.receive, c.counts.narrow(), c.displacements.narrow(), c.receive_type, c.comm);
+        case Collective::neighbor_alltoallw:
+            return MPI_Neighbor_alltoallw(c.send, c.send_counts.narrow(),
+                                          c.send_displacements.wide(), c.send_types.narrow(),
+                                          c.receive, c.counts.narrow(), c.displacements.wide(),
+                                          c.receive_types.narrow(), c.comm);
     }
     return MPI_ERR_INTERN;
 }
@@ -149,6 +177,26 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
         case Collective::reduce_scatter:
             return MPI_Ireduce_scatter(c.send, c.receive, c.counts.narrow(), c.receive_type, c.op,
                                        c.comm, request);
+        case Collective::neighbor_allgather:
+            return MPI_Ineighbor_allgather(c.send, send_count, c.send_type, c.receive,
+                                           receive_count, c.receive_type, c.comm, request);
+        case Collective::neighbor_alltoall:
+            return MPI_Ineighbor_alltoall(c.send, send_count, c.send_type, c.receive, receive_count,
+                                          c.receive_type, c.comm, request);
+        case Collective::neighbor_allgatherv:
+            return MPI_Ineighbor_allgatherv(c.send, send_count, c.send_type, c.receive,
+                                            c.counts.narrow(), c.displacements.narrow(),
+                                            c.receive_type, c.comm, request);
+        case Collective::neighbor_alltoallv:
+            return MPI_Ineighbor_alltoallv(c.send, c.send_counts.narrow(),
+                                           c.send_displacements.narrow(), c.send_type, c.receive,
+                                           c.counts.narrow(), c.displacements.narrow(),
+                                           c.receive_type, c.comm, request);
+        case Collective::neighbor_alltoallw:
+            return MPI_Ineighbor_alltoallw(c.send, c.send_counts.narrow(),
+                                           c.send_displacements.wide(), c.send_types.narrow(),
+                                           c.receive, c.counts.narrow(), c.displacements.wide(),
+                                           c.receive_types.narrow(), c.comm, request);
     }
     return MPI_ERR_INTERN;
 }
@@ -188,12 +236,16 @@ Trial::Trial(Collective collective, unsigned seed, MPI_Comm comm)
     : collective_(collective), comm_(comm), rank_(rank_in(comm)) {
     MPI_Comm_size(comm, &ranks_);
     std::mt19937 random(seed * 31 + static_cast<unsigned>(collective));
+    if (is_neighborhood(collective)) {
+        topology_ = std::make_unique<Topology>(random, comm, edges_for(collective));
+        comm_ = topology_->comm();
+    }
     const int sizes[] = {0, 1, 2, 3, ranks_ - 1, ranks_, 2 * ranks_ + 1, 60};
     pairs_ = sizes[random() % std::size(sizes)];
     if (is_rooted(collective)) root_ = static_cast<int>(random()) & 0x7fff;
     root_ %= ranks_;
-    const bool may_be_in_place =
-        collective != Collective::bcast && collective != Collective::barrier;
+    const bool may_be_in_place = collective != Collective::bcast &&
+                                 collective != Collective::barrier && !is_neighborhood(collective);
     in_place_ = may_be_in_place && random() % 3 == 0;
     const int segments[] = {0, 4, 16, 64};
     segment_bytes_ = segments[random() % std::size(segments)];
@@ -215,6 +267,7 @@ void Trial::draw_blocks(std::mt19937& random) {
     send_ = std::make_unique<Element>(kind());
     receive_ = std::make_unique<Element>(kind());
     if (is_uneven_exchange(collective_)) draw_exchange(random, own);
+    if (topology_ && !has_even_blocks(collective_)) draw_edges(random, own);
     if (!takes_counts(collective_)) return;
     const Element& element = collective_ == Collective::scatterv ? *send_ : *receive_;
     std::vector<int> order(static_cast<std::size_t>(ranks_));
@@ -235,6 +288,31 @@ void Trial::draw_blocks(std::mt19937& random) {
         displacements_[i] = next;
         next += counts_[i] + 1;
     }
+}
+
+/* As much on each edge from one rank to another; what nobody sends has some size all the same. */
+void Trial::draw_edges(std::mt19937& random, std::mt19937& own) {
+    for (int kind = 0; kind < Element::kinds; ++kind) {
+        elements_.push_back(std::make_unique<Element>(kind));
+    }
+    const auto n = static_cast<std::size_t>(ranks_);
+    std::vector<int> pairs(n * n);
+    for (std::size_t edge = 0; edge < pairs.size(); ++edge) {
+        const bool same = sends_one_block(collective_) && edge % n > 0;
+        pairs[edge] = same ? pairs[edge - 1] : static_cast<int>(random() % 4);
+    }
+    const auto me = static_cast<std::size_t>(rank_);
+    const auto between = [&](int from, int to) {
+        if (from < 0 || to < 0) return 2;
+        return pairs[static_cast<std::size_t>(from) * n + static_cast<std::size_t>(to)];
+    };
+    std::vector<int> received;
+    std::vector<int> sent;
+    for (const int source : topology_->sources()) received.push_back(between(source, rank_));
+    for (const int to : topology_->destinations()) sent.push_back(between(rank_, to));
+    if (sends_one_block(collective_)) pairs_ = pairs[me * n];
+    received_ = lay(received, *receive_, own);
+    sent_ = lay(sent, *send_, own);
 }
 
 /* In place, a rank sends each other as much as it receives from it. */
@@ -260,15 +338,15 @@ void Trial::draw_exchange(std::mt19937& random, std::mt19937& own) {
 
 /* In any order, and apart. */
 Trial::Laid Trial::lay(const std::vector<int>& pairs, const Element& element, std::mt19937& own) {
-    const bool each_its_type = collective_ == Collective::alltoallw;
+    const bool each_its_type = has_types(collective_);
     constexpr int longest_element = 5;
-    Laid laid{.counts = pairs, .places = pairs, .types = {}};
+    Laid laid{.counts = pairs, .places = pairs, .far_places = {}, .types = {}};
     laid.types.resize(pairs.size());
     std::vector<std::size_t> order(pairs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), own);
     // On an only rank Open MPI 4.1 counts the displacements of MPI_Alltoallw in elements.
-    int next = ranks_ == 1 && each_its_type ? 0 : 1;
+    int next = ranks_ == 1 && collective_ == Collective::alltoallw ? 0 : 1;
     for (const auto r : order) {
         const Element& of = each_its_type ? *elements_[own() % elements_.size()] : element;
         laid.types[r] = of.type();
@@ -276,6 +354,10 @@ Trial::Laid Trial::lay(const std::vector<int>& pairs, const Element& element, st
         laid.places[r] = each_its_type ? next * static_cast<int>(sizeof(int)) : next;
         next += (laid.counts[r] + 1) * (each_its_type ? longest_element : 1);
     }
+    laid.far_places.assign(laid.places.begin(), laid.places.end());
+    // An array of no elements has an address all the same.
+    laid.counts.push_back(0), laid.places.push_back(0), laid.far_places.push_back(0);
+    laid.types.push_back(MPI_INT);
     return laid;
 }
 
@@ -295,14 +377,18 @@ void Trial::draw_reduction(std::mt19937& random) {
 }
 
 collectives::CallTraits Trial::traits() const {
-    return {.ranks = ranks_, .commutative = commutes_, .platform = false};
+    return {.ranks = ranks_,
+            .commutative = commutes_,
+            .platform = false,
+            .repeated_edges = topology_ && topology_->repeats()};
 }
 
 std::string Trial::describe() const {
-    return fmt::format("{} of {} pairs on {} ranks, root {}, {}segment {} bytes, {}",
+    return fmt::format("{} of {} pairs on {} ranks, root {}, {}segment {} bytes, {}{}",
                        collectives::name_of(collective_), pairs_, ranks_, root_,
                        in_place_ ? "in place, " : "", segment_bytes_,
-                       commutes_ ? "commutative" : "not commutative");
+                       commutes_ ? "commutative" : "not commutative",
+                       topology_ ? ", " + topology_->describe() : std::string());
 }
 
 Call Trial::call(Memory& memory) const {
@@ -321,6 +407,7 @@ Call Trial::call(Memory& memory) const {
               .root = root_,
               .comm = comm_};
     if (is_uneven_exchange(collective_)) return exchange_call(call);
+    if (topology_ && !has_even_blocks(collective_)) return exchange_with_neighbors(call);
     if (!in_place_) return call;
     const bool at_root = rank_ == root_;
     if (collective_ == Collective::scatter || collective_ == Collective::scatterv) {
@@ -328,6 +415,19 @@ Call Trial::call(Memory& memory) const {
     } else if (!is_rooted(collective_) || at_root) {
         call.send = MPI_IN_PLACE;
     }
+    return call;
+}
+
+Call Trial::exchange_with_neighbors(Call call) const {
+    if (sends_one_block(collective_)) {
+        call.counts = received_.counts.data();
+        call.displacements = received_.places.data();
+        return call;
+    }
+    call = exchange_call(call);
+    if (!has_types(collective_)) return call;
+    call.displacements = received_.far_places.data();
+    call.send_displacements = sent_.far_places.data();
     return call;
 }
 
@@ -340,7 +440,7 @@ Call Trial::exchange_call(Call call) const {
         call.send_counts = sent_.counts.data();
         call.send_displacements = sent_.places.data();
     }
-    if (collective_ == Collective::alltoallv) return call;
+    if (!has_types(collective_)) return call;
     call.send_type = call.receive_type = MPI_DATATYPE_NULL;
     call.receive_types = received_.types.data();
     if (!in_place_) call.send_types = sent_.types.data();

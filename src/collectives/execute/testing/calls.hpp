@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/testing/topologies.hpp"
 
 namespace lanewise::testing {
 
@@ -65,14 +66,17 @@ class Trial {
     /* The blocks of one side of an uneven exchange. */
     struct Laid {
         std::vector<int> counts;
-        std::vector<int> places; /* in elements; where each block has its type, in bytes */
+        std::vector<int> places;          /* in elements; where each block has its type, in bytes */
+        std::vector<MPI_Aint> far_places; /* the same */
         std::vector<MPI_Datatype> types;
     };
 
     void draw_blocks(std::mt19937& random);
     void draw_exchange(std::mt19937& random, std::mt19937& own);
+    void draw_edges(std::mt19937& random, std::mt19937& own);
     Laid lay(const std::vector<int>& pairs, const Element& element, std::mt19937& own);
     collectives::Call exchange_call(collectives::Call call) const;
+    collectives::Call exchange_with_neighbors(collectives::Call call) const;
     void draw_reduction(std::mt19937& random);
     collectives::Call call(Memory& memory) const;
     void forget_input(Memory& memory) const;
@@ -90,6 +94,7 @@ class Trial {
     Laid received_;
     Laid sent_;
     std::vector<std::unique_ptr<Element>> elements_;
+    std::unique_ptr<Topology> topology_;
     std::unique_ptr<Element> send_;
     std::unique_ptr<Element> receive_;
     MPI_Op op_ = MPI_OP_NULL;
