@@ -212,17 +212,6 @@ int copy_inside_progress(const Instruction& i, const Operands& operands) {
     });
 }
 
-int reduce(const Instruction& i, const Operands& operands) {
-    if (operands.combine) {
-        auto *result = target(i, operands);
-        operands.combine(source(i, operands), result, result, i.units);
-        return MPI_SUCCESS;
-    }
-    return in_pieces(i, operands, units_at_once, [&](auto *one, auto *other, int count) {
-        return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
-    });
-}
-
 /* Whether they overlap, but not as one. */
 bool are_shifted(const std::byte *one, const std::byte *other, std::int64_t bytes) {
     const auto distance = std::abs(one - other);
@@ -241,6 +230,21 @@ void combine(const Instruction& i, const Operands& operands) {
     }
     operands.combine(left, right, right, i.units);
     std::memcpy(result, right, static_cast<std::size_t>(bytes));
+}
+
+int reduce(const Instruction& i, const Operands& operands) {
+    if (i.opcode == Opcode::combine) {
+        combine(i, operands);
+        return MPI_SUCCESS;
+    }
+    if (operands.combine) {
+        auto *result = target(i, operands);
+        operands.combine(source(i, operands), result, result, i.units);
+        return MPI_SUCCESS;
+    }
+    return in_pieces(i, operands, units_at_once, [&](auto *one, auto *other, int count) {
+        return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
+    });
 }
 
 int post(const Instruction& i, const Operands& s, MPI_Request *request) {
@@ -335,10 +339,8 @@ void run_all(const Program& program, const Operands& operands, std::span<MPI_Req
                 position.code = copy(i, operands);
                 break;
             case Opcode::reduce:
-                position.code = reduce(i, operands);
-                break;
             case Opcode::combine:
-                combine(i, operands);
+                position.code = reduce(i, operands);
                 break;
             case Opcode::wait:
                 position.code = wait(waited(i, requests), operands.waiting);
@@ -371,10 +373,8 @@ void advance_all(const Program& program, const Operands& operands, std::span<MPI
                                                              : copy(i, operands);
                 break;
             case Opcode::reduce:
-                position.code = reduce(i, operands);
-                break;
             case Opcode::combine:
-                combine(i, operands);
+                position.code = reduce(i, operands);
                 break;
             case Opcode::wait:
                 position.code = test_all(waited(i, requests), done, from);
