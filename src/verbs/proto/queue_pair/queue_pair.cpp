@@ -545,18 +545,23 @@ std::optional<Transmission> QueuePair::transmit_notification(Batch& batch) {
                         .segments = 1};
 }
 
-QueuePair::Turn QueuePair::take_turn(Nanoseconds now) {
-    const auto answer = responder_.peek();
-    const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
-    const Turn turn{.next = request ? request : answer, .is_request = request.has_value()};
-    const bool is_paced = turn.next && turn.next->is_paced;
+QueuePair::Turn QueuePair::take_turn(NextPacket& next, Nanoseconds now) {
+    Turn turn = Turn::none;
+    if (responder_.peek(next) && !responder_.delays_ack()) {
+        turn = Turn::response;
+    } else if (requester_.peek(next)) {
+        turn = Turn::request;
+    } else if (responder_.peek(next)) {
+        turn = Turn::response;
+    }
+    const bool is_paced = turn != Turn::none && next.is_paced;
     const Nanoseconds departs_at = is_paced ? rate_.next_departure(now) : 0;
     turn_at_ = departs_at > now ? departs_at : never;
     if (turn_at_ == never) {
         return turn;
     }
     set_deadline();
-    return {};
+    return Turn::none;
 }
 
 std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segments_max,
@@ -565,22 +570,28 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
         return transmit_notification(batch);
     }
     std::optional<Transmission> run;
-    AddressVector to;
+    const AddressVector *at = nullptr;
+    AddressVector to;  // a copy, since the request may be done when it has been sent
     bool open = true;
     while (open && (!run || run->segments < segments_max)) {
         if (requester_.do_local_work()) {
             settle();
         }
-        const auto [next, is_request] = take_turn(now);
-        if (!next || (!is_request && responder_.delays_ack() && !run)) {
+        NextPacket next;
+        const Turn turn = take_turn(next, now);
+        const bool is_request = turn == Turn::request;
+        if (turn == Turn::none || (!is_request && responder_.delays_ack() && !run)) {
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
-        if (used + next->bytes > batch.capacity_bytes() ||
-            (run && (next->bytes > run->segment_bytes || *next->to != to))) {
+        if (used + next.bytes > batch.capacity_bytes() ||
+            (run && (next.bytes > run->segment_bytes || (next.to != at && *next.to != to)))) {
             break;
         }
-        to = *next->to;
+        if (next.to != at) {
+            at = next.to;
+            to = *at;
+        }
         batch.begin();
         if (!(is_request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
             batch.drop();
@@ -594,7 +605,7 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
                       to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes = finish(batch, to, origin, ip_id);
-        if (next->is_paced) {
+        if (next.is_paced) {
             rate_.on_sent(bytes, now);
         }
         if (!run) {

@@ -82,11 +82,8 @@ class QueuePair {
     std::optional<Transmission> transmit_notification(Batch& batch);
     // What may leave now: a response, a request, or nothing. Where the rate is limited, `turn_at_`
     // says when it may.
-    struct Turn {
-        std::optional<NextPacket> next;
-        bool is_request = false;
-    };
-    Turn take_turn(Nanoseconds now);
+    enum class Turn : std::uint8_t { none, response, request };
+    Turn take_turn(NextPacket& next, Nanoseconds now);
     void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     void leave_path(MigrationCause cause);

@@ -290,16 +290,17 @@ std::optional<Requester::Plan> Requester::plan() const {
     return plan;
 }
 
-std::optional<NextPacket> Requester::peek() {
-    const auto next = plan();
-    if (!next) {
-        return std::nullopt;
+bool Requester::peek(NextPacket& next) {
+    const auto planned = plan();
+    if (!planned) {
+        return false;
     }
-    const SendEntry& entry = entries_[next->entry];
-    const OpcodeRow& row = connection_.row(next->kind, next->part, next->extra);
-    const AddressVector *to =
-        connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
-    return NextPacket{.bytes = datagram_bytes(row, next->payload_bytes), .to = to};
+    const SendEntry& entry = entries_[planned->entry];
+    const OpcodeRow& row = connection_.row(planned->kind, planned->part, planned->extra);
+    next.bytes = datagram_bytes(row, planned->payload_bytes);
+    next.to = connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
+    next.is_paced = true;
+    return true;
 }
 
 // Whether somebody waits for the acknowledgement of a message: the program for its completion, or a

@@ -74,9 +74,9 @@ class Requester {
     // Completes what is left as flushed.
     void flush();
 
-    // What would be sent next; write_next() then writes just that up to its ICRC, or fails if the
-    // memory of the request is not accessible.
-    std::optional<NextPacket> peek();
+    // What would be sent next, if there is anything; write_next() then writes just that up to its
+    // ICRC, or fails if the memory of the request is not accessible.
+    bool peek(NextPacket& next);
     bool write_next(Batch& batch, Nanoseconds now);
     // Executes the requests that send nothing and come next, each after all before it have been
     // sent; it completes in its turn. True if there were any.

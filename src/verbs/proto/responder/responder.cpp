@@ -762,9 +762,9 @@ std::uint8_t Responder::positive_syndrome() const {
     return syndrome(Acknowledgement::ack, shared ? credits_unlimited : credit_code(queue_.size()));
 }
 
-std::optional<NextPacket> Responder::peek() const {
+bool Responder::peek(NextPacket& next) const {
     if (responses_.empty() || (!connection_.receives() && !final_nak_pending_)) {
-        return std::nullopt;
+        return false;
     }
     const Response& response = responses_.front();
     const OpcodeRow& row = connection_.row(response.kind, part_of(response), Extra::nothing);
@@ -772,9 +772,10 @@ std::optional<NextPacket> Responder::peek() const {
     const bool elsewhere =
         response.probe == Probe::question || response.probe == Probe::answer_on_alternate;
     const Path& path = elsewhere ? attributes.alternate : attributes.primary;
-    return NextPacket{.bytes = datagram_bytes(row, payload_bytes(response)),
-                      .to = &path.address,
-                      .is_paced = response.kind == PacketKind::read_response};
+    next.bytes = datagram_bytes(row, payload_bytes(response));
+    next.to = &path.address;
+    next.is_paced = response.kind == PacketKind::read_response;
+    return true;
 }
 
 bool Responder::write_next(Batch& batch) {

@@ -38,7 +38,8 @@ class Responder {
     // peer made the queue pair fail: then they are sent, and the NAK that says so last.
     void flush();
 
-    std::optional<NextPacket> peek() const;
+    // False if there is nothing to send.
+    bool peek(NextPacket& next) const;
     // False if the memory has been deregistered since.
     bool write_next(Batch& batch);
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace lanewise::verbs {
@@ -15,12 +16,10 @@ using Address = std::array<std::uint8_t, 16>;
 inline constexpr Address no_address{};
 
 constexpr bool is_ipv4(const Address& address) {
-    for (unsigned i = 0; i < 10; ++i) {
-        if (address[i] != 0) {
-            return false;
-        }
-    }
-    return address[10] == 0xff && address[11] == 0xff;
+    constexpr auto mapped =
+        std::bit_cast<std::uint32_t>(std::array<std::uint8_t, 4>{0, 0, 255, 255});
+    const auto words = std::bit_cast<std::array<std::uint32_t, 4>>(address);
+    return words[0] == 0 && words[1] == 0 && words[2] == mapped;
 }
 
 // Explicit congestion notification, in the lower two bits of a traffic class (RFC 3168).

@@ -12,17 +12,17 @@ namespace {
 constexpr std::size_t payload_bytes_max = 4096;
 constexpr std::size_t reserved_bytes = 16;
 
-BaseHeader read_base(const std::byte *at) {
+void read_base(const std::byte *at, BaseHeader& base) {
     const auto flags = std::to_integer<unsigned>(at[1]);
-    return {.opcode = std::to_integer<std::uint8_t>(at[0]),
-            .solicited = (flags & 0x80) != 0,
-            .migration_request = (flags & 0x40) != 0,
-            .ack_request = (std::to_integer<unsigned>(at[8]) & 0x80) != 0,
-            .backward_congestion = (std::to_integer<unsigned>(at[4]) & 0x40) != 0,
-            .pad_bytes = static_cast<std::uint8_t>(flags >> 4 & 3),
-            .pkey = load_network<std::uint16_t>(at + 2),
-            .destination_qpn = load_network<std::uint32_t>(at + 5, 3),
-            .psn = Psn(load_network<std::uint32_t>(at + 9, 3))};
+    base.opcode = std::to_integer<std::uint8_t>(at[0]);
+    base.solicited = (flags & 0x80) != 0;
+    base.migration_request = (flags & 0x40) != 0;
+    base.ack_request = (std::to_integer<unsigned>(at[8]) & 0x80) != 0;
+    base.backward_congestion = (std::to_integer<unsigned>(at[4]) & 0x40) != 0;
+    base.pad_bytes = static_cast<std::uint8_t>(flags >> 4 & 3);
+    base.pkey = load_network<std::uint16_t>(at + 2);
+    base.destination_qpn = load_network<std::uint32_t>(at + 5, 3);
+    base.psn = Psn(load_network<std::uint32_t>(at + 9, 3));
 }
 
 std::size_t write_base(const BaseHeader& base, std::byte *at) {
@@ -81,37 +81,48 @@ const std::byte *read_extensions(Packet& packet, const std::byte *at) {
     return at;
 }
 
-}  // namespace
-
-Decoded decode(std::span<const std::byte> datagram) {
+// Fills in the packet. `count` if it is not malformed.
+Malformed read(std::span<const std::byte> datagram, Packet& packet) {
     if (datagram.size() < bth_bytes + icrc_bytes) {
-        return {std::nullopt, Malformed::truncated};
+        return Malformed::truncated;
     }
     if ((std::to_integer<unsigned>(datagram[1]) & 0x0f) != 0) {
-        return {std::nullopt, Malformed::version};
+        return Malformed::version;
     }
-    Packet packet;
-    packet.base = read_base(datagram.data());
+    read_base(datagram.data(), packet.base);
     packet.row = opcode_row(packet.base.opcode);
     packet.transport = transport_of(packet.base.opcode);
     if (packet.row.kind == PacketKind::unknown) {
-        return {std::nullopt, Malformed::opcode};
+        return Malformed::opcode;
     }
     const std::size_t headers_bytes = bth_bytes + extension_bytes(packet.row);
     const std::size_t around_bytes = headers_bytes + packet.base.pad_bytes + icrc_bytes;
     if (datagram.size() < around_bytes) {
-        return {std::nullopt, Malformed::truncated};
+        return Malformed::truncated;
     }
     const std::size_t payload_bytes = datagram.size() - around_bytes;
     if ((payload_bytes + packet.base.pad_bytes) % 4 != 0) {
-        return {std::nullopt, Malformed::padding};
+        return Malformed::padding;
     }
     if (payload_bytes > (packet.row.has_payload ? payload_bytes_max : 0)) {
-        return {std::nullopt, Malformed::length};
+        return Malformed::length;
     }
     read_extensions(packet, datagram.data() + bth_bytes);
     packet.payload = datagram.subspan(headers_bytes, payload_bytes);
-    return {packet, Malformed::count};
+    return Malformed::count;
+}
+
+}  // namespace
+
+// The packet is written where the caller has it: a copy of what has just been written piece by
+// piece takes the processor longer than to read the packet.
+Decoded decode(std::span<const std::byte> datagram) {
+    Decoded decoded;
+    decoded.reason = read(datagram, decoded.packet.emplace());
+    if (decoded.reason != Malformed::count) {
+        decoded.packet.reset();
+    }
+    return decoded;
 }
 
 std::optional<std::uint32_t> destination_qpn(std::span<const std::byte> datagram) {
