@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/progress.hpp"
