@@ -25,6 +25,10 @@ VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "old
 _COMMENT = re.compile(r"\s*(?://|/\*|\*/?|$)\s*(.*)")
 _INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
+# Names that a file gets from others where the files of a part are compiled together, and that are
+# missing where each is compiled alone; and the header that declares each.
+_DECLARED_IN = {"std::exchange": "<utility>"}
+
 # In pieces, so that this file does not name what it forbids.
 _UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 
@@ -97,6 +101,20 @@ def main_offences(root: Path) -> list[str]:
         for path in tree.files(root, ".cpp", ".hpp")
         if path.parent == MAINS and (count := len(tree.lines(root, path))) > MAIN_LINES_MAX
     ]
+
+
+def include_offences(root: Path) -> list[str]:
+    """Return the native sources that leave it to others to include what declares a name."""
+    found = []
+    for path in tree.files(root, *tree.NATIVE):
+        own = [root / path, (root / path).with_suffix(".hpp")]
+        text = "".join(one.read_text(encoding="utf-8") for one in own if one.exists())
+        found += [
+            f"{path}: {name} without #include {header}"
+            for name, header in _DECLARED_IN.items()
+            if name in text and f"#include {header}" not in text
+        ]
+    return found
 
 
 def _has_head(root: Path, path: Path) -> bool:

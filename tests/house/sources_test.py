@@ -23,6 +23,7 @@ RULES = {
     "has tidy lines": sources.line_offences,
     "is merged": sources.conflict_offences,
     "is a short main, if it is a program": sources.main_offences,
+    "includes what it needs": sources.include_offences,
 }
 
 
@@ -53,6 +54,11 @@ OFFENCES = {
     "trailing blanks": (sources.line_offences, "src/a.cpp", "int x; \n"),
     "an unfinished merge": (sources.conflict_offences, "docs/a.md", "<<<<<<" + "< main\na\n"),
     "a main that does the work": (sources.main_offences, "src/tools/a.cpp", "int x;\n" * 101),
+    "a name that it does not include": (
+        sources.include_offences,
+        "src/a.cpp",
+        "#include <algorithm>\nint y = std::exchange(x, 0);\n",
+    ),
     "unfinished business": (sources.line_offences, "src/a.cpp", "// TO" + "DO: later\n"),
 }
 
@@ -66,6 +72,10 @@ FINE = {
     "a C++ file": ("src/renewal.cpp", LICENCE + "//\n// Renewal.\n\nvoid f() {\n}\n"),
     "a C file": ("src/a.c", f"/* {sources.LICENCE} */\n/*\n * A test.\n */\nint x;\n"),
     "a long file of a part": ("src/base/a.cpp", LICENCE + "//\n// A.\n" + "int x;\n" * 200),
+    "a name that is included": (
+        "src/base/a.cpp",
+        LICENCE + "//\n// A.\n#include <utility>\nint y = std::exchange(x, 0);\n",
+    ),
     "a script": ("packaging/get.sh", f"#!/bin/sh\n{PYTHON_LICENCE}"),
     "a Makefile": ("Makefile", f"{PYTHON_LICENCE}all:\n\ttrue\n"),
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/progress.hpp"

@@ -23,6 +23,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/json.hpp"

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace lanewise::verbs::cm {
 namespace {
@@ -100,8 +101,7 @@ bool Stream::make_queue_pair() {
 }
 
 bool Stream::post_receive(std::uint32_t slot) {
-    ibv_sge piece{reinterpret_cast<std::uintptr_t>(receive_slot(slot)), slot_bytes,
-                  region_->lkey};
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(receive_slot(slot)), slot_bytes, region_->lkey};
     ibv_recv_wr work{slot, nullptr, &piece, 1};
     ibv_recv_wr *bad = nullptr;
     return ibv_post_recv(id_->qp, &work, &bad) == 0;
@@ -187,8 +187,7 @@ std::shared_ptr<Stream> Stream::accept() {
     }
     std::shared_ptr<Stream> made(new Stream);
     rdma_cm_id *id = event->id;
-    const bool known = event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
-                       greets(event->param.conn);
+    const bool known = event->event == RDMA_CM_EVENT_CONNECT_REQUEST && greets(event->param.conn);
     made->channel_ = rdma_create_event_channel();
     rdma_ack_cm_event(event);
     if (!known || !made->channel_ || rdma_migrate_id(id, made->channel_) != 0) {
@@ -315,8 +314,8 @@ void Stream::wait(std::unique_lock<std::mutex>& guard) {
 std::optional<ssize_t> Stream::refusal_to_send() const {
     if (state_ == State::connected && !is_done_) return std::nullopt;
     return refuse_call(state_ == State::fresh || state_ == State::connecting ? ENOTCONN
-                       : state_ == State::over && !is_done_ ? ECONNRESET
-                                                            : EPIPE);
+                       : state_ == State::over && !is_done_                  ? ECONNRESET
+                                                                             : EPIPE);
 }
 
 ssize_t Stream::send(std::span<const std::byte> bytes, int flags) {
@@ -466,8 +465,8 @@ off_t Stream::map(void *memory, std::size_t bytes, bool writable, off_t offset) 
     ibv_mr *region = (ibv_reg_mr)(id_->pd, memory, bytes, access);
     if (!region) return -1;
     // Of the program's choice, or where the memory is.
-    const off_t at = offset >= 0 ? offset : static_cast<off_t>(
-                                                reinterpret_cast<std::uintptr_t>(memory));
+    const off_t at =
+        offset >= 0 ? offset : static_cast<off_t>(reinterpret_cast<std::uintptr_t>(memory));
     const Mapping mapping{at, reinterpret_cast<std::uintptr_t>(memory), bytes, region->rkey, 0};
     if (!announce(mapping)) {
         ibv_dereg_mr(region);
@@ -497,9 +496,9 @@ std::size_t Stream::write_mapped(std::span<const std::byte> bytes, off_t offset)
         const off_t at = offset + static_cast<off_t>(sent);
         auto found = of_peer_.upper_bound(at);
         const std::optional<std::uint32_t> slot = free_slot();
-        const bool known = found != of_peer_.begin() &&
-                           (--found, static_cast<std::uint64_t>(at - found->first) <
-                                         found->second.bytes);
+        const bool known =
+            found != of_peer_.begin() &&
+            (--found, static_cast<std::uint64_t>(at - found->first) < found->second.bytes);
         // A mapping that was made before the peer said something else is there by now.
         if (!slot || !known) {
             if (non_blocking) break;
