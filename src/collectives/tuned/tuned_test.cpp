@@ -290,6 +290,84 @@ TEST(Tuned, an_uneven_exchange_needs_both_sides_unless_it_is_in_place) {
     }
 }
 
+/* A ring whose edges lead one way; each of them so often. */
+class Ring {
+  public:
+    explicit Ring(int times) {
+        const std::vector<int> before(static_cast<std::size_t>(times),
+                                      (world_rank() + world_size() - 1) % world_size());
+        const std::vector<int> after(before.size(), (world_rank() + 1) % world_size());
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, times, before.data(), MPI_UNWEIGHTED, times,
+                                       after.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm_);
+    }
+    ~Ring() { MPI_Comm_free(&comm_); }
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    MPI_Comm comm() const { return comm_; }
+    int before() const { return (world_rank() + world_size() - 1) % world_size(); }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+TEST(Tuned, blocks_for_a_neighbor_that_is_there_twice_are_left_to_the_mpi) {
+    const Ring ring(2);
+    const int mine[2] = {world_rank(), world_rank() + 10};
+    int gathered[2] = {-1, -1};
+    int exchanged[2] = {-1, -1};
+
+    const int gathers = passed_by(
+        [&] { MPI_Neighbor_allgather(mine, 1, MPI_INT, gathered, 1, MPI_INT, ring.comm()); });
+    const int exchanges = passed_by(
+        [&] { MPI_Neighbor_alltoall(mine, 1, MPI_INT, exchanged, 1, MPI_INT, ring.comm()); });
+
+    EXPECT_EQ(gathers, 0);
+    EXPECT_EQ(gathered[0] + gathered[1], 2 * ring.before());
+    EXPECT_EQ(exchanges, 1);
+    EXPECT_EQ(exchanged[0] + exchanged[1], 2 * ring.before() + 10);
+}
+
+TEST(Tuned, a_call_with_neighbors_needs_no_arguments_for_a_side_that_has_none) {
+    CommunicatorState state;
+    state.knows_neighbors = true;
+    const Call without_topology{
+        .collective = Collective::neighbor_alltoall, .send_type = MPI_INT, .receive_type = MPI_INT};
+    EXPECT_EQ(message_bytes(without_topology, state), std::nullopt);
+
+    for (const auto collective : {Collective::neighbor_allgather, Collective::neighbor_alltoall,
+                                  Collective::neighbor_alltoallv}) {
+        const int counts[] = {1};
+        const int wrong_counts[] = {-1};
+        Call whole{.collective = collective,
+                   .send_count = 1,
+                   .send_type = MPI_INT,
+                   .receive_count = 1,
+                   .receive_type = MPI_INT};
+        if (!has_even_blocks(collective)) {
+            whole.counts = whole.displacements = counts;
+            whole.send_counts = whole.send_displacements = counts;
+        }
+        auto without_sent = whole;
+        without_sent.send_type = MPI_DATATYPE_NULL;
+        without_sent.send_counts = nullptr;
+        auto with_wrong_count = whole;
+        with_wrong_count.receive_count = -1;
+        if (whole.counts) with_wrong_count.counts = wrong_counts;
+        auto in_place = whole;
+        in_place.send = MPI_IN_PLACE;
+
+        state.neighbors = Neighbors{{0}, {0}};
+        EXPECT_EQ(message_bytes(whole, state), 0U) << name_of(collective);
+        EXPECT_EQ(message_bytes(without_sent, state), std::nullopt) << name_of(collective);
+        EXPECT_EQ(message_bytes(with_wrong_count, state), std::nullopt) << name_of(collective);
+        EXPECT_EQ(message_bytes(in_place, state), std::nullopt) << name_of(collective);
+        state.neighbors = Neighbors{{0}, {}};
+        EXPECT_EQ(message_bytes(without_sent, state), 0U) << name_of(collective);
+        state.neighbors = Neighbors{{}, {0}};
+        EXPECT_EQ(message_bytes(with_wrong_count, state), 0U) << name_of(collective);
+    }
+}
+
 /* Rules that differ in one thing each, in small numbers and in large ones. */
 std::vector<Rules> all_kinds_of_rules() {
     const auto *ring = find_algorithm(Collective::bcast, "ring");
@@ -545,6 +623,23 @@ TEST(Tuned, a_large_count_for_each_rank_follows_too) {
     });
 
     EXPECT_EQ(given, expected);
+    EXPECT_EQ(passed, 0);
+}
+
+TEST(Tuned, large_counts_and_far_places_of_blocks_for_neighbors_follow_too) {
+    const Ring ring(1);
+    const int mine[3] = {-1, -1, world_rank()};
+    int given[4] = {-1, -1, -1, -1};
+    const MPI_Count one[] = {1};
+    const MPI_Aint third[] = {8};
+    const MPI_Aint second[] = {4};
+    const MPI_Datatype types[] = {MPI_INT};
+
+    const int passed = passed_by([&] {
+        MPI_Neighbor_alltoallw_c(mine, one, third, types, given, one, second, types, ring.comm());
+    });
+
+    EXPECT_EQ(std::vector<int>(given, given + 4), (std::vector<int>{-1, ring.before(), -1, -1}));
     EXPECT_EQ(passed, 0);
 }
 #endif
