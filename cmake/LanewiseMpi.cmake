@@ -87,5 +87,32 @@ FAMILY other
       "${LANEWISE_MPI_FAMILY}; set MPI_C_COMPILER to the wrapper of ${LANEWISE_MPI}")
   endif()
 endif()
+
+# The mpiexec of MPICH 4.2.0 in Ubuntu 24.04 and its library do not speak the same PMI: every
+# process is the only rank of a job of its own. What needs several ranks is then neither built for
+# `make test` nor run.
+if(LANEWISE_TESTS AND LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT DEFINED LANEWISE_RANKS_APART)
+  set(ranks_folder ${PROJECT_BINARY_DIR}/ranks)
+  file(WRITE ${ranks_folder}/ranks.c "#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int ranks = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    printf(\"of %d\\n\", ranks);
+    return MPI_Finalize();
+}
+")
+  try_compile(ranks_compiled ${ranks_folder} ${ranks_folder}/ranks.c
+    LINK_LIBRARIES MPI::MPI_C COPY_FILE ${ranks_folder}/ranks)
+  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} -n 2 ${ranks_folder}/ranks TIMEOUT 60
+    OUTPUT_VARIABLE ranks_text ERROR_QUIET)
+  set(ranks_apart OFF)
+  if(ranks_text MATCHES "of 1\n")
+    set(ranks_apart ON)
+  endif()
+  set(LANEWISE_RANKS_APART ${ranks_apart} CACHE BOOL
+    "The ranks that mpiexec starts do not find each other")
+endif()
 add_library(lanewise::mpi ALIAS lanewise_mpi)
 message(STATUS "Lanewise for ${LANEWISE_MPI_VERSION}")

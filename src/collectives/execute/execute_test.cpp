@@ -13,13 +13,14 @@
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "collectives/execute/testing/calls.hpp"
+#include "testing/cases.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
 using testing::Trial;
 
-constexpr int trials = 12;
+const auto trials = lanewise::testing::cases<unsigned>(12, 5);
 
 class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm *> {};
 
