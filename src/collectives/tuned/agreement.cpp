@@ -67,9 +67,11 @@ std::string why_some_only(const Tuning& tuning, int ranks) {
 void begin_once(const CommunicatorState& state) {
     static std::once_flag once;
     std::call_once(once, [&] {
-        if (reports())
-            prepare_report(writes_messages(state) ? ReportWriter::this_process
-                                                  : ReportWriter::another);
+        // What a program spawns would write the same file.
+        const bool writes = writes_messages(state) && !(has_world() && is_spawned());
+        if (reports()) {
+            prepare_report(writes ? ReportWriter::this_process : ReportWriter::another);
+        }
         collectives::set_network(rules().network);
         if (!writes_messages(state)) return;
         const bool ruled = !environment().tuning_path.empty();

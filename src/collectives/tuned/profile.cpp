@@ -249,16 +249,10 @@ int finish_at_end(MPI_Comm, int, void *, void *) {
     return MPI_SUCCESS;
 }
 
-/* Processes that a program spawns are a world of their own, which would write the same file. */
-bool is_spawned() {
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    return parent != MPI_COMM_NULL;
-}
-
 }  // namespace
 
 void begin_profile() {
+    // What a program spawns would write the same file.
     if (environment().profile_path.empty() || beginning || is_spawned()) return;
     if (!is_everybody_here()) return;
     const bool ready = prepare_log(environment().profile_calls);

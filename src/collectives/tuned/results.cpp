@@ -23,6 +23,7 @@
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/pending_calls.hpp"
+#include "collectives/tuned/roll_call.hpp"
 #include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::tuned {
@@ -189,12 +190,6 @@ void write_result(Json said, std::uint64_t number, const std::string& hash, cons
     said["hash"] = hash;
     said["from"] = number_of(site, to);
     write(to, said);
-}
-
-bool is_spawned() {
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    return parent != MPI_COMM_NULL;
 }
 
 }  // namespace

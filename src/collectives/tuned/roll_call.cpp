@@ -191,9 +191,7 @@ void answer_for_all(MPI_Group world) {
 
 void answer_for_world() {
     if (answer.given) return;
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL) {
+    if (is_spawned()) {
         answer.given = true;
         connection().close();
         return;
@@ -205,6 +203,12 @@ void answer_for_world() {
 
 bool is_everybody_here() {
     return answer.everybody;
+}
+
+bool is_spawned() {
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    return parent != MPI_COMM_NULL;
 }
 
 bool started_together(MPI_Comm comm) {

@@ -25,6 +25,10 @@ void answer_for_world();
 /* Whether all ranks that started together have this library. */
 bool is_everybody_here();
 
+/* Whether ranks of another job spawned these, which have a world of their own and the environment
+   of the others. There must be a world. */
+bool is_spawned();
+
 /* Whether all ranks of `comm` started together. Others are of a job that was spawned or connected,
    about which nobody knows. Local. */
 bool started_together(MPI_Comm comm);
