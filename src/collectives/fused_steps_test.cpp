@@ -24,17 +24,20 @@ constexpr Slice send{Place::send, 0};
 constexpr Slice result{Place::receive, 0};
 constexpr Slice scratch{Place::scratch, 0};
 
+void expect_fused(const Schedule& schedule, const FusedSteps& expected) {
+    const auto fused = fused_with_next(schedule, 0);
+    ASSERT_TRUE(fused);
+    EXPECT_EQ(fused->left, expected.left);
+    EXPECT_EQ(fused->right, expected.right);
+    EXPECT_EQ(fused->result, expected.result);
+}
+
 TEST(FusedStepsTest, AnOperandThatMustStayIsNotCopiedByItself) {
     Builder steps;
     steps.copy(send, result, 4);
     steps.reduce(scratch, result, 4);
 
-    const auto fused = fused_with_next(steps.finish(), 0);
-
-    ASSERT_TRUE(fused);
-    EXPECT_EQ(fused->left, scratch);
-    EXPECT_EQ(fused->right, send);
-    EXPECT_EQ(fused->result, result);
+    expect_fused(steps.finish(), {.left = scratch, .right = send, .result = result});
 }
 
 TEST(FusedStepsTest, AResultIsWrittenWhereItWouldBeCopied) {
@@ -42,12 +45,7 @@ TEST(FusedStepsTest, AResultIsWrittenWhereItWouldBeCopied) {
     steps.reduce(send, scratch, 4);
     steps.copy(scratch, result, 4);
 
-    const auto fused = fused_with_next(steps.finish(), 0);
-
-    ASSERT_TRUE(fused);
-    EXPECT_EQ(fused->left, send);
-    EXPECT_EQ(fused->right, scratch);
-    EXPECT_EQ(fused->result, result);
+    expect_fused(steps.finish(), {.left = send, .right = scratch, .result = result});
 }
 
 TEST(FusedStepsTest, AResultThatIsSentLaterStaysWhereItWasReduced) {
