@@ -293,6 +293,27 @@ TEST(Collectives, a_call_in_flight_and_a_reduce_scatter_keep_the_order_too) {
     EXPECT_EQ(block, std::vector<double>(expected.begin() + 3 * me, expected.begin() + 3 * me + 3));
 }
 
+// A block that is longer than those before it together lies, at its end, over where it was.
+TEST(Collectives, an_uneven_reduce_scatter_in_place_has_the_same_bits_as_apart) {
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const auto me = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD));
+    std::vector<int> counts;
+    for (int rank = 0; rank < ranks; ++rank) counts.push_back(rank == 0 ? 5 : 500 * rank);
+    const int count = std::accumulate(counts.begin(), counts.end(), 0);
+    const auto first = std::accumulate(counts.begin(), counts.begin() + rank_of(MPI_COMM_WORLD), 0);
+    const auto expected = summed_from_the_left(ranks, count);
+    auto block = operands_of(rank_of(MPI_COMM_WORLD), count);
+    const auto scatter = in_one_order("reduce_scatter", nullptr);
+
+    const auto status = lw_reduce_scatter(MPI_IN_PLACE, block.data(), counts.data(), MPI_DOUBLE,
+                                          MPI_SUM, MPI_COMM_WORLD, scatter.get());
+
+    EXPECT_EQ(status, LW_OK);
+    block.resize(static_cast<std::size_t>(counts[me]));
+    EXPECT_EQ(block,
+              std::vector<double>(expected.begin() + first, expected.begin() + first + counts[me]));
+}
+
 TEST(Collectives, one_order_is_refused_for_algorithms_and_collectives_that_have_none) {
     lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
     options.bits = LW_BITS_ORDER;

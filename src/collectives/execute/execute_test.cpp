@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/prepare.hpp"
+#include "collectives/execute/program.hpp"
 #include "collectives/execute/testing/calls.hpp"
 #include "testing/cases.hpp"
 
@@ -21,6 +24,31 @@ namespace {
 using testing::Trial;
 
 const auto trials = lanewise::testing::cases<unsigned>(12, 5);
+
+TEST(FusedProgram, a_result_that_lies_over_an_operand_is_what_it_is_apart) {
+    constexpr std::int64_t count = 300;
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(double));
+    model::Builder steps;
+    steps.reduce({model::Place::send, 0}, {model::Place::scratch, 0}, count);
+    steps.copy({model::Place::scratch, 0}, {model::Place::receive, 0}, count);
+    const auto program = compile(steps.finish(), bytes, bytes, Arithmetic::own);
+    for (const std::size_t shift : {0, 1, 5, 299}) {
+        std::vector<double> buffer(count + shift);
+        std::iota(buffer.begin(), buffer.end(), 1.0);
+        std::vector<double> right(count, 0.25);
+        Operands operands{.stride_bytes = bytes, .combine = sums::combine_by({}, {})};
+        operands.base = {reinterpret_cast<std::byte *>(buffer.data()),
+                         reinterpret_cast<std::byte *>(buffer.data() + shift),
+                         reinterpret_cast<std::byte *>(right.data())};
+
+        EXPECT_EQ(run(program, operands, {}), MPI_SUCCESS);
+
+        for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(buffer[shift + i], static_cast<double>(i) + 1.25) << shift;
+        }
+    }
+    EXPECT_EQ(program.instructions.size(), 1U);
+}
 
 class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm *> {};
 
