@@ -32,7 +32,7 @@ TEST(FusedProgram, a_result_that_lies_over_an_operand_is_what_it_is_apart) {
     steps.reduce({model::Place::send, 0}, {model::Place::scratch, 0}, count);
     steps.copy({model::Place::scratch, 0}, {model::Place::receive, 0}, count);
     const auto program = compile(steps.finish(), bytes, bytes, Arithmetic::own);
-    for (const std::size_t shift : {0, 1, 5, 299}) {
+    for (const std::size_t shift : {0U, 1U, 5U, 299U}) {
         std::vector<double> buffer(count + shift);
         std::iota(buffer.begin(), buffer.end(), 1.0);
         std::vector<double> right(count, 0.25);
