@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -77,3 +78,22 @@ def test_a_process_whose_peer_is_killed_gives_up_after_its_retries(hosts: Hosts)
     listening.communicate()
     said, _ = calling.communicate()
     assert "Failed status 12" in said, said
+
+
+# Prints what a server has used of a processor, in user and system mode, as its client has ended and
+# a second later. The client comes again until the server listens.
+LEFT_ALONE = f"""
+rping -s -P -a {ADDRESS} >/dev/null 2>&1 & server=$!
+until rping -c -a {ADDRESS} -C 300 >/dev/null 2>&1; do kill -0 $server || exit 1; done
+for moment in before after; do cut -d" " -f14,15 /proc/$server/stat; sleep 1; done
+kill $server
+"""
+
+
+def test_a_server_sleeps_when_its_client_of_the_same_host_has_ended(hosts: Hosts) -> None:
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    said = hosts.run(LISTENER, ["sh", "-c", LEFT_ALONE])
+    assert said.returncode == 0, said.stdout
+    before, after = (sum(map(int, line.split())) for line in said.stdout.splitlines())
+    assert (after - before) / os.sysconf("SC_CLK_TCK") < 0.1

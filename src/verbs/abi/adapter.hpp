@@ -102,9 +102,10 @@ class Adapter {
     int full_socket() const { return full_socket_.load(std::memory_order_relaxed); }
     int watch() const { return watch_.number(); }
     // For the helper thread, without the lock: it is about to wait, true if there is something to
-    // read in memory; and it waits no longer.
+    // read in memory; and it waits no longer, true if a process of this host has died.
     bool sleep() { return wire_.sleep(); }
-    void wake() { wire_.wake(); }
+    bool wake() { return wire_.wake(); }
+    void drop_dead() { wire_.drop_dead(); }
     // After fork: closes in the child what belongs to the parent.
     void abandon();
 

@@ -184,7 +184,10 @@ bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
     const bool for_ever = longest == never && !has_more;
     const nfds_t count = for_packets ? wanted.size() : wanted.size() - 2;
     const int ready = ppoll(wanted.data(), count, for_ever ? nullptr : &timeout, nullptr);
-    if (for_packets) adapter_.wake();
+    if (for_packets && adapter_.wake()) {
+        const std::lock_guard guard(adapter_.lock());
+        adapter_.drop_dead();
+    }
     if (ready <= 0) return has_more;
     if (wanted[0].revents) {
         eventfd_t unused = 0;

@@ -94,9 +94,14 @@ bool Neighbours::sleep() {
     return has_more;
 }
 
-void Neighbours::wake() {
+bool Neighbours::wake() {
     const bool looks = ++wakes_ % wakes_between_looks == 0;
-    for (Incoming& one : incoming_) one.is_dead = !one.ring.wake(looks) || one.is_dead;
+    bool has_dead = false;
+    for (Incoming& one : incoming_) {
+        one.is_dead = !one.ring.wake(looks) || one.is_dead;
+        has_dead = has_dead || one.is_dead;
+    }
+    return has_dead;
 }
 
 void Neighbours::drop_dead() {

@@ -53,10 +53,10 @@ class Neighbours {
     bool has_records() const;
 
     // For the thread that takes offers, without the lock: it is about to sleep, true if there is
-    // something to read; and it is awake.
+    // something to read; and it is awake, true if a writer has died.
     bool sleep();
-    void wake();
-    // Drops the rings of those who have died.
+    bool wake();
+    // Drops the rings of those who have died, whose bells would wake for ever.
     void drop_dead();
 
     void close_in_child() const;

@@ -77,6 +77,27 @@ TEST_F(TwoProcesses, OfOneUserMeetInMemory) {
     EXPECT_TRUE(in_memory);
 }
 
+// The descriptor of one that has died stays readable, and who waits for it would never sleep.
+TEST_F(TwoProcesses, SleepAgainWhenTheOtherHasDiedAndAllOfItIsRead) {
+    ASSERT_TRUE(a && b);
+    ASSERT_TRUE(reaches_in_memory({loopback, loopback, 1}));
+    ASSERT_EQ(send(std::byte{1}), Sent::yes);
+    { const Wire gone = std::move(*a); }
+    const auto awakes = [&] {
+        b->sleep();
+        pollfd socket{b->socket(), POLLIN, 0};
+        const bool is_awake = poll(&socket, 1, 0) == 1;
+        if (b->wake()) b->drop_dead();
+        return is_awake;
+    };
+    int awake = 0;
+    while (awakes() && awake < 200) ++awake;
+    EXPECT_EQ(awake, 200);
+    EXPECT_TRUE(receive());
+    while (awakes()) ASSERT_LT(++awake, 400);
+    EXPECT_EQ(received, std::vector{std::byte{1}});
+}
+
 // Another host may have a process with the same slot.
 TEST_F(TwoProcesses, DoNotMeetWhereTheAddressIsThatOfAnotherHost) {
     ASSERT_TRUE(a && b);

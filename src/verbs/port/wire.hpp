@@ -76,9 +76,12 @@ class Wire {
     int full_socket() const { return full_socket_; }
 
     // For the thread that takes letters, without the lock: it is about to wait for socket(), true
-    // if there is something to read in memory; and it waits no longer.
+    // if there is something to read in memory; and it waits no longer, true if a process has died
+    // whose packets came through memory.
     bool sleep() { return neighbours_.sleep(); }
-    void wake() { neighbours_.wake(); }
+    bool wake() { return neighbours_.wake(); }
+    // Forgets those who have died and left nothing to read.
+    void drop_dead() { neighbours_.drop_dead(); }
 
     // After fork, in the child.
     void close_in_child();
