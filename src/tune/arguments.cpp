@@ -54,11 +54,12 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
                  "Check the arguments and print the points without measuring");
     options
         .text("--finalists", "FILE", arguments.finalists,
-              "Judge the candidates that this file names, which launches before have chosen")
+              "Screen or judge the candidates that this file names, which launches before have "
+              "chosen")
         .without_default();
     options
         .number("--launch", "K", arguments.launch,
-                "Which of the launches that judge this is; the K-th has rank K as root")
+                "Which of the launches that screen or judge this is; the K-th has rank K as root")
         .without_default();
     options.flag("--list", arguments.list, "List the collectives");
     declare(options, arguments.session);

@@ -20,8 +20,8 @@ struct TuneArguments {
     SessionOptions session;
     std::vector<std::string> algorithms; /* candidates, by name; empty: all */
     std::string platform;                /* platform.json for predictions; empty: none */
-    std::string finalists; /* what this launch judges (finalists.hpp); empty: choose */
-    int launch = 0;        /* which of those that judge it is, from 1 */
+    std::string finalists; /* what this launch screens or judges (finalists.hpp); empty: choose */
+    int launch = 0;        /* which of those that do it is, from 1 */
     bool plan = false;
     bool list = false;
 };

@@ -36,13 +36,21 @@ JudgedPoint read_point(JsonObject& from) {
     return read;
 }
 
+Stage read_stage(JsonObject& from) {
+    const auto stage = from.string("stage");
+    if (stage != "screening" && stage != "judging") {
+        from.refuse("stage", "is '" + stage + "', neither screening nor judging");
+    }
+    return stage == "screening" ? Stage::screening : Stage::judging;
+}
+
 }  // namespace
 
-Result<std::vector<JudgedPoint>> parse_finalists(std::string_view text, const std::string& name) {
+Result<Finalists> parse_finalists(std::string_view text, const std::string& name) {
     return read_json_object(text, {name, "lanewise tune writes it"}, [](JsonObject& top) {
-        std::vector<JudgedPoint> points;
-        top.each("points", [&](JsonObject& one) { points.push_back(read_point(one)); });
-        return points;
+        Finalists read{.stage = read_stage(top), .points = {}};
+        top.each("points", [&](JsonObject& one) { read.points.push_back(read_point(one)); });
+        return read;
     });
 }
 

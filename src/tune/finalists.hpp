@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finalists: which candidates a launch judges at which sizes. `lanewise tune` chooses them from
-// what launches before measured, and passes them in a file that only the first rank needs to see.
+// Finalists: which candidates a launch screens or judges at which sizes. `lanewise tune` chooses
+// them from what launches before measured, and passes them in a file that only the first rank needs
+// to see.
 
 #pragma once
 
@@ -27,13 +28,21 @@ struct Finalist {
 struct JudgedPoint {
     collectives::Operation operation = collectives::Collective::barrier;
     std::uint64_t message_bytes = 0;
-    double default_s = 0.0; /* as the launch that chose found it */
+    double default_s = 0.0; /* as the first launch found it */
     double repetition_s =
         0.0; /* of the time of a launch; on busy machines longer than its median */
     std::vector<Finalist> candidates;
 };
 
+/* What a launch measures them for: to choose fewer of them, or to judge. */
+enum class Stage { screening, judging };
+
+struct Finalists {
+    Stage stage = Stage::judging;
+    std::vector<JudgedPoint> points;
+};
+
 /* `name` stands for the file in a failure. */
-Result<std::vector<JudgedPoint>> parse_finalists(std::string_view text, const std::string& name);
+Result<Finalists> parse_finalists(std::string_view text, const std::string& name);
 
 }  // namespace lanewise::tune

@@ -7,16 +7,17 @@
 namespace lanewise::tune {
 namespace {
 
-constexpr const char *text = R"({"points": [{"collective": "ibcast", "message_bytes": 64,
-    "default_s": 1e-6, "repetition_s": 3e-6, "candidates": [{"origin": "mpi", "algorithm": "chain",
+constexpr const char *text = R"({"stage": "screening", "points": [{"collective": "ibcast",
+    "message_bytes": 64, "default_s": 1e-6, "repetition_s": 3e-6, "candidates": [{"origin": "mpi", "algorithm": "chain",
     "segment_bytes": 8192, "lanes": 1}]}]})";
 
 TEST(Finalists, AreReadAsTheyAreWritten) {
     const auto read = parse_finalists(text, "f.json");
 
     ASSERT_TRUE(read) << read.failure().sentence;
-    ASSERT_EQ(read->size(), 1u);
-    const auto& point = read->front();
+    EXPECT_EQ(read->stage, Stage::screening);
+    ASSERT_EQ(read->points.size(), 1u);
+    const auto& point = read->points.front();
     EXPECT_EQ(name_of(point.operation), "ibcast");
     EXPECT_EQ(point.message_bytes, 64u);
     EXPECT_EQ(point.default_s, 1e-6);
@@ -28,15 +29,17 @@ TEST(Finalists, AreReadAsTheyAreWritten) {
 }
 
 TEST(Finalists, ThatAreNotUnderstoodAreRefusedByName) {
-    const std::string origin = "\"origin\": \"mpi\"";
-    auto changed = std::string(text);
-    changed.replace(changed.find(origin), origin.size(), "\"origin\": \"moon\"");
+    for (const std::string word : {"mpi", "screening"}) {
+        auto changed = std::string(text);
+        changed.replace(changed.find(word), word.size(), "moon");
 
-    const auto read = parse_finalists(changed, "f.json");
+        const auto read = parse_finalists(changed, "f.json");
 
-    ASSERT_FALSE(read);
-    EXPECT_NE(read.failure().sentence.find("moon"), std::string::npos) << read.failure().sentence;
-    EXPECT_NE(read.failure().sentence.find("f.json"), std::string::npos);
+        ASSERT_FALSE(read) << word;
+        const auto& sentence = read.failure().sentence;
+        EXPECT_NE(sentence.find("moon"), std::string::npos) << sentence;
+        EXPECT_NE(sentence.find("f.json"), std::string::npos) << sentence;
+    }
     EXPECT_FALSE(parse_finalists("{}", "f.json"));
 }
 

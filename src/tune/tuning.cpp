@@ -47,7 +47,7 @@ Json candidate_record(const Candidate& candidate, const Figures& figures) {
     return record;
 }
 
-/* What the launch that chooses found of a size; those that judge take turns in so many roots. */
+/* What the first launch found of a size; those that judge take turns in so many roots. */
 Json point_record(Operation operation, std::uint64_t message_bytes, int roots,
                   const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
@@ -68,15 +68,21 @@ Json point_record(Operation operation, std::uint64_t message_bytes, int roots,
     return record;
 }
 
+/* Which of the launches that screen or judge this is. */
+struct Place {
+    Stage stage = Stage::judging;
+    int launch = 0;
+};
+
 /* What a launch found of the finalists of a size: one number each, its median. */
-Json judgement_record(const JudgedPoint& point, int launch,
+Json finalists_record(const JudgedPoint& point, const Place& place,
                       const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
     for (const auto& [contender, figures] : verdict.confirmation) {
         if (contender > 0) list.push_back(candidate_record(candidates[contender - 1], figures));
     }
-    return {{"record", "judgement"},
-            {"launch", launch},
+    return {{"record", place.stage == Stage::screening ? "screening" : "judgement"},
+            {"launch", place.launch},
             {"collective", name_of(point.operation)},
             {"message_bytes", point.message_bytes},
             {"root", verdict.confirmation_root},
@@ -239,7 +245,7 @@ Result<Candidate> candidate_named(const JudgedPoint& point, const Finalist& fina
                                          name_of(point.operation) + " any more; measure again"};
 }
 
-Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& own,
+Result<Task> judging_task(const JudgedPoint& point, const Place& place, MpiAlgorithms& own,
                           const Field& field) {
     std::vector<Candidate> list;
     for (const auto& finalist : point.candidates) {
@@ -250,14 +256,15 @@ Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& o
     const auto collective = point.operation.collective;
     const bool works = point.operation.calling == Calling::nonblocking;
     const auto *reference = field.reference(point.operation, point.message_bytes);
+    const std::string launch = place.stage == Stage::screening ? " screening " : " launch ";
     return Task{
-        .key = name_of(point.operation) + " " + std::to_string(point.message_bytes) + " launch " +
-               std::to_string(launch),
+        .key = name_of(point.operation) + " " + std::to_string(point.message_bytes) + launch +
+               std::to_string(place.launch),
         .collective = name_of(point.operation),
         .message_bytes = point.message_bytes,
         .rooted = is_rooted(collective),
         .kind = Task::Kind::judged,
-        .root = is_rooted(collective) ? launch % field.ranks : 0,
+        .root = is_rooted(collective) ? place.launch % field.ranks : 0,
         .expected_s = point.repetition_s,
         .contenders =
             [=, &own](FirstLook) {
@@ -265,12 +272,11 @@ Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& o
                                      works ? point.default_s : 0.0);
             },
         .record =
-            [=](const Verdict& verdict) { return judgement_record(point, launch, list, verdict); }};
+            [=](const Verdict& verdict) { return finalists_record(point, place, list, verdict); }};
 }
 
 /* The first rank reads the file for all. */
-Result<std::vector<JudgedPoint>> read_finalists(const std::string& path,
-                                                const measure::Harness& harness) {
+Result<Finalists> read_finalists(const std::string& path, const measure::Harness& harness) {
     std::string text;
     bool read = true;
     if (harness.rank() == 0) {
@@ -365,8 +371,8 @@ Outcome tune(const TuneArguments& arguments) {
     } else {
         const auto judged = read_finalists(arguments.finalists, bench.harness());
         if (!judged) return judged.failure();
-        for (const auto& point : *judged) {
-            auto task = judging_task(point, arguments.launch, own, *field);
+        for (const auto& point : judged->points) {
+            auto task = judging_task(point, {judged->stage, arguments.launch}, own, *field);
             if (!task) return task.failure();
             tasks.push_back(std::move(*task));
         }

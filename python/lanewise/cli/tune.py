@@ -83,9 +83,9 @@ def tune(
 
     Find algorithms faster than the MPI's default.
 
-    The default and all candidates are timed interleaved, in the same ranks.  One launch chooses
-    candidates, and a rule is written only if one of them is significantly faster over several
-    other launches.  The file also holds the measurements.  `lanewise tune export tuning.json --for
+    The default and all candidates are timed interleaved, in the same ranks.  A few launches
+    choose candidates, and a rule is written only if one of them is significantly faster over
+    several other launches.  The file also holds the measurements.  `lanewise tune export tuning.json --for
     openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json two.json -o
     both.json` makes one file for several numbers of ranks.
     """
@@ -103,7 +103,7 @@ def tune(
         if values["list"]:
             launching.show_list("collectives", ask(choice.launcher, job, "--list"), values)
             return
-        most, enough = launches_of(choice, values)
+        launches = launches_of(choice, values)
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -111,7 +111,10 @@ def tune(
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
-        timed = Course(budget_s(values), most, used_s=process_age_s(), enough=enough)
+        timed = Course(
+            budget_s(values), launches.judging, used_s=process_age_s(), enough=launches.enough,
+            screenings=launches.screening,
+        )  # fmt: skip
         complete = Launcher(choice, values, folder, timed).measure(planned.points)
     display = "quiet" if values["quiet"] or as_json else "shown"
     write_tuning(Path(str(output)), display, complete=complete)
@@ -121,12 +124,10 @@ def tune(
         emit_file(Path(str(output)), values)
 
 
-def launches_of(choice: Choice, values: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many launches judge at most, and how many are enough."""
-    if values["launches"]:
-        named = positive_count("--launches", values["launches"])
-        return named, named
-    return course.launches_by_default(choice.launcher)
+def launches_of(choice: Choice, values: Mapping[str, Any]) -> course.Launches:
+    """Return how many launches screen and judge."""
+    named = positive_count("--launches", values["launches"]) if values["launches"] else None
+    return course.launches_for(choice.launcher, named)
 
 
 def process_age_s() -> float:

@@ -24,9 +24,8 @@ from lanewise.measurement.request import Request, positive, refuse_output
 from lanewise.measurement.running_job import is_rank
 from lanewise.measurement.tuned import TuningResult
 from lanewise.suite.asked import Asked, asked_for, chosen, conditions_of, job_running, room_of
-from lanewise.tuning import course
 from lanewise.tuning.conduct import Launch, conduct
-from lanewise.tuning.course import Course
+from lanewise.tuning.course import Course, launches_for
 from lanewise.tuning.evidence import read_evidence, tuning_from
 from lanewise.tuning.write import save
 
@@ -65,9 +64,10 @@ def tune(  # noqa: PLR0913
 ) -> TuningResult:
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
 
-    One launch of the ranks measures all candidates and the default, and chooses; `launches` more
-    (by default 7 to 50, as many as fit; a rule needs 5) judge what it chose, and a rule is made
-    only if a candidate is significantly faster.  `budget_s` limits the time of all of this, in
+    One launch of the ranks measures all candidates and the default, four more screen the most
+    promising, unless `budget_s` is short, and together they choose; `launches` more (by default 7
+    to 50, as many as fit; a rule needs 5) judge what they chose, and a rule is made only if a
+    candidate is significantly faster.  `budget_s` limits the time of all of this, in
     seconds; 0 is no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".
     The other arguments are those of `lanewise.measure`, and further keywords are options of
     `lanewise tune` with `_` for `-`.  With `output` the tuning file is written there, for
@@ -116,12 +116,11 @@ class Tuning:
 
     def result(self, budget_s: float) -> TuningResult:
         """Make all launches, and draw the rules from what they measured."""
-        named = self.request.launches
-        launches, enough = course.launches_by_default(self.choice.launcher)
-        if named is not None:
-            launches = enough = named
+        launches = launches_for(self.choice.launcher, self.request.launches)
         planned = plan(self.choice.launcher, self.job())
-        timed = Course(budget_s, launches, enough=enough)
+        timed = Course(
+            budget_s, launches.judging, enough=launches.enough, screenings=launches.screening
+        )
         done = conduct(timed, self.evidence, planned.points, lambda one: self.launch(timed, one))
         tuning = tuning_from(*read_evidence(self.evidence))
         return TuningResult(tuning, done.complete, self.job().notice)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Conduct a tuning: one launch of the ranks that chooses, and several that judge what it chose.
+"""Conduct a tuning: launches of the ranks that choose, and more that judge what they chose.
 
 How a launch is made is the caller's business; here is which launches there are, and when they end.
 """
@@ -67,21 +67,30 @@ def conduct(
 ) -> Conducted[E]:
     """Choose among all candidates of so many `points`, and judge, within the budget of `course`.
 
-    RequestError where the budget is too short for the launch that chooses.
+    RequestError where the budget is too short for the first launch.
     """
     chosen = launch(Launch(course.choosing_s(), points))
     if not chosen.ended:
         refuse_too_short(course, evidence, chosen.least_s)
-    with finalists_kept(course, evidence) as finalists:
+    # Statistics take a second to import, which a tuning that is refused need not wait for.
+    from lanewise.tuning.evidence import read_evidence  # noqa: PLC0415
+    from lanewise.tuning.judging import judging  # noqa: PLC0415
+    from lanewise.tuning.screening import screening  # noqa: PLC0415
+
+    screened = screening(course, *read_evidence(evidence))
+    with finalists_kept(evidence, screened.content) as candidates:
+        for number in range(1, screened.launches + 1):
+            place = f", screening {number} of {screened.launches}"
+            launch(candidates.launch(number, screened.seconds, place))
+    planned = judging(course, *read_evidence(evidence))
+    course.launches = planned.launches
+    with finalists_kept(evidence, planned.content) as finalists:
         wanted = course.enough if finalists.sizes else 0
         for number in range(1, course.launches + 1):
             seconds = course.judging_s(number)
             if seconds == 0:
                 break
-            finalists.put_in_order(number)
-            words = (f"--finalists={finalists.path}", f"--launch={number}")
-            place = f", launch {number} of {course.launches}"
-            launch(Launch(seconds, finalists.sizes, words, place, resumed=True))
+            launch(finalists.launch(number, seconds, f", launch {number} of {course.launches}"))
         judged = finalists.judged_in(evidence)
     return Conducted(chosen, judged, wanted)
 
@@ -109,7 +118,7 @@ def whole_duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Finalists:
-    """The file from which ranks read what to judge, and what it holds."""
+    """The file from which ranks read what to screen or to judge, and what it holds."""
 
     path: Path
     content: Mapping[str, Any]
@@ -119,7 +128,7 @@ class Finalists:
         """Return how many sizes have finalists."""
         return len(self.content["points"])
 
-    def put_in_order(self, number: int) -> None:
+    def launch(self, number: int, seconds: float | None, place: str) -> Launch:
         """Write the file for one launch, which begins with another size than the one before.
 
         Where launches end before their last size, no size is the last one of all.
@@ -128,6 +137,8 @@ class Finalists:
         first = (number - 1) % len(points)
         ordered = {**self.content, "points": [*points[first:], *points[:first]]}
         self.path.write_text(json.dumps(ordered), encoding="utf-8")
+        words = (f"--finalists={self.path}", f"--launch={number}")
+        return Launch(seconds, self.sizes, words, place, resumed=True)
 
     def judged_in(self, evidence: Path) -> int:
         """Return how many launches judged each size at least."""
@@ -142,16 +153,10 @@ class Finalists:
 
 
 @contextmanager
-def finalists_kept(course: Course, evidence: Path) -> Iterator[Finalists]:
-    """Give what there is to judge; the course has then as many launches as there is time for."""
-    # Statistics take a second to import, which a tuning that is refused need not wait for.
-    from lanewise.tuning.evidence import read_evidence  # noqa: PLC0415
-    from lanewise.tuning.judging import judging  # noqa: PLC0415
-
-    planned = judging(course, *read_evidence(evidence))
-    course.launches = planned.launches
+def finalists_kept(evidence: Path, content: Mapping[str, Any]) -> Iterator[Finalists]:
+    """Give what there is to screen or to judge, whose file lies beside the evidence meanwhile."""
     path = evidence.with_suffix(".finalists")
     try:
-        yield Finalists(path, planned.content)
+        yield Finalists(path, content)
     finally:
         path.unlink(missing_ok=True)

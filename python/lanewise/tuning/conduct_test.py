@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A budget that is too short for one launch is refused, and leaves nothing behind."""
+"""Which launches a tuning makes, and what they are told to run."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -35,29 +36,36 @@ class World:
     ending: Ending
     launches: int = 0
     sizes_max: int | None = None
+    found_s: Mapping[str, float] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
 
     def launch(self, one: Launch) -> Ending:
         """Make a launch."""
         self.launches += 1
+        self.places.append(one.place)
         if not one.resumed:
             lines = [json.dumps(record) for record in (CONTEXT, *self.records)]
             self.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
         else:
-            self.judge(one)
+            self.find(one)
         return self.ending if self.launches == 1 else Ending(ended=True)
 
-    def judge(self, one: Launch) -> None:
-        """Judge as many sizes as there is time for, in the order of the file."""
+    def find(self, one: Launch) -> None:
+        """Screen or judge as many sizes as there is time for, in the order of the file."""
         finalists = Path(one.words[0].removeprefix("--finalists="))
         number = int(one.words[1].removeprefix("--launch="))
-        points = json.loads(finalists.read_text(encoding="utf-8"))["points"]
+        content = json.loads(finalists.read_text(encoding="utf-8"))
         records = [
             {
-                "record": "judgement", "launch": number, "collective": point["collective"],
+                "record": "screening" if content["stage"] == "screening" else "judgement",
+                "launch": number, "collective": point["collective"],
                 "message_bytes": point["message_bytes"], "root": 0, "default": {"median_s": 1.0},
-                "candidates": [{**each, "median_s": 0.5} for each in point["candidates"]],
+                "candidates": [
+                    {**each, "median_s": self.found_s.get(each["algorithm"], 0.5)}
+                    for each in point["candidates"]
+                ],
             }
-            for point in points[: self.sizes_max]
+            for point in content["points"][: self.sizes_max]
         ]  # fmt: skip
         with self.evidence.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
@@ -108,3 +116,27 @@ def test_launches_that_are_cut_short_judge_all_sizes_alike(tmp_path: Path) -> No
 
     assert {len(one) for one in launches_in(evidence).values()} == {6}
     assert (done.judged, done.wanted, done.complete) == (6, 8, False)
+
+
+def test_what_more_launches_find_slow_is_not_judged(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1e-5)], Ending(ended=True))
+    world.found_s = {"fast_of_lanewise": 3.0, "fast_of_mpi": 3.0, "slower_of_mpi": 3.0}
+
+    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+
+    ((launch, *_),) = launches_in(evidence).values()
+    assert [one.algorithm for one in launch.times_s] == ["slower_of_lanewise"]
+    assert world.places[1:6] == [*(f", screening {k} of 4" for k in range(1, 5)), ", launch 1 of 6"]
+
+
+def test_a_tuning_that_is_resumed_while_it_judges_screens_nothing_more(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1e-5)], Ending(ended=True))
+    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+    world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+    world.places = []
+
+    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+
+    assert not any("screening" in place for place in world.places)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Course: the launches of a tuning, one that chooses and several that judge, within a budget.
+"""Course: the launches of a tuning, some that choose and more that judge, within a budget.
 
 The budget is for all of it, on the clock of who waits: starting ranks takes time that the ranks
 know nothing of, so what a launch took beside its measurement is taken off the next ones.
@@ -21,8 +21,12 @@ LAUNCHES = 50
 LAUNCHES_ENOUGH = 7
 # With fewer there is no rule.
 LAUNCHES_MIN = 5
-# The launch that chooses runs every candidate; those that judge run few.
+# So many screen what the first one chose: with it they are as many as a verdict needs.
+SCREENINGS = LAUNCHES_MIN - 1
+# The first launch runs every candidate, those that screen run ten at most, those that judge four.
+# The share of those that screen is of what the first one leaves.
 CHOOSING_SHARE = 0.4
+SCREENING_SHARE = 0.2
 # Before any launch has shown what starting one takes, and for what follows the last one.
 START_S = 1.0
 END_S = 1.0
@@ -41,16 +45,29 @@ class Simulating(Protocol):
         """Tell whether its launches do not differ."""
 
 
-def launches_by_default(launcher: Simulating) -> tuple[int, int]:
-    """Return how many launches judge at most, and how many are enough; of simulated ones, one."""
-    return (1, 1) if launcher.simulates else (LAUNCHES, LAUNCHES_ENOUGH)
+@dataclass(frozen=True)
+class Launches:
+    """How many launches judge at most, how many are enough, and how many screen before."""
+
+    judging: int = LAUNCHES
+    enough: int = LAUNCHES_ENOUGH
+    screening: int = SCREENINGS
+
+
+def launches_for(launcher: Simulating, named: int | None = None) -> Launches:
+    """Return the launches of a tuning, `named` that judge; a simulated one tells all."""
+    screening = 0 if launcher.simulates else SCREENINGS
+    if named is not None:
+        return Launches(named, named, screening)
+    return Launches(1, 1, screening) if launcher.simulates else Launches()
 
 
 @dataclass
 class Course:
     """A tuning under way, `used_s` after its command began.  A budget of 0 is none.
 
-    At most `launches` judge, and the tuning is complete if `enough` of them have.
+    At most `launches` judge, and the tuning is complete if `enough` of them have.  As many as
+    `screenings` may come before.
     """
 
     budget_s: float
@@ -59,6 +76,7 @@ class Course:
     start_s: float = START_S
     used_s: float = 0.0
     enough: int = LAUNCHES_ENOUGH
+    screenings: int = SCREENINGS
     _began_s: float = field(init=False)
     _seen_start_s: float = field(init=False, default=0.0)
     _chose_s: float = field(init=False, default=0.0)
@@ -81,18 +99,33 @@ class Course:
         """Return how many launches that measure for so long there is time for.
 
         Without a budget, those that judge take as long together as they would of one that gave the
-        launch that chose the time it took, but there are enough of them.
+        first launch the time it took, but there are enough of them.
         """
-        launch_s = self.start_s + max(LEAST_S, START_SHARE * self.start_s, measured_s)
+        launch_s = self.launch_s(measured_s)
         if self.budget_s > 0:
             return max(0, min(self.launches, int(self.left_s / launch_s)))
         judged_s = self._chose_s * (1 - CHOOSING_SHARE) / CHOOSING_SHARE
         return max(self.enough, min(self.launches, int(judged_s / launch_s)))
 
+    def launch_s(self, measured_s: float) -> float:
+        """Return how long a launch takes in which there is so much to measure."""
+        return self.start_s + max(LEAST_S, START_SHARE * self.start_s, measured_s)
+
+    def screenings_of(self, measured_s: float, judged_s: float) -> int:
+        """Return how many launches screen that measure for so long.
+
+        With a budget they take none of the time of the `enough` that judge for `judged_s` each.
+        """
+        if self.budget_s == 0:
+            return self.screenings
+        spare_s = self.left_s - self.enough * self.launch_s(judged_s)
+        room_s = min(SCREENING_SHARE * self.left_s, spare_s)
+        return max(0, min(self.screenings, int(room_s / self.launch_s(measured_s))))
+
     def least_s(self, look_s: float) -> float:
         """Return the least budget of a tuning in which a first look takes so long.
 
-        It has time for a launch that chooses, and for as many that judge as a rule needs; each of
+        It has time for the first launch, and for as many that judge as a rule needs; each of
         them takes about as long as a first look.
         """
         launch_s = self.start_s + look_s
@@ -100,7 +133,7 @@ class Course:
         return END_S + max(launch_s / CHOOSING_SHARE, judged_s / (1 - CHOOSING_SHARE))
 
     def choosing_s(self) -> float | None:
-        """Return how long the ranks of the launch that chooses may measure; None: as they like."""
+        """Return how long the ranks of the first launch may measure; None: as they like."""
         if self.budget_s == 0:
             return None
         return max(LEAST_S, CHOOSING_SHARE * self.left_s - self.start_s)

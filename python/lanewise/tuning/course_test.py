@@ -15,7 +15,11 @@ from lanewise.tuning.course import (
     LAUNCHES_ENOUGH,
     LAUNCHES_MIN,
     LEAST_S,
+    SCREENING_SHARE,
+    SCREENINGS,
     Course,
+    Launches,
+    launches_for,
 )
 
 
@@ -46,6 +50,8 @@ def run_course(world: World, budget_s: float, launches: int = LAUNCHES) -> float
     course = Course(budget_s, launches, world.clock)
     began_s = world.now_s
     world.launch(course, course.choosing_s())
+    for _ in range(course.screenings_of(LEAST_S, LEAST_S)):
+        world.launch(course, course.launch_s(LEAST_S) - course.start_s)
     for number in range(1, launches + 1):
         seconds = course.judging_s(number)
         if seconds == 0:
@@ -65,8 +71,8 @@ def test_a_minute_is_used_and_not_exceeded() -> None:
     taken_s = run_course(world, 60.0, 30)
 
     assert 55 <= taken_s <= 60
-    assert len(world.measured_s) == 1 + 30
-    judged_s = world.measured_s[1:]
+    assert len(world.measured_s) == 1 + SCREENINGS + 30
+    judged_s = world.measured_s[1 + SCREENINGS :]
     assert max(judged_s) <= 1.2 * min(judged_s), "launches that judge are alike"
 
 
@@ -133,3 +139,35 @@ def test_a_budget_shorter_than_a_launch_still_measures_something_once() -> None:
     run_course(world, 0.5)
 
     assert world.measured_s == [pytest.approx(LEAST_S)]
+
+
+@given(
+    st.floats(5, 3600), st.floats(0.01, 2.0), st.floats(0.001, 100), st.floats(0.001, 100),
+    st.integers(1, 20),
+)  # fmt: skip
+def test_launches_that_screen_leave_the_time_of_enough_that_judge(
+    budget_s: float, start_s: float, screened_s: float, judged_s: float, launches: int
+) -> None:
+    course = Course(budget_s, launches, clock=lambda: 0.0, start_s=start_s)
+
+    count = course.screenings_of(screened_s, judged_s)
+
+    taken_s = count * course.launch_s(screened_s)
+    assert 0 <= count <= SCREENINGS
+    assert taken_s <= max(0.0, SCREENING_SHARE * course.left_s) * (1 + 1e-9)
+    if count:
+        assert course.left_s - taken_s >= course.enough * course.launch_s(judged_s) - 1e-6
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A launcher whose launches differ, or not."""
+
+    simulates: bool
+
+
+def test_launches_that_do_not_differ_are_not_repeated() -> None:
+    assert launches_for(Launcher(simulates=True)) == Launches(1, 1, 0)
+    assert launches_for(Launcher(simulates=False)) == Launches()
+    assert launches_for(Launcher(simulates=False), 9) == Launches(9, 9, SCREENINGS)
+    assert launches_for(Launcher(simulates=True), 9) == Launches(9, 9, 0)

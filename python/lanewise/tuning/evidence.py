@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.tuning.content import COLLECTIVES, Point, Tuning
+from lanewise.tuning.content import COLLECTIVES, Choice, Point, Tuning
 from lanewise.tuning.decide import decide
 from lanewise.tuning.judge import (
     FINALISTS_MAX,
@@ -49,13 +49,20 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return records[0], [record for record in records[1:] if record.get("record") != "end"]
 
 
+def launches_of_stage(
+    records: Iterable[Mapping[str, Any]], record: str
+) -> dict[Size, list[JudgedLaunch]]:
+    """Return the launches that screened each size, or judged it, from records of that name."""
+    return launches_of([one for one in records if one.get("record") == record])
+
+
 def launches_in(path: Path) -> dict[Size, list[JudgedLaunch]]:
     """Return the launches that judged each size, of an evidence file."""
-    return launches_of([one for one in read_evidence(path)[1] if one["record"] == "judgement"])
+    return launches_of_stage(read_evidence(path)[1], "judgement")
 
 
 def points_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Point]]:
-    """Return what the choosing launch measured, by collective; RequestError for no points."""
+    """Return what the first launch measured, by collective; RequestError for no points."""
     points: dict[str, list[Point]] = {}
     for record in records:
         if record.get("record") != "point":
@@ -74,11 +81,28 @@ def finalists_file(
 ) -> dict[str, Any]:
     """Return what the native program judges, as it reads it: sizes that have finalists.
 
-    There are so many of each origin at most.  `default_s` is how long the default takes,
-    `repetition_s` what a repetition took of the time of the launch, as judging is planned.
+    There are so many of each origin at most.
     """
     margin = float(context["margin"])
     records = list(records)
+    screened = launches_of_stage(records, "screening")
+
+    def choose(point: Point, measured: Mapping[str, Any]) -> tuple[Choice, ...]:
+        launches = screened.get((measured["collective"], point.message_bytes), ())
+        return finalists(point, margin, most, int(measured.get("roots", 1)), launches)
+
+    return chosen_file("judging", records, choose)
+
+
+def chosen_file(
+    stage: str, records: Sequence[Mapping[str, Any]],
+    choose: Callable[[Point, Mapping[str, Any]], tuple[Choice, ...]],
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the native program screens or judges: what `choose` does at each size.
+
+    `default_s` is how long the default takes, `repetition_s` what a repetition took of the time of
+    the launch, as more launches are planned.
+    """
     more = {
         (one["collective"], one["message_bytes"]): one
         for one in records
@@ -95,9 +119,9 @@ def finalists_file(
         for name, of_name in points_of(records).items()
         for point in of_name
         for measured in (more[name, point.message_bytes],)
-        if (chosen := finalists(point, margin, most, int(measured.get("roots", 1))))
+        if (chosen := choose(point, measured))
     ]
-    return {"points": points}
+    return {"stage": stage, "points": points}
 
 
 def repetition_s(point: Point, elapsed_s: float) -> float:
@@ -115,7 +139,7 @@ def repetition_s(point: Point, elapsed_s: float) -> float:
 
 def tuning_from(context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Tuning:
     """Draw the rules from evidence; RequestError where a record does not fit."""
-    launches = launches_of([one for one in records if one.get("record") == "judgement"])
+    launches = launches_of_stage(records, "judgement")
     standard = Standard(
         float(context["margin"]), float(context["confidence"]), context["launcher"] == SIMULATED
     )

@@ -3,7 +3,7 @@
 
 Launches differ by more than the intervals within one say, so the launch is the unit of evidence:
 from each comes one number, the ratio of the medians of a finalist and the default, which were
-interleaved in it.  One launch chooses the finalists of a size and others judge them, because what
+interleaved in it.  Some launches choose the finalists of a size and others judge them, because what
 was chosen for its low numbers is flattered by them (the winner's curse).
 
 A finalist is faster where Student's test of the mean logarithm of these ratios, over at least five
@@ -15,7 +15,7 @@ below 1 - margin.)
 
 In a collective with a root, the root moves from launch to launch, and how much an algorithm gains
 may depend on it.  Where there are fifteen launches or more with each root, they are strata, and the
-ratio is the mean over the roots.  The launch that chooses has one root only, so where that many are
+ratio is the mean over the roots.  The first launch has one root only, so where that many are
 possible the fastest algorithm of each origin is judged even if it is as fast as the default.  What
 is slower than the default with any of the roots is not faster: with a stratum by its mean, with two
 launches or more by Student's test of their mean and the spread of the others, at a level that is
@@ -24,6 +24,8 @@ divided by the number of roots.  What a single launch shows of a root could be a
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,6 +42,12 @@ from lanewise.tuning.course import LAUNCHES, LAUNCHES_MIN
 
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
 FINALISTS_MAX = 2
+# Of each origin, for the launches that screen: nobody else is the fastest if launches differ less.
+SCREENED_MAX = 5
+SCREENED_RATIO = 1.5
+# From fewer launches nobody can tell how much they differ.
+SPREAD_MIN = 3
+ORIGINS = ("lanewise", "mpi")
 METHOD = "Holm 1979, of Student's test over launches"
 
 Size = tuple[str, int]
@@ -69,30 +77,71 @@ class Standard:
         return 1 if self.simulated else LAUNCHES_MIN
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the launches that choose found of a candidate: its ratio to the default.
+
+    The least that it may be is a standard error lower where there were enough launches for one.
+    """
+
+    choice: Choice
+    ratio: float
+    least: float
+
+
+def promising(point: Point) -> tuple[Choice, ...]:
+    """Return the choices of a size that more launches are to screen."""
+    bound_s = SCREENED_RATIO * point.default.median_s
+    ran = sorted(_ran(point), key=lambda one: (one.figures.median_s, str(one.choice)))
+    return tuple(
+        one.choice
+        for origin in ORIGINS
+        for one in [one for one in ran if one.choice.origin == origin][:SCREENED_MAX]
+        if one.figures.median_s < bound_s
+    )
+
+
 def finalists(
-    point: Point, margin: float, most: int = FINALISTS_MAX, roots: int = 1
-) -> tuple[Choice, ...]:
+    point: Point, margin: float, most: int = FINALISTS_MAX, roots: int = 1,
+    screened: Sequence[JudgedLaunch] = (),
+) -> tuple[Choice, ...]:  # fmt: skip
     """Return the choices of a size that are worth judging: the fastest of each origin, so many.
 
-    What the choosing launch shows slightly too slow may still be faster, what is not faster at all
-    would only make every other test stricter.  It has one root: where those that judge take turns
-    in several and can be strata, the fastest of an origin is judged if it is hardly slower there.
+    What the launches that choose show slightly too slow may still be faster, what is not faster at
+    all would only make every other test stricter.  The first launch has one root: where those that
+    judge take turns in several and can be strata, the fastest of an origin is judged if it is
+    hardly slower there.
     """
     by_root = 1 < roots <= LAUNCHES // STRATUM_MIN
-    ran = [one for one in point.candidates if not one.pruned]
-    ran.sort(key=lambda one: (one.figures.median_s, str(one.choice)))
+    seen = sorted(_seen(point, screened), key=lambda one: (one.ratio, str(one.choice)))
     chosen: list[Choice] = []
-    for origin in ("lanewise", "mpi"):
-        of_origin = [one for one in ran if one.choice.origin == origin]
-        hopeful = _within(of_origin, point.default.median_s * (1 - margin / 2))
+    for origin in ORIGINS:
+        of_origin = [one for one in seen if one.choice.origin == origin]
+        hopeful = [one.choice for one in of_origin if one.least < 1 - margin / 2]
         if not hopeful and by_root:
-            hopeful = _within(of_origin[:1], point.default.median_s * (1 + margin))
+            hopeful = [one.choice for one in of_origin[:1] if one.ratio < 1 + margin]
         chosen += hopeful[:most]
     return tuple(chosen)
 
 
-def _within(candidates: Sequence[Candidate], bound_s: float) -> list[Choice]:
-    return [one.choice for one in candidates if one.figures.median_s < bound_s]
+def _ran(point: Point) -> list[Candidate]:
+    return [one for one in point.candidates if not one.pruned]
+
+
+def _seen(point: Point, screened: Sequence[JudgedLaunch]) -> list[Seen]:
+    """Return what was found of the candidates that ran in all launches that choose."""
+    found = []
+    for one in _ran(point):
+        if any(one.choice not in launch.times_s for launch in screened):
+            continue
+        ratios = [one.figures.median_s / point.default.median_s]
+        ratios += [launch.times_s[one.choice] / launch.default_s for launch in screened]
+        logs = [math.log(ratio) for ratio in ratios]
+        centre = statistics.fmean(logs)
+        few = len(logs) < SPREAD_MIN
+        error = 0.0 if few else statistics.stdev(logs) / math.sqrt(len(logs))
+        found.append(Seen(one.choice, math.exp(centre), math.exp(centre - error)))
+    return found
 
 
 def launches_of(records: Sequence[Mapping[str, Any]]) -> dict[Size, list[JudgedLaunch]]:

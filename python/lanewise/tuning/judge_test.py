@@ -14,11 +14,13 @@ from lanewise.tuning.content import Choice, Point
 from lanewise.tuning.decide import decide
 from lanewise.tuning.judge import (
     FINALISTS_MAX,
+    SCREENED_MAX,
     JudgedLaunch,
     Standard,
     finalists,
     judge,
     launches_of,
+    promising,
 )
 from lanewise.tuning.specimen import MARGIN, ours, own, point
 
@@ -144,6 +146,48 @@ def test_finalists_are_the_fastest_of_each_origin() -> None:
     assert chosen == (ours("ours-0"), ours("ours-1"), own("own-0"), own("own-1"))
 
 
+def screened(*ratios: dict[Choice, float]) -> list[JudgedLaunch]:
+    """Make launches that screened with these ratios."""
+    return [
+        JudgedLaunch(number, 0, DEFAULT_S, {one: DEFAULT_S * ratio for one, ratio in each.items()})
+        for number, each in enumerate(ratios, 1)
+    ]
+
+
+def test_the_means_of_all_launches_that_choose_make_finalists() -> None:
+    lucky, unlucky, slow = ours("lucky"), ours("unlucky"), ours("slow")
+    first = point(8, {lucky: 8e-6, unlucky: 11e-6, slow: 8e-6}, DEFAULT_S)
+    others = {lucky: 0.9, unlucky: 0.7, slow: 1.5}
+
+    assert finalists(first, MARGIN, most=1) == (lucky,)
+    assert finalists(first, MARGIN, screened=screened(others, others)) == (unlucky, lucky)
+
+
+def test_what_launches_that_differ_much_leave_in_doubt_is_judged() -> None:
+    one = ours("doubtful")
+    first = point(8, {one: 13e-6}, DEFAULT_S)
+
+    assert finalists(first, MARGIN, screened=screened({one: 0.8}, {one: 1.2}, {one: 0.8})) == (one,)
+    assert finalists(first, MARGIN, screened=screened(*[{one: 1.3}] * 3)) == ()
+    assert finalists(first, MARGIN, screened=screened({one: 0.8})) == ()
+
+
+def test_who_failed_in_a_launch_that_screened_is_no_finalist() -> None:
+    good, failed = ours("good"), ours("failed")
+    first = point(8, {good: 6e-6, failed: 5e-6}, DEFAULT_S)
+
+    assert finalists(first, MARGIN, screened=screened({good: 0.6})) == (good,)
+
+
+def test_a_few_of_each_origin_are_screened_and_none_that_is_far_slower() -> None:
+    times_s = {ours(f"ours-{i}"): (9 + i) * 1e-6 for i in range(9)}
+    times_s |= {own("equal"): 10e-6, own("slow"): 16e-6}
+
+    chosen = promising(point(8, times_s, DEFAULT_S))
+
+    assert chosen == (*(ours(f"ours-{i}") for i in range(SCREENED_MAX)), own("equal"))
+
+
 @pytest.mark.parametrize(("roots", "judged"), [(1, 0), (2, 1), (3, 1), (4, 0)])
 def test_what_is_as_fast_with_the_root_that_chose_is_a_finalist_where_roots_can_be_strata(
     roots: int, judged: int
@@ -236,6 +280,7 @@ def test_what_was_given_up_is_no_finalist() -> None:
     given_up = replace(one, candidates=tuple(replace(each, pruned=True) for each in one.candidates))
 
     assert finalists(given_up, MARGIN, roots=2) == ()
+    assert promising(given_up) == ()
 
 
 def record(launch: int, root: int, seconds: float) -> dict[str, object]:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is screened, and in how many launches, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanewise.tuning.course import SCREENINGS, Course
+from lanewise.tuning.judging import judging
+from lanewise.tuning.judging_test import CONTEXT, START_S, candidate, size_of
+from lanewise.tuning.screening import Screening, screening
+
+
+def planned(budget_s: float, *records: dict[str, Any]) -> Screening:
+    """Return what a course screens that has just begun."""
+    course = Course(budget_s, clock=lambda: 0.0, start_s=START_S)
+    return screening(course, CONTEXT, records)
+
+
+def test_the_promising_of_each_size_run_in_a_few_more_launches() -> None:
+    size = size_of(1e-5)
+    size["candidates"] += [candidate("lanewise", "equal", 1e-5), candidate("mpi", "slow", 2e-5)]
+
+    plan = planned(100.0, size, size_of(1e-5, 8))
+
+    assert (plan.content["stage"], plan.launches) == ("screening", SCREENINGS)
+    first, second = plan.content["points"]
+    assert [one["algorithm"] for one in first["candidates"]] == [
+        "fast_of_lanewise", "slower_of_lanewise", "equal", "fast_of_mpi", "slower_of_mpi"
+    ]  # fmt: skip
+    assert second["message_bytes"] == 8
+
+
+def test_where_time_is_short_it_is_kept_for_those_that_judge() -> None:
+    launches = [planned(budget_s, size_of(1.0)).launches for budget_s in (20, 600, 1700, 4000)]
+
+    assert launches == sorted(launches)
+    assert launches[:2] == [0, 0]
+    assert launches[-1] > 0
+    course = Course(1700.0, clock=lambda: 0.0, start_s=START_S)
+    plan = screening(course, CONTEXT, [size_of(1.0)])
+    used_s = plan.launches * (START_S + plan.seconds)
+    left = Course(1700.0, clock=lambda: 0.0, start_s=START_S, used_s=used_s)
+    assert judging(left, CONTEXT, [size_of(1.0)]).launches >= left.enough
+
+
+def test_without_a_budget_launches_screen_that_take_as_long_as_they_need() -> None:
+    plan = planned(0.0, size_of(1e-3))
+
+    assert plan.launches == SCREENINGS
+    assert plan.seconds >= 28 * 5 * 1e-3
+
+
+def test_what_nobody_may_be_faster_than_is_not_screened() -> None:
+    nobody = {**size_of(1.0), "candidates": [candidate("lanewise", "ring", 2.0)]}
+
+    assert planned(0.0, nobody) == Screening({"stage": "screening", "points": []}, 0, 0.0)
