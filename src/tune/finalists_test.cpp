@@ -7,9 +7,12 @@
 namespace lanewise::tune {
 namespace {
 
-constexpr const char *text = R"({"stage": "screening", "points": [{"collective": "ibcast",
-    "message_bytes": 64, "default_s": 1e-6, "repetition_s": 3e-6, "candidates": [{"origin": "mpi", "algorithm": "chain",
-    "segment_bytes": 8192, "lanes": 1}]}]})";
+constexpr const char *text = R"({
+    "stage": "screening",
+    "points": [{
+        "collective": "ibcast", "message_bytes": 64, "default_s": 1e-6, "repetition_s": 3e-6,
+        "candidates": [
+            {"origin": "mpi", "algorithm": "chain", "segment_bytes": 8192, "lanes": 1}]}]})";
 
 TEST(Finalists, AreReadAsTheyAreWritten) {
     const auto read = parse_finalists(text, "f.json");

@@ -69,20 +69,20 @@ Json point_record(Operation operation, std::uint64_t message_bytes, int roots,
 }
 
 /* Which of the launches that screen or judge this is. */
-struct Place {
+struct StagedLaunch {
     Stage stage = Stage::judging;
     int launch = 0;
 };
 
 /* What a launch found of the finalists of a size: one number each, its median. */
-Json finalists_record(const JudgedPoint& point, const Place& place,
+Json finalists_record(const JudgedPoint& point, const StagedLaunch& staged,
                       const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
     for (const auto& [contender, figures] : verdict.confirmation) {
         if (contender > 0) list.push_back(candidate_record(candidates[contender - 1], figures));
     }
-    return {{"record", place.stage == Stage::screening ? "screening" : "judgement"},
-            {"launch", place.launch},
+    return {{"record", staged.stage == Stage::screening ? "screening" : "judgement"},
+            {"launch", staged.launch},
             {"collective", name_of(point.operation)},
             {"message_bytes", point.message_bytes},
             {"root", verdict.confirmation_root},
@@ -245,7 +245,7 @@ Result<Candidate> candidate_named(const JudgedPoint& point, const Finalist& fina
                                          name_of(point.operation) + " any more; measure again"};
 }
 
-Result<Task> judging_task(const JudgedPoint& point, const Place& place, MpiAlgorithms& own,
+Result<Task> judging_task(const JudgedPoint& point, const StagedLaunch& staged, MpiAlgorithms& own,
                           const Field& field) {
     std::vector<Candidate> list;
     for (const auto& finalist : point.candidates) {
@@ -256,15 +256,15 @@ Result<Task> judging_task(const JudgedPoint& point, const Place& place, MpiAlgor
     const auto collective = point.operation.collective;
     const bool works = point.operation.calling == Calling::nonblocking;
     const auto *reference = field.reference(point.operation, point.message_bytes);
-    const std::string launch = place.stage == Stage::screening ? " screening " : " launch ";
+    const std::string launch = staged.stage == Stage::screening ? " screening " : " launch ";
     return Task{
         .key = name_of(point.operation) + " " + std::to_string(point.message_bytes) + launch +
-               std::to_string(place.launch),
+               std::to_string(staged.launch),
         .collective = name_of(point.operation),
         .message_bytes = point.message_bytes,
         .rooted = is_rooted(collective),
         .kind = Task::Kind::judged,
-        .root = is_rooted(collective) ? place.launch % field.ranks : 0,
+        .root = is_rooted(collective) ? staged.launch % field.ranks : 0,
         .expected_s = point.repetition_s,
         .contenders =
             [=, &own](FirstLook) {
@@ -272,7 +272,7 @@ Result<Task> judging_task(const JudgedPoint& point, const Place& place, MpiAlgor
                                      works ? point.default_s : 0.0);
             },
         .record =
-            [=](const Verdict& verdict) { return finalists_record(point, place, list, verdict); }};
+            [=](const Verdict& verdict) { return finalists_record(point, staged, list, verdict); }};
 }
 
 /* The first rank reads the file for all. */

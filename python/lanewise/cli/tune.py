@@ -85,9 +85,9 @@ def tune(
 
     The default and all candidates are timed interleaved, in the same ranks.  A few launches
     choose candidates, and a rule is written only if one of them is significantly faster over
-    several other launches.  The file also holds the measurements.  `lanewise tune export tuning.json --for
-    openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json two.json -o
-    both.json` makes one file for several numbers of ranks.
+    several other launches.  The file also holds the measurements.  `lanewise tune export
+    tuning.json --for openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json
+    two.json -o both.json` makes one file for several numbers of ranks.
     """
     values = context.params
     if merge:
@@ -103,7 +103,7 @@ def tune(
         if values["list"]:
             launching.show_list("collectives", ask(choice.launcher, job, "--list"), values)
             return
-        launches = launches_of(choice, values)
+        asked = launches_of(choice, values)
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -112,8 +112,8 @@ def tune(
             return
         require_launcher(choice)
         timed = Course(
-            budget_s(values), launches.judging, used_s=process_age_s(), enough=launches.enough,
-            screenings=launches.screening,
+            budget_s(values), asked.judging, used_s=process_age_s(), enough=asked.enough,
+            screenings=asked.screening,
         )  # fmt: skip
         complete = Launcher(choice, values, folder, timed).measure(planned.points)
     display = "quiet" if values["quiet"] or as_json else "shown"

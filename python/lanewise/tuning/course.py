@@ -23,7 +23,7 @@ LAUNCHES_ENOUGH = 7
 LAUNCHES_MIN = 5
 # So many screen what the first one chose: with it they are as many as a verdict needs.
 SCREENINGS = LAUNCHES_MIN - 1
-# The first launch runs every candidate, those that screen run ten at most, those that judge four.
+# The first launch runs every candidate, those that screen run 16 at most, those that judge four.
 # The share of those that screen is of what the first one leaves.
 CHOOSING_SHARE = 0.4
 SCREENING_SHARE = 0.2

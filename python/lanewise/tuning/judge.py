@@ -43,7 +43,7 @@ from lanewise.tuning.course import LAUNCHES, LAUNCHES_MIN
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
 FINALISTS_MAX = 2
 # Of each origin, for the launches that screen: nobody else is the fastest if launches differ less.
-SCREENED_MAX = 5
+SCREENED_MAX = 8
 SCREENED_RATIO = 1.5
 # From fewer launches nobody can tell how much they differ.
 SPREAD_MIN = 3
@@ -107,21 +107,30 @@ def finalists(
 ) -> tuple[Choice, ...]:  # fmt: skip
     """Return the choices of a size that are worth judging: the fastest of each origin, so many.
 
-    What the launches that choose show slightly too slow may still be faster, what is not faster at
-    all would only make every other test stricter.  The first launch has one root: where those that
-    judge take turns in several and can be strata, the fastest of an origin is judged if it is
-    hardly slower there.
+    Each is another algorithm, with the segment with which it is the fastest: two segments of one
+    are often as fast as each other.  What the launches that choose show slightly too slow may still
+    be faster, what is not faster at all would only make every other test stricter.  The first
+    launch has one root: where those that judge take turns in several and can be strata, the fastest
+    of an origin is judged if it is hardly slower there.
     """
     by_root = 1 < roots <= LAUNCHES // STRATUM_MIN
     seen = sorted(_seen(point, screened), key=lambda one: (one.ratio, str(one.choice)))
     chosen: list[Choice] = []
     for origin in ORIGINS:
-        of_origin = [one for one in seen if one.choice.origin == origin]
+        of_origin = _each_algorithm([one for one in seen if one.choice.origin == origin])
         hopeful = [one.choice for one in of_origin if one.least < 1 - margin / 2]
         if not hopeful and by_root:
             hopeful = [one.choice for one in of_origin[:1] if one.ratio < 1 + margin]
         chosen += hopeful[:most]
     return tuple(chosen)
+
+
+def _each_algorithm(seen: Sequence[Seen]) -> list[Seen]:
+    """Return the first of each algorithm."""
+    first: dict[str, Seen] = {}
+    for one in seen:
+        first.setdefault(one.choice.algorithm, one)
+    return list(first.values())
 
 
 def _ran(point: Point) -> list[Candidate]:

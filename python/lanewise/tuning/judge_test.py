@@ -138,7 +138,7 @@ def test_a_size_that_no_launch_judged_has_no_rule() -> None:
 def test_finalists_are_the_fastest_of_each_origin() -> None:
     times_s = {ours(f"ours-{i}"): (5 + i) * 1e-6 for i in range(4)}
     times_s |= {own(f"own-{i}"): (2 + i) * 1e-6 for i in range(4)}
-    times_s |= {ours("slow"): 12e-6, own("equal"): 9.95e-6}
+    times_s |= {ours("slow"): 12e-6, own("equal"): 9.95e-6, ours("ours-0", 4096): 5.1e-6}
 
     chosen = finalists(point(8, times_s, DEFAULT_S), MARGIN)
 
@@ -180,7 +180,7 @@ def test_who_failed_in_a_launch_that_screened_is_no_finalist() -> None:
 
 
 def test_a_few_of_each_origin_are_screened_and_none_that_is_far_slower() -> None:
-    times_s = {ours(f"ours-{i}"): (9 + i) * 1e-6 for i in range(9)}
+    times_s = {ours(f"ours-{i}"): (5 + i) * 1e-6 for i in range(9)}
     times_s |= {own("equal"): 10e-6, own("slow"): 16e-6}
 
     chosen = promising(point(8, times_s, DEFAULT_S))
