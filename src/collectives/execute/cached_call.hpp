@@ -36,34 +36,38 @@ namespace lanewise::collectives {
 /* Who decides what happens to a call: the rules of the tuning file, or the caller. */
 enum class DecidedBy : std::uint8_t { rules, caller };
 
-struct CachedCall {
-    std::uint64_t generation = 0; /* 0: not in the table, and forgotten after the call */
-    CommunicatorState *state = nullptr;
+/* Aligned, so that a lookup reads one cache line of an entry. */
+constexpr std::size_t cache_line_bytes = 64;
 
+struct alignas(cache_line_bytes) CachedCall {
+    /* What a lookup compares, and what it wants to know of a call that is forwarded. */
+    std::uint64_t generation = 0; /* 0: not in the table, and forgotten after the call */
     MPI_Comm comm{};
-    Operation operation = Collective::barrier;
-    bool any_arguments =
-        false; /* stands for all calls of the operation; the rest is not compared */
-    DecidedBy decided_by = DecidedBy::rules;
-    bool send_in_place = false;
-    bool receive_in_place = false;
-    int root = 0;
     MPI_Op op = MPI_OP_NULL;
     MPI_Count send_count = 0;
     MPI_Count receive_count = 0;
     MPI_Datatype send_type = MPI_DATATYPE_NULL;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
+    int root = 0;
+    Operation operation = Collective::barrier;
+    bool any_arguments : 1 = false; /* stands for all calls of the operation; the rest of the
+                                       arguments is not compared */
+    bool send_in_place : 1 = false;
+    bool receive_in_place : 1 = false;
+    bool forwards : 1 = false; /* goes to the MPI without another look */
+    DecidedBy decided_by = DecidedBy::rules;
 
-    bool forwards = false; /* goes to the MPI without another look */
-    bool valid = false;    /* the arguments are, as far as they were looked at */
+    CommunicatorState *state = nullptr;
+    bool valid = false;           /* the arguments are, as far as they were looked at */
     bool reduces_exactly = false; /* to an exact result, before any algorithm */
-    Choice choice;             /* no algorithm: goes to the MPI */
+    Choice choice;                /* no algorithm: goes to the MPI */
     const Rule *rule = nullptr;
     std::uint64_t message_bytes = 0;
     std::unique_ptr<PreparedCall> prepared;
 
     bool is_kept() const { return generation != 0; }
 };
+static_assert(offsetof(CachedCall, state) <= cache_line_bytes);
 
 /*
  * The table of this thread, made with its first entry: sets of a few ways, so that two calls of one
