@@ -64,7 +64,7 @@ def tune(  # noqa: PLR0913
 ) -> TuningResult:
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
 
-    One launch of the ranks measures all candidates and the default, four more screen the most
+    One launch of the ranks measures all candidates and the default, up to four more screen the most
     promising, unless `budget_s` is short, and together they choose; `launches` more (by default 7
     to 50, as many as fit; a rule needs 5) judge what they chose, and a rule is made only if a
     candidate is significantly faster.  `budget_s` limits the time of all of this, in

@@ -123,7 +123,7 @@ def test_what_more_launches_find_slow_is_not_judged(tmp_path: Path) -> None:
     world = World(evidence, [size_of(1e-5)], Ending(ended=True))
     world.found_s = {"fast_of_lanewise": 3.0, "fast_of_mpi": 3.0, "slower_of_mpi": 3.0}
 
-    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+    conduct(Course(100.0, 6), evidence, 1, world.launch)
 
     ((launch, *_),) = launches_in(evidence).values()
     assert [one.algorithm for one in launch.times_s] == ["slower_of_lanewise"]
@@ -133,10 +133,10 @@ def test_what_more_launches_find_slow_is_not_judged(tmp_path: Path) -> None:
 def test_a_tuning_that_is_resumed_while_it_judges_screens_nothing_more(tmp_path: Path) -> None:
     evidence = tmp_path / "t.json.evidence"
     world = World(evidence, [size_of(1e-5)], Ending(ended=True))
-    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+    conduct(Course(100.0, 6), evidence, 1, world.launch)
     world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
     world.places = []
 
-    conduct(Course(0.0, 6, enough=6), evidence, 1, world.launch)
+    conduct(Course(100.0, 6), evidence, 1, world.launch)
 
     assert not any("screening" in place for place in world.places)

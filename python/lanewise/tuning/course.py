@@ -115,11 +115,12 @@ class Course:
         """Return how many launches screen that measure for so long.
 
         With a budget they take none of the time of the `enough` that judge for `judged_s` each.
+        Without one they take as long together as the first launch at most.
         """
-        if self.budget_s == 0:
-            return self.screenings
-        spare_s = self.left_s - self.enough * self.launch_s(judged_s)
-        room_s = min(SCREENING_SHARE * self.left_s, spare_s)
+        room_s = self._chose_s
+        if self.budget_s > 0:
+            spare_s = self.left_s - self.enough * self.launch_s(judged_s)
+            room_s = min(SCREENING_SHARE * self.left_s, spare_s)
         return max(0, min(self.screenings, int(room_s / self.launch_s(measured_s))))
 
     def least_s(self, look_s: float) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 from lanewise.tuning.course import Course
 from lanewise.tuning.evidence import chosen_file, finalists_file
 from lanewise.tuning.judge import promising
-from lanewise.tuning.judging import enough_s
+from lanewise.tuning.judging import enough_s, least_s
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,18 @@ class Screening:
 def screening(
     course: Course, context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
 ) -> Screening:
-    """Return what there is time to screen; nothing where launches have judged already."""
+    """Return what there is time to screen; nothing where launches have judged already.
+
+    Where there is no time to repeat everything often enough in all launches, each repeats it a few
+    times only: what differs more is the launches.
+    """
     content = chosen_file("screening", records, lambda point, _: promising(point))
     if not content["points"] or any(one.get("record") == "judgement" for one in records):
         return Screening(content, 0, 0.0)
+    judged_s = enough_s(finalists_file(context, records))
     measured_s = enough_s(content)
-    launches = course.screenings_of(measured_s, enough_s(finalists_file(context, records)))
+    launches = course.screenings_of(measured_s, judged_s)
+    if launches < course.screenings:
+        measured_s = least_s(content)
+        launches = course.screenings_of(measured_s, judged_s)
     return Screening(content, launches, course.launch_s(measured_s) - course.start_s)

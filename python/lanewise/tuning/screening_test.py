@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from lanewise.tuning.course import SCREENINGS, Course
 from lanewise.tuning.judging import judging
 from lanewise.tuning.judging_test import CONTEXT, START_S, candidate, size_of
@@ -44,14 +46,23 @@ def test_where_time_is_short_it_is_kept_for_those_that_judge() -> None:
     assert judging(left, CONTEXT, [size_of(1.0)]).launches >= left.enough
 
 
-def test_without_a_budget_launches_screen_that_take_as_long_as_they_need() -> None:
-    plan = planned(0.0, size_of(1e-3))
+@pytest.mark.parametrize(
+    ("default_s", "launches", "calls"), [(1e-3, SCREENINGS, 28), (0.1, SCREENINGS, 7), (1.0, 1, 7)]
+)
+def test_without_a_budget_launches_that_screen_take_no_longer_than_the_first_one(
+    default_s: float, launches: int, calls: int
+) -> None:
+    course = Course(0.0, clock=lambda: 0.0)
+    course.launched(began_s=-61.0, measured_s=60.0)
 
-    assert plan.launches == SCREENINGS
-    assert plan.seconds >= 28 * 5 * 1e-3
+    plan = screening(course, CONTEXT, [size_of(default_s)])
+
+    assert plan.launches == launches
+    assert plan.seconds == pytest.approx(max(0.5, calls * 1.5 * 5 * default_s))
+    assert plan.launches * (1.0 + plan.seconds) <= 61.0
 
 
 def test_what_nobody_may_be_faster_than_is_not_screened() -> None:
     nobody = {**size_of(1.0), "candidates": [candidate("lanewise", "ring", 2.0)]}
 
-    assert planned(0.0, nobody) == Screening({"stage": "screening", "points": []}, 0, 0.0)
+    assert planned(100.0, nobody) == Screening({"stage": "screening", "points": []}, 0, 0.0)
