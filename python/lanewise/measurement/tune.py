@@ -67,11 +67,10 @@ def tune(  # noqa: PLR0913
     One launch of the ranks measures all candidates and the default, up to four more screen the most
     promising, unless `budget_s` is short, and together they choose; `launches` more (by default 7
     to 50, as many as fit; a rule needs 5) judge what they chose, and a rule is made only if a
-    candidate is significantly faster.  `budget_s` limits the time of all of this, in
-    seconds; 0 is no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".
-    The other arguments are those of `lanewise.measure`, and further keywords are options of
-    `lanewise tune` with `_` for `-`.  With `output` the tuning file is written there, for
-    `lanewise run`.
+    candidate is significantly faster.  `budget_s` limits the time of all of this, in seconds; 0 is
+    no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".  The other
+    arguments are those of `lanewise.measure`, and further keywords are options of `lanewise tune`
+    with `_` for `-`.  With `output` the tuning file is written there, for `lanewise run`.
 
     Raises RequestError if the request is invalid, and nothing is started, and in a process that an
     MPI launcher started; RunError if the ranks failed; TypeError for an unknown keyword.  An
