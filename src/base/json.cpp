@@ -12,11 +12,13 @@ constexpr int depth_max = 64;
 
 }  // namespace
 
-Json parse_json(std::string_view text) {
+Json parse_json(std::string_view text, std::string_view without) {
     bool too_deep = false;
-    const auto admit = [&](int depth, Json::parse_event_t, Json&) {
+    const auto admit = [&](int depth, Json::parse_event_t event, const Json& value) {
         too_deep = too_deep || depth > depth_max;
-        return !too_deep;
+        const bool is_left_out = !without.empty() && event == Json::parse_event_t::key &&
+                                 value.get_ref<const std::string&>() == without;
+        return !too_deep && !is_left_out;
     };
     auto value = Json::parse(text.begin(), text.end(), admit, false);
     return too_deep ? Json(Json::value_t::discarded) : value;

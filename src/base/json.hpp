@@ -17,7 +17,8 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 namespace lanewise {
 
 /* Parses `text`. The result is discarded (is_discarded) if the text is not JSON, or is nested more
-   deeply than any of our files: the library recurses once per level. */
-Json parse_json(std::string_view text);
+   deeply than any of our files: the library recurses once per level. The members that are called
+   `without` are left out, wherever they are: what nobody looks at need not be built. */
+Json parse_json(std::string_view text, std::string_view without = {});
 
 }  // namespace lanewise

@@ -19,6 +19,14 @@ TEST(ParseJson, DiscardsWhatIsNotJson) {
     }
 }
 
+TEST(ParseJson, LeavesOutMembersThatNobodyWants) {
+    const auto *const text = R"({"a": {"b": [1, {"c": 2}], "c": 3}, "b": {"a": 4}, "c": ["b"]})";
+
+    EXPECT_EQ(parse_json(text, "b").dump(), R"({"a":{"c":3},"c":["b"]})");
+    EXPECT_EQ(parse_json(text, "d"), parse_json(text));
+    EXPECT_TRUE(parse_json(R"({"b": [1,]})", "b").is_discarded());
+}
+
 TEST(ParseJson, DiscardsWhatIsNestedWithoutEnd) {
     const std::string open(1'000'000, '[');
 

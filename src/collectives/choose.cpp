@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/json_object.hpp"
 
 namespace lanewise::collectives {
@@ -233,16 +234,19 @@ double distance(const LayoutTuning& tuning, const Hosts& hosts) {
 
 }  // namespace
 
-Result<Tuning> parse_tuning(std::string_view text, const std::string& name) {
-    return read_json_object(text, {name, "lanewise tune measures it again"}, read_whole);
+Result<Tuning> parse_tuning(std::string_view text, const std::string& name,
+                            Measurements measurements) {
+    const auto content =
+        parse_json(text, measurements == Measurements::skipped ? "points" : std::string_view{});
+    return read_json_object(content, {name, "lanewise tune measures it again"}, read_whole);
 }
 
-Result<Tuning> read_tuning(const std::string& path) {
+Result<Tuning> read_tuning(const std::string& path, Measurements measurements) {
     const auto text = read_file(path);
     if (!text) {
         return Failure{LW_ERR_IO, text.failure().sentence + "; name a file of lanewise tune"};
     }
-    return parse_tuning(*text, path);
+    return parse_tuning(*text, path, measurements);
 }
 
 HostOrder order_of(const Hosts& hosts) {

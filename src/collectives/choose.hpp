@@ -52,10 +52,15 @@ struct Tuning {
     std::vector<LayoutTuning> layouts;
 };
 
+/* Whether the measurements of a file, from which its rules were drawn, are looked at. They are most
+   of it, and nobody follows them. */
+enum class Measurements : std::uint8_t { checked, skipped };
+
 /* Reads a file; a failure names the file, the place in it and the remedy. */
-Result<Tuning> read_tuning(const std::string& path);
+Result<Tuning> read_tuning(const std::string& path, Measurements measurements);
 /* Reads text; `name` stands for the file in a failure. */
-Result<Tuning> parse_tuning(std::string_view text, const std::string& name);
+Result<Tuning> parse_tuning(std::string_view text, const std::string& name,
+                            Measurements measurements = Measurements::checked);
 
 /* How ranks are placed, as far as it is the same with more of them. */
 enum class HostOrder {

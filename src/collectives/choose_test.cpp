@@ -100,6 +100,17 @@ TEST(Choose, AWholeFileIsRead) {
     EXPECT_TRUE(only.rules_of(Collective::gather).empty());
 }
 
+TEST(Choose, MeasurementsAreLookedAtWhereThatIsWanted) {
+    auto file = whole_file();
+    file["layouts"][0]["collectives"]["scatter"]["points"] = "none";
+
+    EXPECT_FALSE(parse_tuning(file.dump(), "tuning.json", Measurements::checked));
+    const auto tuning = parse_tuning(file.dump(), "tuning.json", Measurements::skipped);
+
+    ASSERT_TRUE(tuning) << tuning.failure().sentence;
+    EXPECT_EQ(tuning->layouts.front().rules_of(Collective::scatter).size(), 3U);
+}
+
 TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     const auto tuning = parse_tuning(whole_file().dump(), "tuning.json");
     ASSERT_TRUE(tuning);
@@ -296,14 +307,14 @@ TEST(Choose, AMissingKeyIsNamed) {
 }
 
 TEST(Choose, AFileThatIsNotThereIsNamed) {
-    const auto tuning = read_tuning("/nowhere/tuning.json");
+    const auto tuning = read_tuning("/nowhere/tuning.json", Measurements::checked);
 
     ASSERT_FALSE(tuning);
     EXPECT_THAT(tuning.failure().sentence, HasSubstr("/nowhere/tuning.json cannot be read"));
 }
 
 TEST(Choose, AFolderIsNoFile) {
-    EXPECT_FALSE(read_tuning("/"));
+    EXPECT_FALSE(read_tuning("/", Measurements::checked));
 }
 
 TEST(Choose, EveryTruncationIsRefused) {

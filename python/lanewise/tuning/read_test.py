@@ -36,8 +36,21 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
     save(specimen(), path)
 
-    assert load(path) == specimen()
+    assert values_of(load(path)) == values_of(specimen())
+    assert load(path).collectives["scatter"].rules == specimen().collectives["scatter"].rules
     assert [found.name for found in tmp_path.iterdir()] == ["tuning.json"]
+
+
+def test_numbers_are_written_with_six_digits(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    scatter = specimen().collectives["scatter"]
+    exact = replace(scatter.points[0].default, median_s=1.23456789e-5)
+    point = replace(scatter.points[0], default=exact)
+    content = replace(scatter, points=(point,))
+
+    save(replace(specimen(), collectives={"scatter": content}), path)
+
+    assert load(path).collectives["scatter"].points[0].default.median_s == 1.23457e-5
 
 
 def test_what_is_written_fits_the_schema() -> None:

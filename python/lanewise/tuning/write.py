@@ -21,10 +21,24 @@ from lanewise.tuning.content import (
     Tuning,
 )
 
+# Of times and ratios. No launch repeats more than three of them, and every rank reads them all.
+DIGITS = 6
+
 
 def save(tuning: Tuning | Sequence[Tuning], path: Path) -> None:
     """Write a tuning file in place of what is there; RunError where it cannot be written."""
     write_whole(path, json.dumps(values_of(tuning), indent=1) + "\n")
+
+
+def rounded(value: Any) -> Any:
+    """Return a value for JSON with its numbers rounded to `DIGITS` significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return value
 
 
 def values_of(tuning: Tuning | Sequence[Tuning]) -> dict[str, Any]:
@@ -34,7 +48,7 @@ def values_of(tuning: Tuning | Sequence[Tuning]) -> dict[str, Any]:
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
         "mpi": {"family": layouts[0].mpi_family, "library": layouts[0].mpi_library},
-        "layouts": [layout_values(one) for one in layouts],
+        "layouts": [rounded(layout_values(one)) for one in layouts],
     }
 
 

@@ -125,7 +125,11 @@ Rules read_rules() {
         read.complaint = environment().fault;
         return read;
     }
-    auto tuning = collectives::read_tuning(environment().tuning_path);
+    // A strict process looks at all of the file, as the one does that `lanewise run` starts first.
+    auto tuning = collectives::read_tuning(environment().tuning_path,
+                                           environment().strictness == Strictness::none
+                                               ? collectives::Measurements::skipped
+                                               : collectives::Measurements::checked);
     if (!tuning) {
         read.complaint = tuning.failure().sentence;
         return read;

@@ -30,17 +30,14 @@ bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& des
     Outgoing *known = find(key);
     if (!known && outgoing_.size() >= rings_max) return false;
     Outgoing& outgoing = known ? *known : outgoing_[key];
-    if (outgoing.is_refused) return false;
     ++outgoing.uses;
     if (!outgoing.ring) {
-        if (outgoing.uses == uses_before_offer) offer(own, key, outgoing);
+        if (outgoing.uses >= outgoing.offers_at) offer(own, key, outgoing);
         return false;
     }
     if (outgoing.ring->is_accepted(user_)) return true;
-    if (outgoing.uses >= uses_before_refused || outgoing.ring->is_broken()) {
-        outgoing.ring.reset();
-        outgoing.is_refused = true;
-    }
+    const bool is_refused = outgoing.uses - outgoing.offered_at >= uses_before_refused;
+    if (is_refused || outgoing.ring->is_broken()) outgoing.ring.reset();
     return false;
 }
 
@@ -50,10 +47,9 @@ void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
     const bool sent =
         ends && forward_to_name(own, mailbox_name(to.first), std::as_bytes(std::span(&letter, 1)),
                                 {ends->writer.memory(), ends->reader_bell.number()});
-    if (!sent) {
-        outgoing.is_refused = true;
-        return;
-    }
+    outgoing.offered_at = outgoing.uses;
+    outgoing.offers_at = outgoing.uses * uses_before_next_offer;
+    if (!sent) return;
     ends->writer.close_memory();
     outgoing.ring = std::move(ends->writer);
 }

@@ -34,8 +34,11 @@ struct RingOffer {
 
 class Neighbours {
   public:
-    static constexpr int uses_before_offer = 16;
-    static constexpr int uses_before_refused = 1024;
+    static constexpr std::uint64_t uses_before_offer = 16;
+    // Nobody has taken the ring by then: the process keeps to sockets, or is too busy. Another is
+    // offered after so many times as many uses.
+    static constexpr std::uint64_t uses_before_refused = 1024;
+    static constexpr std::uint64_t uses_before_next_offer = 16;
     static constexpr std::size_t rings_max = 512;  // in each direction
 
     // Whether what goes to an address of the process that has `slot` can go through memory. Counts
@@ -64,8 +67,9 @@ class Neighbours {
   private:
     using Key = std::pair<std::uint32_t, Address>;
     struct Outgoing {
-        int uses = 0;
-        bool is_refused = false;
+        std::uint64_t uses = 0;
+        std::uint64_t offers_at = uses_before_offer;
+        std::uint64_t offered_at = 0;
         std::optional<SharedRing> ring;
         std::chrono::steady_clock::time_point full_since{};
     };

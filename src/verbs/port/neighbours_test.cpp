@@ -34,7 +34,7 @@ struct TwoProcesses : ::testing::Test {
     std::uint32_t number() const { return first_number(b->slot()) + 3; }
     bool reaches_in_memory(const Route& route) {
         bool found = false;
-        for (int i = 0; i <= Neighbours::uses_before_offer; ++i) {
+        for (std::uint64_t i = 0; i <= Neighbours::uses_before_offer; ++i) {
             found = a->origin(route, number()).in_memory;
             while (b->receive_forwarded([](const Datagram&) {})) {
             }
@@ -103,6 +103,24 @@ TEST_F(TwoProcesses, DoNotMeetWhereTheAddressIsThatOfAnotherHost) {
     ASSERT_TRUE(a && b);
     const Address elsewhere = address_of(in_addr{htonl(0x7f000009)});
     EXPECT_FALSE(reaches_in_memory({loopback, elsewhere, 1}));
+}
+
+TEST_F(TwoProcesses, MeetLaterWhereTheOtherWasTooBusyToTakeWhatWasOffered) {
+    ASSERT_TRUE(a && b);
+    const Route around{loopback, loopback, 1};
+    for (std::uint64_t i = 0; i < 2 * Neighbours::uses_before_refused; ++i) {
+        EXPECT_FALSE(a->origin(around, number()).in_memory);
+    }
+    bool found = false;
+    for (std::uint64_t i = 0; i < 64 * Neighbours::uses_before_refused && !found; ++i) {
+        while (b->receive_forwarded([](const Datagram&) {})) {
+        }
+        found = a->origin(around, number()).in_memory;
+    }
+    ASSERT_TRUE(found);
+    EXPECT_EQ(send(std::byte{1}), Sent::yes);
+    EXPECT_TRUE(receive());
+    EXPECT_TRUE(in_memory);
 }
 
 TEST_F(TwoProcesses, KeepToSocketsWhereTold) {
@@ -202,7 +220,7 @@ TEST(ProcessOfAnotherUser, GetsNoPackets) {
     Result<Wire> wire = Wire::open(std::span(&home, 1));
     ASSERT_TRUE(wire);
     bool in_memory = false;
-    for (int i = 0; i < 2 * Neighbours::uses_before_offer; ++i) {
+    for (std::uint64_t i = 0; i < 2 * Neighbours::uses_before_offer; ++i) {
         if (i == Neighbours::uses_before_offer) {
             ASSERT_EQ(read(ends[0], &ready, 1), 1);
         }
