@@ -161,7 +161,7 @@ def fresh(
     if not points:
         return {}
     finalists, evidence = (workspace.fresh(name) for name in ("fresh.json", "fresh.jsonl"))
-    finalists.write_text(json.dumps({"stage": "judging", "points": points}), encoding="utf-8")
+    finalists.write_text(json.dumps({"stage": "judgement", "points": points}), encoding="utf-8")
     for launch in range(1, FRESH_LAUNCHES + 1):
         words = [*COLLECTIVES, f"--sizes={SIZES}", f"--finalists={finalists}",
                  f"--launch={launch}", f"--budget={FRESH_BUDGET_S}s", "-o", str(evidence),

@@ -85,8 +85,8 @@ class Machine:
             finalists = Path(one.words[0].removeprefix("--finalists="))
             number = int(one.words[1].removeprefix("--launch="))
             content = json.loads(finalists.read_text(encoding="utf-8"))
-            record = {"screening": "screening", "judging": "judgement"}[content["stage"]]
-            records = [self.finding(record, point, number) for point in content["points"]]
+            stage = content["stage"]
+            records = [self.finding(stage, point, number) for point in content["points"]]
         with self.evidence.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
         assert one.seconds is not None
@@ -118,14 +118,14 @@ class Machine:
             ],
         }  # fmt: skip
 
-    def finding(self, record: str, point: Mapping[str, Any], number: int) -> dict[str, Any]:
+    def finding(self, stage: str, point: Mapping[str, Any], number: int) -> dict[str, Any]:
         """Return what a launch that screens or judges writes of a size."""
         size = point["collective"], point["message_bytes"]
         root = number % 2
         level = math.exp(self.random.normal(0, 0.3))
         candidates = [Choice(**each) for each in point["candidates"]]
         return {
-            "record": record, "launch": number, "root": root,
+            "record": stage, "launch": number, "root": root,
             "collective": size[0], "message_bytes": size[1],
             "default": figures(level * self.seen_s(size, None, root)),
             "candidates": [

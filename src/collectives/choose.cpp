@@ -64,7 +64,7 @@ Choice read_choice(JsonObject& from) {
     return read;
 }
 
-/* Measurements are checked, then left: a file with a damaged one is not to be trusted. */
+/* Where measurements are looked at, a file with a damaged one is not to be trusted. */
 void check_measurements(JsonObject& measured) {
     measured.object("default", check_interval);
     measured.each("candidates", [](JsonObject& candidate) {

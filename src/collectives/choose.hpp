@@ -57,7 +57,8 @@ struct Tuning {
 enum class Measurements : std::uint8_t { checked, skipped };
 
 /* Reads a file; a failure names the file, the place in it and the remedy. */
-Result<Tuning> read_tuning(const std::string& path, Measurements measurements);
+Result<Tuning> read_tuning(const std::string& path,
+                           Measurements measurements = Measurements::checked);
 /* Reads text; `name` stands for the file in a failure. */
 Result<Tuning> parse_tuning(std::string_view text, const std::string& name,
                             Measurements measurements = Measurements::checked);

@@ -307,14 +307,14 @@ TEST(Choose, AMissingKeyIsNamed) {
 }
 
 TEST(Choose, AFileThatIsNotThereIsNamed) {
-    const auto tuning = read_tuning("/nowhere/tuning.json", Measurements::checked);
+    const auto tuning = read_tuning("/nowhere/tuning.json");
 
     ASSERT_FALSE(tuning);
     EXPECT_THAT(tuning.failure().sentence, HasSubstr("/nowhere/tuning.json cannot be read"));
 }
 
 TEST(Choose, AFolderIsNoFile) {
-    EXPECT_FALSE(read_tuning("/", Measurements::checked));
+    EXPECT_FALSE(read_tuning("/"));
 }
 
 TEST(Choose, EveryTruncationIsRefused) {

@@ -37,14 +37,18 @@ JudgedPoint read_point(JsonObject& from) {
 }
 
 Stage read_stage(JsonObject& from) {
-    const auto stage = from.string("stage");
-    if (stage != "screening" && stage != "judging") {
-        from.refuse("stage", "is '" + stage + "', neither screening nor judging");
+    const auto name = from.string("stage");
+    for (const auto stage : {Stage::screening, Stage::judgement}) {
+        if (name == name_of(stage)) return stage;
     }
-    return stage == "screening" ? Stage::screening : Stage::judging;
+    from.refuse("stage", "is '" + name + "', neither screening nor judgement");
 }
 
 }  // namespace
+
+const char *name_of(Stage stage) {
+    return stage == Stage::screening ? "screening" : "judgement";
+}
 
 Result<Finalists> parse_finalists(std::string_view text, const std::string& name) {
     return read_json_object(text, {name, "lanewise tune writes it"}, [](JsonObject& top) {

@@ -35,10 +35,13 @@ struct JudgedPoint {
 };
 
 /* What a launch measures them for: to choose fewer of them, or to judge. */
-enum class Stage { screening, judging };
+enum class Stage { screening, judgement };
+
+/* "screening"; what records of the stage are called. */
+const char *name_of(Stage stage);
 
 struct Finalists {
-    Stage stage = Stage::judging;
+    Stage stage = Stage::judgement;
     std::vector<JudgedPoint> points;
 };
 

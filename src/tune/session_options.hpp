@@ -31,7 +31,7 @@ struct SessionOptions {
     bool resume = false;
     int ranks_expected = 0;
     std::string launcher;
-    std::string same_bits; /* what `lanewise run --same-bits` shall be; empty: nothing */
+    std::string same_bits;          /* what `lanewise run --same-bits` shall be; empty: nothing */
     std::vector<std::string> words; /* as typed */
 
     lw_measure_options measure_options() const;

@@ -70,7 +70,7 @@ Json point_record(Operation operation, std::uint64_t message_bytes, int roots,
 
 /* Which of the launches that screen or judge this is. */
 struct StagedLaunch {
-    Stage stage = Stage::judging;
+    Stage stage = Stage::judgement;
     int launch = 0;
 };
 
@@ -81,7 +81,7 @@ Json finalists_record(const JudgedPoint& point, const StagedLaunch& staged,
     for (const auto& [contender, figures] : verdict.confirmation) {
         if (contender > 0) list.push_back(candidate_record(candidates[contender - 1], figures));
     }
-    return {{"record", staged.stage == Stage::screening ? "screening" : "judgement"},
+    return {{"record", name_of(staged.stage)},
             {"launch", staged.launch},
             {"collective", name_of(point.operation)},
             {"message_bytes", point.message_bytes},

@@ -198,6 +198,28 @@ def test_a_corrupt_file_ends_a_strict_run_before_it_begins(
     assert done.stderr.startswith("lanewise run: ")
 
 
+@pytest.mark.one_mpi
+def test_ranks_look_at_the_measurements_of_a_file_only_where_they_are_strict(
+    mpi: str, tmp_path: Path
+) -> None:
+    collectives = {"bcast": {"points": "none", "rules": [{**EVERY_SIZE, "algorithm": "binomial"}]}}
+    file = tmp_path / "tuning.json"
+    file.write_text(json.dumps(tuning(mpi, collectives=collectives)), encoding="utf-8")
+    variables = {"LD_PRELOAD": str(library_of(mpi)), "LANEWISE_TUNING": str(file)}
+    true = shutil.which("true")
+    assert true
+
+    follows, refuses = (
+        subprocess.run([true], capture_output=True, text=True, check=False,
+                       env={**os.environ, **variables, **more})
+        for more in ({}, {"LANEWISE_STRICT": "file"})
+    )  # fmt: skip
+
+    assert (follows.returncode, follows.stderr) == (0, "")
+    assert refuses.returncode == 2
+    assert "points" in refuses.stderr
+
+
 OTHERS = {
     "ranks": ({"ranks": 7, "layout": [7]}, "is for 7 ranks, not 4"),
     "layout": ({"layout": [3, 1]}, "for 4 ranks on hosts [0, 0, 0, 1], these are 4 ranks on one"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,14 +77,18 @@ def conduct(
     from lanewise.tuning.judging import judging  # noqa: PLC0415
     from lanewise.tuning.screening import screening  # noqa: PLC0415
 
-    screened = screening(course, *read_evidence(evidence))
-    with finalists_kept(evidence, screened.content) as candidates:
+    _, records = read_evidence(evidence)
+    course.chose(first_launch_s(records))
+    screened = screening(course, records)
+    with finalists_kept(evidence, screened.content, screened.launches) as candidates:
         for number in range(1, screened.launches + 1):
+            if course.spare_s(screened.judged_s) < course.start_s + screened.seconds:
+                break
             place = f", screening {number} of {screened.launches}"
             launch(candidates.launch(number, screened.seconds, place))
     planned = judging(course, *read_evidence(evidence))
     course.launches = planned.launches
-    with finalists_kept(evidence, planned.content) as finalists:
+    with finalists_kept(evidence, planned.content, planned.launches) as finalists:
         wanted = course.enough if finalists.sizes else 0
         for number in range(1, course.launches + 1):
             seconds = course.judging_s(number)
@@ -93,6 +97,11 @@ def conduct(
             launch(finalists.launch(number, seconds, f", launch {number} of {course.launches}"))
         judged = finalists.judged_in(evidence)
     return Conducted(chosen, judged, wanted)
+
+
+def first_launch_s(records: Iterable[Mapping[str, Any]]) -> float:
+    """Return how long the first launch measured, from what it wrote of each size."""
+    return sum(float(one.get("elapsed_s", 0.0)) for one in records if one["record"] == "point")
 
 
 def refuse_too_short(course: Course, evidence: Path, look_s: float) -> None:
@@ -122,6 +131,7 @@ class Finalists:
 
     path: Path
     content: Mapping[str, Any]
+    launches: int
 
     @property
     def sizes(self) -> int:
@@ -131,10 +141,12 @@ class Finalists:
     def launch(self, number: int, seconds: float | None, place: str) -> Launch:
         """Write the file for one launch, which begins with another size than the one before.
 
-        Where launches end before their last size, no size is the last one of all.
+        Where launches end before their last size, no size is the last one of all: few launches
+        begin far apart.
         """
         points = self.content["points"]
-        first = (number - 1) % len(points)
+        step = max(1, len(points) // self.launches)
+        first = (number - 1) * step % len(points)
         ordered = {**self.content, "points": [*points[first:], *points[:first]]}
         self.path.write_text(json.dumps(ordered), encoding="utf-8")
         words = (f"--finalists={self.path}", f"--launch={number}")
@@ -153,10 +165,12 @@ class Finalists:
 
 
 @contextmanager
-def finalists_kept(evidence: Path, content: Mapping[str, Any]) -> Iterator[Finalists]:
+def finalists_kept(
+    evidence: Path, content: Mapping[str, Any], launches: int
+) -> Iterator[Finalists]:
     """Give what there is to screen or to judge, whose file lies beside the evidence meanwhile."""
     path = evidence.with_suffix(".finalists")
     try:
-        yield Finalists(path, content)
+        yield Finalists(path, content, launches)
     finally:
         path.unlink(missing_ok=True)

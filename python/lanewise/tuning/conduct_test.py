@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,11 +39,14 @@ class World:
     sizes_max: int | None = None
     found_s: Mapping[str, float] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)
+    slower: Callable[[], None] | None = None
 
     def launch(self, one: Launch) -> Ending:
         """Make a launch."""
         self.launches += 1
         self.places.append(one.place)
+        if self.slower:
+            self.slower()
         if not one.resumed:
             lines = [json.dumps(record) for record in (CONTEXT, *self.records)]
             self.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -57,8 +61,7 @@ class World:
         content = json.loads(finalists.read_text(encoding="utf-8"))
         records = [
             {
-                "record": "screening" if content["stage"] == "screening" else "judgement",
-                "launch": number, "collective": point["collective"],
+                "record": content["stage"], "launch": number, "collective": point["collective"],
                 "message_bytes": point["message_bytes"], "root": 0, "default": {"median_s": 1.0},
                 "candidates": [
                     {**each, "median_s": self.found_s.get(each["algorithm"], 0.5)}
@@ -140,3 +143,62 @@ def test_a_tuning_that_is_resumed_while_it_judges_screens_nothing_more(tmp_path:
     conduct(Course(100.0, 6), evidence, 1, world.launch)
 
     assert not any("screening" in place for place in world.places)
+
+
+def test_sizes_that_only_a_resumed_tuning_measures_are_screened_like_the_others(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1e-5, 8)], Ending(ended=False))
+    conduct(Course(100.0, 6), evidence, 2, world.launch)
+    found = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+    world.records, world.places = [*found, size_of(1e-5, 64)], []
+
+    conduct(Course(100.0, 6), evidence, 2, world.launch)
+
+    lines = [json.loads(line) for line in evidence.read_text().splitlines()]
+    screened = [one["message_bytes"] for one in lines if one["record"] == "screening"]
+    assert screened == [8] * 4 + [64] * 4
+
+
+def test_without_a_budget_a_tuning_that_is_resumed_screens_as_one_that_is_not(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [{**size_of(1e-5), "elapsed_s": 20.0}], Ending(ended=True))
+
+    conduct(Course(0.0, 6, clock=lambda: 0.0, enough=6), evidence, 1, world.launch)
+
+    assert sum("screening" in place for place in world.places) == 4
+
+
+def test_launches_that_become_slow_leave_the_time_of_those_that_judge(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    now_s = 0.0
+    world = World(evidence, [size_of(1e-5)], Ending(ended=True))
+    course = Course(100.0, 7, clock=lambda: now_s)
+
+    def slower() -> None:
+        nonlocal now_s
+        began_s = now_s
+        now_s += 0.5 if world.launches == 1 else 9.0
+        course.launched(began_s, 0.25)
+
+    world.slower = slower
+    conduct(course, evidence, 1, world.launch)
+
+    assert sum("screening" in place for place in world.places) == 1
+    assert now_s <= 100.0
+
+
+def test_few_launches_that_are_cut_short_begin_far_apart(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    sizes = [size_of(1e-5, 8 << i) for i in range(8)]
+    world = World(evidence, sizes, Ending(ended=True), sizes_max=6)
+
+    conduct(Course(100.0, 7), evidence, 8, world.launch)
+
+    lines = [json.loads(line) for line in evidence.read_text().splitlines()]
+    screened = Counter(one["message_bytes"] for one in lines if one["record"] == "screening")
+    assert set(screened.values()) == {3}
+    assert len(screened) == 8

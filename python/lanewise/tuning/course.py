@@ -7,6 +7,7 @@ know nothing of, so what a launch took beside its measurement is taken off the n
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ LAUNCHES = 50
 LAUNCHES_ENOUGH = 7
 # With fewer there is no rule.
 LAUNCHES_MIN = 5
-# So many screen what the first one chose: with it they are as many as a verdict needs.
+# So many screen the most promising of the first one; with it they are as many as a verdict needs.
 SCREENINGS = LAUNCHES_MIN - 1
 # The first launch runs every candidate, those that screen run 16 at most, those that judge four.
 # The share of those that screen is of what the first one leaves.
@@ -119,9 +120,18 @@ class Course:
         """
         room_s = self._chose_s
         if self.budget_s > 0:
-            spare_s = self.left_s - self.enough * self.launch_s(judged_s)
-            room_s = min(SCREENING_SHARE * self.left_s, spare_s)
+            room_s = min(SCREENING_SHARE * self.left_s, self.spare_s(judged_s))
         return max(0, min(self.screenings, int(room_s / self.launch_s(measured_s))))
+
+    def spare_s(self, judged_s: float) -> float:
+        """Return the time left beside that of the `enough` launches that judge for so long each."""
+        if self.budget_s == 0:
+            return math.inf
+        return self.left_s - self.enough * self.launch_s(judged_s)
+
+    def chose(self, measured_s: float) -> None:
+        """Learn that the first launch has measured for so long, perhaps in an earlier run."""
+        self._chose_s = max(self._chose_s, self.start_s + measured_s)
 
     def least_s(self, look_s: float) -> float:
         """Return the least budget of a tuning in which a first look takes so long.

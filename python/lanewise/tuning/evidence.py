@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.tuning.content import COLLECTIVES, Choice, Point, Tuning
+from lanewise.tuning.content import COLLECTIVES, NONBLOCKING, Choice, Point, Tuning
 from lanewise.tuning.decide import decide
 from lanewise.tuning.judge import (
     FINALISTS_MAX,
     JudgedLaunch,
     Size,
     Standard,
+    faster_at_once,
     finalists,
     judge,
     launches_of,
@@ -50,10 +51,10 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def launches_of_stage(
-    records: Iterable[Mapping[str, Any]], record: str
+    records: Iterable[Mapping[str, Any]], stage: str
 ) -> dict[Size, list[JudgedLaunch]]:
-    """Return the launches that screened each size, or judged it, from records of that name."""
-    return launches_of([one for one in records if one.get("record") == record])
+    """Return the launches that screened each size, or judged it: `screening` or `judgement`."""
+    return launches_of([one for one in records if one.get("record") == stage])
 
 
 def launches_in(path: Path) -> dict[Size, list[JudgedLaunch]]:
@@ -88,10 +89,12 @@ def finalists_file(
     screened = launches_of_stage(records, "screening")
 
     def choose(point: Point, measured: Mapping[str, Any]) -> tuple[Choice, ...]:
-        launches = screened.get((measured["collective"], point.message_bytes), ())
-        return finalists(point, margin, most, int(measured.get("roots", 1)), launches)
+        name, roots = measured["collective"], int(measured.get("roots", 1))
+        hopeful = faster_at_once(point, margin, roots) if name in NONBLOCKING else point
+        launches = screened.get((name, point.message_bytes), ())
+        return finalists(hopeful, margin, most, roots, launches)
 
-    return chosen_file("judging", records, choose)
+    return chosen_file("judgement", records, choose)
 
 
 def chosen_file(

@@ -42,7 +42,8 @@ from lanewise.tuning.course import LAUNCHES, LAUNCHES_MIN
 
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
 FINALISTS_MAX = 2
-# Of each origin, for the launches that screen: nobody else is the fastest if launches differ less.
+# Of each origin, for the launches that screen.  Who is slower by more than launches differ will not
+# turn out to be the fastest.
 SCREENED_MAX = 8
 SCREENED_RATIO = 1.5
 # From fewer launches nobody can tell how much they differ.
@@ -113,7 +114,7 @@ def finalists(
     launch has one root: where those that judge take turns in several and can be strata, the fastest
     of an origin is judged if it is hardly slower there.
     """
-    by_root = 1 < roots <= LAUNCHES // STRATUM_MIN
+    by_root = _are_strata(roots)
     seen = sorted(_seen(point, screened), key=lambda one: (one.ratio, str(one.choice)))
     chosen: list[Choice] = []
     for origin in ORIGINS:
@@ -125,6 +126,21 @@ def finalists(
     return tuple(chosen)
 
 
+def faster_at_once(point: Point, margin: float, roots: int = 1) -> Point:
+    """Return a size of a nonblocking collective with the candidates that may be faster at once.
+
+    In the first launch ranks wait at once, in those that screen and judge they compute meanwhile. A
+    rule is for both.
+    """
+    bound_s = point.default.median_s * (1 + margin if _are_strata(roots) else 1 - margin / 2)
+    hopeful = [one for one in point.candidates if one.figures.median_s < bound_s]
+    return replace(point, candidates=tuple(hopeful))
+
+
+def _are_strata(roots: int) -> bool:
+    return 1 < roots <= LAUNCHES // STRATUM_MIN
+
+
 def _each_algorithm(seen: Sequence[Seen]) -> list[Seen]:
     """Return the first of each algorithm."""
     first: dict[str, Seen] = {}
@@ -134,7 +150,10 @@ def _each_algorithm(seen: Sequence[Seen]) -> list[Seen]:
 
 
 def _ran(point: Point) -> list[Candidate]:
-    return [one for one in point.candidates if not one.pruned]
+    """Return who ran to the end, and took any time: simulated calls that send nothing take none."""
+    if point.default.median_s <= 0:
+        return []
+    return [one for one in point.candidates if not one.pruned and one.figures.median_s > 0]
 
 
 def _seen(point: Point, screened: Sequence[JudgedLaunch]) -> list[Seen]:
@@ -154,7 +173,7 @@ def _seen(point: Point, screened: Sequence[JudgedLaunch]) -> list[Seen]:
 
 
 def launches_of(records: Sequence[Mapping[str, Any]]) -> dict[Size, list[JudgedLaunch]]:
-    """Return the launches that judged each size, in their order, from records of evidence."""
+    """Return what launches found of each size, in their order, from records of one stage."""
     found: dict[Size, list[JudgedLaunch]] = {}
     for record in records:
         times_s = {

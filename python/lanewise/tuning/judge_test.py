@@ -17,6 +17,7 @@ from lanewise.tuning.judge import (
     SCREENED_MAX,
     JudgedLaunch,
     Standard,
+    faster_at_once,
     finalists,
     judge,
     launches_of,
@@ -170,6 +171,23 @@ def test_what_launches_that_differ_much_leave_in_doubt_is_judged() -> None:
     assert finalists(first, MARGIN, screened=screened({one: 0.8}, {one: 1.2}, {one: 0.8})) == (one,)
     assert finalists(first, MARGIN, screened=screened(*[{one: 1.3}] * 3)) == ()
     assert finalists(first, MARGIN, screened=screened({one: 0.8})) == ()
+
+
+def test_what_takes_no_time_is_neither_screened_nor_judged() -> None:
+    nothing = point(0, {ours("ring"): 0.0, ours("line"): 5e-6}, default_s=0.0)
+    one = point(0, {ours("ring"): 0.0, ours("line"): 5e-6}, DEFAULT_S)
+
+    assert promising(nothing) == finalists(nothing, MARGIN) == ()
+    assert promising(one) == finalists(one, MARGIN) == (ours("line"),)
+
+
+def test_of_a_nonblocking_collective_only_what_is_faster_at_once_can_be_a_finalist() -> None:
+    both, later = ours("both"), ours("later")
+    first = point(8, {both: 8e-6, later: 14e-6}, DEFAULT_S)
+    others = screened(*[{both: 0.9, later: 0.4}] * 4)
+
+    assert finalists(first, MARGIN, screened=others) == (later, both)
+    assert finalists(faster_at_once(first, MARGIN), MARGIN, screened=others) == (both,)
 
 
 def test_who_failed_in_a_launch_that_screened_is_no_finalist() -> None:

@@ -82,7 +82,7 @@ def test_less_time_means_fewer_launches_and_then_fewer_finalists(
         assert names(plan) == ["fast_of_lanewise", "fast_of_mpi"]
 
 
-def test_a_repetition_takes_what_it_took_of_the_launch_that_chose() -> None:
+def test_a_repetition_takes_what_it_took_of_the_first_launch() -> None:
     busy = {**size_of(1e-5), "default": {**figures(1e-5), "repetitions": 60}, "elapsed_s": 0.3}
     for one in busy["candidates"]:
         one["repetitions"] = 60

@@ -14,36 +14,54 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lanewise.tuning.content import Choice, Point
 from lanewise.tuning.course import Course
-from lanewise.tuning.evidence import chosen_file, finalists_file
-from lanewise.tuning.judge import promising
+from lanewise.tuning.evidence import chosen_file, launches_of_stage
+from lanewise.tuning.judge import FINALISTS_MAX, ORIGINS, promising
 from lanewise.tuning.judging import enough_s, least_s
 
 
 @dataclass(frozen=True)
 class Screening:
-    """What is screened, as the native program reads it, in so many launches of so many seconds."""
+    """What is screened, as the native program reads it, in so many launches of so many seconds.
+
+    Those that judge afterwards need `judged_s` each.
+    """
 
     content: Mapping[str, Any]
-    launches: int
-    seconds: float
+    launches: int = 0
+    seconds: float = 0.0
+    judged_s: float = 0.0
 
 
-def screening(
-    course: Course, context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
-) -> Screening:
-    """Return what there is time to screen; nothing where launches have judged already.
+def screening(course: Course, records: Sequence[Mapping[str, Any]]) -> Screening:
+    """Return what there is time to screen of the sizes that no launch has judged yet.
 
     Where there is no time to repeat everything often enough in all launches, each repeats it a few
     times only: what differs more is the launches.
     """
-    content = chosen_file("screening", records, lambda point, _: promising(point))
-    if not content["points"] or any(one.get("record") == "judgement" for one in records):
-        return Screening(content, 0, 0.0)
-    judged_s = enough_s(finalists_file(context, records))
+    judged = launches_of_stage(records, "judgement")
+
+    def choose(point: Point, measured: Mapping[str, Any]) -> tuple[Choice, ...]:
+        is_judged = (measured["collective"], point.message_bytes) in judged
+        return () if is_judged else promising(point)
+
+    content = chosen_file("screening", records, choose)
+    if not content["points"]:
+        return Screening(content)
+    judged_s = enough_s(chosen_file("judgement", records, lambda point, _: likely_finalists(point)))
     measured_s = enough_s(content)
     launches = course.screenings_of(measured_s, judged_s)
-    if launches < course.screenings:
-        measured_s = least_s(content)
-        launches = course.screenings_of(measured_s, judged_s)
-    return Screening(content, launches, course.launch_s(measured_s) - course.start_s)
+    briefly = course.screenings_of(least_s(content), judged_s)
+    if briefly > launches:
+        measured_s, launches = least_s(content), briefly
+    return Screening(content, launches, course.launch_s(measured_s) - course.start_s, judged_s)
+
+
+def likely_finalists(point: Point) -> tuple[Choice, ...]:
+    """Return as many of each origin as may be judged: who they are is not known yet."""
+    return tuple(
+        one
+        for origin in ORIGINS
+        for one in [one for one in promising(point) if one.origin == origin][:FINALISTS_MAX]
+    )

@@ -21,7 +21,7 @@ from lanewise.tuning.content import (
     Tuning,
 )
 
-# Of times and ratios. No launch repeats more than three of them, and every rank reads them all.
+# Of times and ratios. Another launch agrees in three of them at most.
 DIGITS = 6
 
 

@@ -36,7 +36,7 @@ namespace lanewise::collectives {
 /* Who decides what happens to a call: the rules of the tuning file, or the caller. */
 enum class DecidedBy : std::uint8_t { rules, caller };
 
-/* Aligned, so that a lookup reads one cache line of an entry. */
+/* Aligned, so that a lookup by the rules reads one cache line of an entry. */
 constexpr std::size_t cache_line_bytes = 64;
 
 struct alignas(cache_line_bytes) CachedCall {

@@ -105,6 +105,7 @@ class Adapter {
     // read in memory; and it waits no longer, true if a process of this host has died.
     bool sleep() { return wire_.sleep(); }
     bool wake() { return wire_.wake(); }
+    // With the lock: forgets those who have died and left nothing to read.
     void drop_dead() { wire_.drop_dead(); }
     // After fork: closes in the child what belongs to the parent.
     void abandon();

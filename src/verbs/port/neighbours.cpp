@@ -37,7 +37,9 @@ bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& des
     }
     if (outgoing.ring->is_accepted(user_)) return true;
     const bool is_refused = outgoing.uses - outgoing.offered_at >= uses_before_refused;
-    if (is_refused || outgoing.ring->is_broken()) outgoing.ring.reset();
+    if (!is_refused && !outgoing.ring->is_broken()) return false;
+    outgoing.ring.reset();
+    outgoing.offers_at = outgoing.uses * next_offer_factor;
     return false;
 }
 
@@ -48,7 +50,7 @@ void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
         ends && forward_to_name(own, mailbox_name(to.first), std::as_bytes(std::span(&letter, 1)),
                                 {ends->writer.memory(), ends->reader_bell.number()});
     outgoing.offered_at = outgoing.uses;
-    outgoing.offers_at = outgoing.uses * uses_before_next_offer;
+    outgoing.offers_at = outgoing.uses * next_offer_factor;
     if (!sent) return;
     ends->writer.close_memory();
     outgoing.ring = std::move(ends->writer);

@@ -35,10 +35,10 @@ struct RingOffer {
 class Neighbours {
   public:
     static constexpr std::uint64_t uses_before_offer = 16;
-    // Nobody has taken the ring by then: the process keeps to sockets, or is too busy. Another is
-    // offered after so many times as many uses.
+    // If nobody has taken the ring by then, the process keeps to sockets, or is too busy. The next
+    // one is offered after several times as many uses.
     static constexpr std::uint64_t uses_before_refused = 1024;
-    static constexpr std::uint64_t uses_before_next_offer = 16;
+    static constexpr std::uint64_t next_offer_factor = 16;
     static constexpr std::size_t rings_max = 512;  // in each direction
 
     // Whether what goes to an address of the process that has `slot` can go through memory. Counts

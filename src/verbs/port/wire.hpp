@@ -80,7 +80,7 @@ class Wire {
     // whose packets came through memory.
     bool sleep() { return neighbours_.sleep(); }
     bool wake() { return neighbours_.wake(); }
-    // Forgets those who have died and left nothing to read.
+    // With the lock: forgets those who have died and left nothing to read.
     void drop_dead() { neighbours_.drop_dead(); }
 
     // After fork, in the child.
