@@ -37,6 +37,7 @@ class TuningResult:
     def load(path: str | Path) -> TuningResult:
         """Return what `save` or `lanewise tune -o` wrote, for one layout of ranks.
 
+        Times and ratios have six significant digits there.
         Raises RequestError for a file that is missing or does not follow the schema.
         """
         return TuningResult(load(Path(path)))
