@@ -2,7 +2,10 @@
 
 #include "collectives/execute/topology.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "collectives/neighborhood.hpp"
@@ -12,9 +15,28 @@ namespace {
 
 #ifndef LANEWISE_SIMULATED  // SMPI declares these functions and does not define them all
 
+int size_of(MPI_Comm comm) {
+    int ranks = 0;
+    PMPI_Comm_size(comm, &ranks);
+    return ranks;
+}
+
+/* Open MPI 4.1 leaves a communicator that MPI_Comm_create_group makes the grid or the graph of the
+   one that it was made from, with places for ranks that it does not have. */
+bool is_own_grid(MPI_Comm comm, int dimensions) {
+    std::vector<int> sides(static_cast<std::size_t>(dimensions) + 1);
+    std::vector<int> wraps(sides.size());
+    std::vector<int> own(sides.size());
+    const int code = PMPI_Cart_get(comm, dimensions, sides.data(), wraps.data(), own.data());
+    sides.pop_back();
+    const int places = std::accumulate(sides.begin(), sides.end(), 1, std::multiplies());
+    return code == MPI_SUCCESS && places == size_of(comm);
+}
+
 std::optional<Neighbors> on_grid(MPI_Comm comm) {
     int dimensions = 0;
     if (PMPI_Cartdim_get(comm, &dimensions) != MPI_SUCCESS) return std::nullopt;
+    if (!is_own_grid(comm, dimensions)) return std::nullopt;
     Neighbors found;
     for (int dimension = 0; dimension < dimensions; ++dimension) {
         int before = MPI_PROC_NULL;
@@ -42,10 +64,25 @@ class Room {
     std::vector<int> numbers_;
 };
 
+/* The same of a graph, all of which every rank knows. */
+bool is_own_graph(MPI_Comm comm) {
+    int places = 0;
+    int edges = 0;
+    if (PMPI_Graphdims_get(comm, &places, &edges) != MPI_SUCCESS) return false;
+    Room index(places);
+    Room neighbors(edges);
+    const int code = PMPI_Graph_get(comm, places, edges, index.data(), neighbors.data());
+    return code == MPI_SUCCESS &&
+           std::ranges::all_of(neighbors.taken(), [ranks = size_of(comm)](int neighbor) {
+               return neighbor >= 0 && neighbor < ranks;
+           });
+}
+
 std::optional<Neighbors> in_graph(MPI_Comm comm) {
     int rank = 0;
     int degree = 0;
     PMPI_Comm_rank(comm, &rank);
+    if (!is_own_graph(comm)) return std::nullopt;
     if (PMPI_Graph_neighbors_count(comm, rank, &degree) != MPI_SUCCESS) return std::nullopt;
     Room all(degree);
     if (PMPI_Graph_neighbors(comm, rank, degree, all.data()) != MPI_SUCCESS) return std::nullopt;

@@ -655,6 +655,11 @@ static struct job drawn_job(struct thread *t, int step) {
                                                          : (int)(length % (uint64_t)(2 * all + 2));
     }
     if (job.call == REDUCE && job.on.rank != job.root) job.in_place = false;
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    /* MPICH 4.0 itself ends a program where another rank than 0 is the root and reduces more than
+       2 KiB in place. */
+    if (job.call == REDUCE && job.root != 0) job.in_place = false;
+#endif
     return job;
 }
 
