@@ -49,9 +49,11 @@ void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
     const bool sent =
         ends && forward_to_name(own, mailbox_name(to.first), std::as_bytes(std::span(&letter, 1)),
                                 {ends->writer.memory(), ends->reader_bell.number()});
+    if (!sent) {
+        outgoing.offers_at = outgoing.uses * next_offer_factor;
+        return;
+    }
     outgoing.offered_at = outgoing.uses;
-    outgoing.offers_at = outgoing.uses * next_offer_factor;
-    if (!sent) return;
     ends->writer.close_memory();
     outgoing.ring = std::move(ends->writer);
 }
