@@ -168,6 +168,18 @@ def test_a_shell_gives_the_status_of_a_command_and_all_that_it_prints(shell: Pag
     assert shell.run("echo out; echo err >&2; (exit 3)") == (3, "out\nerr\n")
 
 
+def test_what_a_job_in_the_background_prints_is_not_mixed_with_the_next_command(
+    shell: PageShell,
+) -> None:
+    shell.run("{ until [ -e told ]; do sleep 0.01; done; echo late; touch done; } &")
+
+    status, printed = shell.run(
+        "echo first; touch told; until [ -e done ]; do sleep 0.01; done; echo second"
+    )
+
+    assert (status, printed) == (0, "first\nsecond\n")
+
+
 def test_a_command_that_ends_the_shell_fails_and_so_does_the_next(shell: PageShell) -> None:
     assert "it ended the shell" in shell.run("exit 0")[1]
     assert shell.run("true")[0] != 0

@@ -37,7 +37,7 @@ class PageShell:
         # Sockets of testbeds lie in this folder, and their names must be short.
         self._testbeds = Path(tempfile.mkdtemp(prefix="lwd", dir="/tmp"))
         self._environment = self._variables()
-        self._output = folder.with_name(f"{folder.name}.output")
+        self._outputs = 0
         self._told, writing = os.pipe()
         self._shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
@@ -75,15 +75,17 @@ class PageShell:
         if self._shell.poll() is not None:
             return ENDED, "the shell of this page has ended, at an earlier command"
         assert self._shell.stdin is not None
-        output = shlex.quote(str(self._output))
+        # A job in the background goes on writing to the file of the command that began it.
+        output = self.folder.with_name(f"{self.folder.name}.output-{self._outputs}")
+        self._outputs += 1
         script = (
-            f"{{ {command}\n}} </dev/null >{output} 2>&1 {self._writing}>&-\n"
+            f"{{ {command}\n}} </dev/null >{shlex.quote(str(output))} 2>&1 {self._writing}>&-\n"
             f"echo $? >&{self._writing}\n"
         )
         self._shell.stdin.write(script.encode())
         self._shell.stdin.flush()
         status = self._status()
-        printed = self._output.read_text(encoding="utf-8", errors="replace")
+        printed = output.read_text(encoding="utf-8", errors="replace")
         if status is None:
             self._kill()
             return ENDED, f"{printed}\nstopped: it ended the shell, or took more than {LIMIT_S} s"
