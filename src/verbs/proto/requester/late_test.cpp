@@ -100,32 +100,5 @@ TEST(LostPacket, IsSentAgainTogetherWithNewPackets) {
     EXPECT_EQ(behind, 16u);
 }
 
-// Bytes that are written in a fifth of a second over a link that loses one packet in a hundred.
-std::size_t written_in_time(double reorder, std::uint64_t seed) {
-    Pair pair({}, {.port_count = 2, .reorder_ns = 200'000, .probe_ns = 500'000}, seed);
-    pair.wire.path(1) = {.loss = 0.01, .reorder = reorder, .delay_ns = 100'000};
-    const Nanoseconds end = pair.wire.now() + second_ns / 5;
-    std::size_t written = 0;
-    while (pair.wire.now() < end) {
-        for (int i = 0; i < 4; ++i) {
-            pair.a.post(Operation::write, 1, pair.a.slice(0, written_bytes), pair.b, 0);
-        }
-        pair.wire.run_until([&] { return pair.a.send_queue->size() > 2; }, end);
-        written += pair.a.sends().size() * written_bytes;
-    }
-    return written;
-}
-
-// A held packet is behind for up to five round trips.
-TEST(LatePacket, CostsAStreamLittleOverALinkThatReorders) {
-    std::size_t in_order = 0;
-    std::size_t reordered = 0;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        in_order += written_in_time(0, seed);
-        reordered += written_in_time(0.01, seed);
-    }
-    EXPECT_GT(static_cast<double>(reordered) / static_cast<double>(in_order), 0.85);
-}
-
 }  // namespace
 }  // namespace lanewise::verbs::testing

@@ -167,7 +167,9 @@ int Requester::post(const SendRequest& request) {
 void Requester::start(Psn first) {
     reset();
     window_.open(connection_.device.config.window_bytes);
-    peer_drops_out_of_order_ = false;
+    rtt_ = {};
+    capacity_ = {};
+    gap_level_ = 0;
     unacked_ = cursor_ = highest_ = next_ = requested_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
@@ -182,7 +184,7 @@ void Requester::reset() {
     cursor_entry_ = 0;
     unrequested_ = 0;
     went_back_to_.reset();
-    selective_.reset();
+    gap_.reset();
     rtt_.discard_sample();
     local_error_ = Status::success;
     unacked_ = cursor_ = highest_ = requested_ = next_;
@@ -232,19 +234,21 @@ Requester::Plan Requester::plan_at(std::size_t at, Psn psn) const {
     return plan;
 }
 
+std::size_t Requester::window_payload_bytes(const Plan& plan) const {
+    return plan.kind == PacketKind::read_request ? connection_.mtu() : plan.payload_bytes;
+}
+
 bool Requester::fits_window(const Plan& plan) const {
     const auto ahead = static_cast<std::uint32_t>(distance(unacked_, cursor_));
-    const std::size_t bytes =
-        plan.kind == PacketKind::read_request ? connection_.mtu() : plan.payload_bytes;
+    const std::size_t bytes = window_payload_bytes(plan);
     const std::uint32_t fits = window_.packets(bytes);
     if (ahead == 0 || ahead + plan.packets <= fits) {
         return true;
     }
     // What was in flight when the peer missed a packet arrives while that is sent again, so new
     // packets take its place, half as many as after that (RFC 6937 sends one for two that arrive).
-    return selective_ && !before(cursor_, selective_->cursor) &&
-           static_cast<std::uint32_t>(distance(selective_->cursor, cursor_)) + plan.packets <=
-               fits / 2 &&
+    return gap_ && !before(cursor_, gap_->cursor) &&
+           static_cast<std::uint32_t>(distance(gap_->cursor, cursor_)) + plan.packets <= fits / 2 &&
            ahead + plan.packets <= window_.packets_max(bytes);
 }
 
@@ -274,10 +278,11 @@ std::optional<Requester::Plan> Requester::plan() const {
     if (!connection_.sends() || rnr_until_ != never) {
         return std::nullopt;
     }
-    if (probe_wanted_ && unacked_ != cursor_) {
-        Plan probe = plan_at(0, unacked_);
-        probe.probe = true;
-        return probe;
+    if (retransmission_) {
+        Plan again = plan_at(retransmission_->entry, retransmission_->next);
+        again.again = true;
+        again.asks = retransmission_->next + again.packets == retransmission_->end;
+        return again;
     }
     if (cursor_entry_ == entries_.size() || local_error_ != Status::success ||
         entries_[cursor_entry_].is_local()) {
@@ -347,7 +352,7 @@ Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
         const std::uint32_t window = window_.packets(plan.payload_bytes);
         const auto ahead = static_cast<std::uint32_t>(distance(unacked_, packet.base.psn) + 1);
         const bool again = before(packet.base.psn, highest_);
-        packet.base.ack_request = (ends && (again || needs_ack(entry))) || plan.probe ||
+        packet.base.ack_request = (ends && (again || needs_ack(entry))) || plan.asks ||
                                   unrequested_ + 1 >= window / 4 || ahead >= window;
     }
     return packet;
@@ -409,19 +414,36 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
     if (packet.base.ack_request && before(requested_, packet.base.psn + 1)) {
         requested_ = packet.base.psn + 1;
     }
-    if (packet.base.ack_request && !next->probe && !before(cursor_, highest_)) {
+    if (packet.base.ack_request && !next->again && !before(cursor_, highest_)) {
         rtt_.on_sent(packet.base.psn, now);
     }
     sent(*next, now);
     return true;
 }
 
+void Requester::sent_again(const Plan& plan, Nanoseconds now) {
+    if (probes_ == 1) {
+        probed_at_ = now;
+        probed_ = unacked_;
+        probed_cursor_ = cursor_;
+        probed_gap_ = went_back_to_ == unacked_;
+    }
+    rtt_.discard_sample();
+    ++connection_.counters.packets_resent;
+    retransmission_->next = retransmission_->next + plan.packets;
+    if (retransmission_->next == retransmission_->end) {
+        retransmission_.reset();
+        return;
+    }
+    std::size_t& entry = retransmission_->entry;
+    while (entries_[entry].is_local() || before(entries_[entry].last(), retransmission_->next)) {
+        ++entry;
+    }
+}
+
 void Requester::sent(const Plan& plan, Nanoseconds now) {
-    if (plan.probe) {
-        probe_wanted_ = false;
-        probed_at_ = probes_ <= 1 ? now : probed_at_;
-        rtt_.discard_sample();
-        ++connection_.counters.packets_resent;
+    if (plan.again) {
+        sent_again(plan, now);
         return;
     }
     const SendEntry& entry = entries_[plan.entry];
@@ -432,6 +454,9 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
     connection_.counters.packets_resent += before(cursor_, highest_) ? 1u : 0u;
     if (unacked_ == cursor_ && cursor_ == highest_) {  // nothing was in flight
         heard_at_ = now;
+    }
+    if (reliable) {
+        capacity_.on_sent(unacked_, cursor_ + plan.packets, window_payload_bytes(plan), now);
     }
     cursor_ = cursor_ + plan.packets;
     highest_ = before(highest_, cursor_) ? cursor_ : highest_;
@@ -502,6 +527,9 @@ void Requester::complete_front(Status status) {
                                 .qpn = connection_.init.number};
     entries_.pop();
     cursor_entry_ -= cursor_entry_ > 0 ? 1 : 0;
+    if (retransmission_ && retransmission_->entry > 0) {
+        --retransmission_->entry;
+    }
     if (wanted || status != Status::success) {
         connection_.complete(connection_.init.send_queue, completion);
     }
@@ -519,6 +547,7 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
         return;
     }
     rtt_.on_acknowledged(psn, now);
+    capacity_.on_acknowledged(psn, now, rtt_.shortest_ns());
     window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());
     unacked_ = psn;
     while (!reads_.empty() && before(reads_.front(), unacked_)) {
@@ -531,6 +560,12 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     if (before(cursor_, unacked_)) {  // acknowledged before it was sent again
         cursor_ = unacked_;
         cursor_entry_ = 0;
+    }
+    if (retransmission_ && !before(unacked_, retransmission_->end)) {
+        retransmission_.reset();
+    } else if (retransmission_ && before(retransmission_->next, unacked_)) {
+        retransmission_->next = unacked_;
+        retransmission_->entry = 0;
     }
     retries_left_ = connection_.attributes.retry_count;
     retry_window_end_ = never;
@@ -591,8 +626,7 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         return;
     }
     heard_at_ = now;
-    const bool answered_probe =
-        probes_ > 0 && !is_gap(packet) && rtt_.may_be_answered(probed_at_, now);
+    const bool answered_probe = probes_ > 0 && rtt_.may_be_answered(probed_at_, now);
     switch (packet.row.kind) {
         case PacketKind::read_response:
             on_read_data(packet, now);
@@ -603,10 +637,28 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         default:
             on_acknowledge(packet, now);
     }
-    // This is the first response after a long pause, and not one that was only late: what it does
-    // not cover was lost.
-    if (answered_probe && probes_ == 0 && connection_.sends() && rnr_until_ == never &&
-        before(unacked_, cursor_) && reads_.empty()) {
+    if (answered_probe) {
+        on_probe_answered(packet, now);
+    }
+}
+
+// The response to a probe, or one that was late. If it covers the probe alone, all that followed
+// was lost; if there was a gap, or is one, a packet was lost twice. Any other may be to what was
+// sent before, on a path whose round trip takes longer than was known (RFC 5682).
+void Requester::on_probe_answered(const Packet& response, Nanoseconds now) {
+    const bool needed = is_gap(response) || probed_gap_ || unacked_ == probed_ + 1;
+    if (needed) {
+        rtt_.on_needed_probe(probed_at_, now);
+    }
+    if (!before(unacked_, probed_cursor_)) {
+        return;
+    }
+    if (needed) {
+        window_.on_loss_of_many(highest_, connection_.mtu(), capacity_.bytes());
+    }
+    if (is_gap(response)) {
+        restart_timers(now);
+    } else if (probes_ == 0 && connection_.sends() && rnr_until_ == never && reads_.empty()) {
         go_back();
     }
 }
@@ -618,7 +670,7 @@ void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
     if (what == Acknowledgement::ack) {
         take_credits(packet.ack);
         if (acknowledge_before(psn + 1, now)) {
-            on_selective_acknowledged(psn);
+            on_gap_filled(psn);
         }
         return;
     }
@@ -636,7 +688,7 @@ void Requester::on_nak(NakCode code) {
     if (code == NakCode::psn_sequence) {
         ++connection_.counters.sequence_naks_received;
         if (!idle()) {
-            retransmit_oldest();
+            retransmit_gap();
         }
         return;
     }
@@ -647,28 +699,20 @@ void Requester::on_nak(NakCode code) {
     }
 }
 
-// If the acknowledgement covers only the packet that was retransmitted, either the next one is
-// missing as well, or the peer drops out-of-order packets. Several such acknowledgements in a row
-// mean the latter.
-void Requester::on_selective_acknowledged(Psn acknowledged) {
-    constexpr unsigned in_a_row_max = 3;
-    if (!selective_ || before(acknowledged, selective_->psn)) {
+// If the acknowledgement ends where what was sent again ends, the next packet is missing as well.
+void Requester::on_gap_filled(Psn acknowledged) {
+    if (!gap_ || before(acknowledged + 1, gap_->end)) {
         return;
     }
-    const bool nothing_behind =
-        acknowledged == selective_->psn && before(unacked_, selective_->cursor);
-    if (!nothing_behind || !connection_.sends()) {
-        selective_.reset();
+    const bool more_missing = acknowledged + 1 == gap_->end && before(unacked_, gap_->cursor);
+    adapt_to_gap(more_missing);
+    if (!more_missing || !connection_.sends()) {
+        gap_.reset();
         return;
     }
-    if (++selective_->in_a_row == in_a_row_max) {
-        peer_drops_out_of_order_ = true;
-        go_back();
-        return;
-    }
-    selective_->psn = unacked_;
     went_back_to_ = unacked_;
-    probe_wanted_ = true;
+    retransmit(gap_packets());
+    gap_->end = retransmission_->end;
 }
 
 void Requester::on_read_data(const Packet& packet, Nanoseconds now) {
@@ -728,8 +772,10 @@ void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
 // pair without retries left migrates to its alternate path if it is armed, and fails otherwise.
 
 void Requester::restart_timers(Nanoseconds now) {
+    if (probes_ > 0) {
+        retransmission_.reset();
+    }
     probes_ = 0;
-    probe_wanted_ = false;
     rnr_until_ = never;
     if (unacked_ == cursor_) {
         stop_timers();
@@ -745,7 +791,7 @@ void Requester::restart_timers(Nanoseconds now) {
 void Requester::stop_timers() {
     timeout_at_ = rnr_until_ = probe_at_ = never;
     probes_ = 0;
-    probe_wanted_ = false;
+    retransmission_.reset();
 }
 
 Nanoseconds Requester::deadline() const {
@@ -769,13 +815,14 @@ void Requester::on_deadline(Nanoseconds now) {
         return;
     }
     if (probe_at_ <= now) {
-        constexpr unsigned doublings_max = 8;
-        probe_wanted_ = true;
-        selective_.reset();  // an acknowledgement of the probe says nothing of later packets
+        retransmit(1);
+        gap_.reset();  // an acknowledgement of the probe says nothing of later packets
+        gap_level_ = 0;
         window_.keep_cuts();
         ++connection_.counters.probes;
-        probes_ = std::min(probes_ + 1, doublings_max);
-        probe_at_ = now + (rtt_.probe_timeout_ns(connection_.device.config.probe_ns) << probes_);
+        ++probes_;
+        rtt_.on_probe();
+        probe_at_ = now + rtt_.probe_timeout_ns(connection_.device.config.probe_ns);
     }
 }
 
@@ -783,7 +830,7 @@ void Requester::go_back() {
     cursor_ = unacked_;
     cursor_entry_ = 0;
     reads_.clear();
-    selective_.reset();
+    gap_.reset();
     rtt_.discard_sample();
     window_.keep_cuts();
     local_error_ = Status::success;
@@ -797,8 +844,12 @@ void Requester::retry() {
         return;
     }
     --retries_left_;
-    window_.on_loss(unacked_, highest_, connection_.mtu());
+    on_loss();
     go_back();
+}
+
+void Requester::on_loss() {
+    window_.on_loss(unacked_, highest_, connection_.mtu(), capacity_.bytes());
 }
 
 // Each response behind a gap may report it; only the first makes the requester go back.
@@ -809,14 +860,10 @@ void Requester::retry_once() {
     }
 }
 
-// The peer lacks the oldest packet. It alone is sent again, unless the peer is known to drop
-// out-of-order packets.
-void Requester::retransmit_oldest() {
-    if (peer_drops_out_of_order_) {
-        retry_once();
-        return;
-    }
-    if (went_back_to_ == unacked_) {
+// The peer lacks the oldest packet. What has been sent again for an earlier gap is on its way.
+void Requester::retransmit_gap() {
+    const bool on_its_way = gap_ && before(unacked_, gap_->end);
+    if (went_back_to_ == unacked_ || unacked_ == cursor_ || on_its_way) {
         return;
     }
     if (retries_left_ == 0) {
@@ -824,10 +871,47 @@ void Requester::retransmit_oldest() {
         return;
     }
     --retries_left_;
-    window_.on_loss(unacked_, highest_, connection_.mtu());
+    on_loss();
     went_back_to_ = unacked_;
-    probe_wanted_ = true;
-    selective_ = SelectiveRetransmission{unacked_, cursor_};
+    if (gap_) {
+        adapt_to_gap(unacked_ == gap_->end);
+    }
+    retransmit(gap_packets());
+    gap_ = Gap{retransmission_->end, cursor_};
+}
+
+// One, one, two, four, and so on: two in a row may be lost by chance.
+std::uint32_t Requester::gap_packets() const {
+    const std::uint32_t packets = 1U << (std::max(gap_level_, 1U) - 1);
+    return std::min(packets, window_.packets(connection_.mtu()));
+}
+
+void Requester::adapt_to_gap(bool more_missing) {
+    constexpr unsigned level_max = 16;
+    if (more_missing) {
+        gap_level_ = std::min(gap_level_ + 1, level_max);
+    } else {
+        gap_level_ -= gap_level_ > 0 ? 1 : 0;
+    }
+}
+
+// From the oldest on, up to the cursor or a request for data; of such a request, the piece that is
+// missing.
+void Requester::retransmit(std::uint32_t packets) {
+    if (unacked_ == cursor_) {
+        return;
+    }
+    const bool awaits_data = entries_.front().awaits_data();
+    Psn end = unacked_ + (awaits_data ? plan_at(0, unacked_).packets : packets);
+    if (before(cursor_, end)) {
+        end = cursor_;
+    }
+    for (std::size_t i = 1; i < entries_.size() && before(entries_[i].first, end); ++i) {
+        if (entries_[i].awaits_data()) {
+            end = entries_[i].first;
+        }
+    }
+    retransmission_ = Retransmission{.next = unacked_, .end = end};
 }
 
 // While the retry window (DeviceConfig) is open, the last retry is restored.

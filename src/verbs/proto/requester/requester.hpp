@@ -5,9 +5,10 @@
 // that is not acknowledged, `cursor_`, the next to send, and `highest_`, one past the last that was
 // ever sent. Going back sets the cursor back.
 //
-// A peer may buffer out-of-order packets, as ours does, or drop them, as the standard expects. So a
-// missing packet is first retransmitted alone (selectively). If the responses show that the packets
-// behind it were dropped, the requester goes back to them (go-back-N), and from then on always.
+// A peer may buffer out-of-order packets, as ours does, or drop them, as the standard expects, and
+// a full queue drops many in a row. So a missing packet is first retransmitted alone. If the next
+// one is missing as well, twice as many are retransmitted, and so on; if not, half as many for the
+// next gap. With a peer that drops, that soon is all that is in flight (go-back-N).
 
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "verbs/proto/queues/completion_queue.hpp"
 #include "verbs/proto/queues/ring.hpp"
 #include "verbs/proto/queues/work_request.hpp"
+#include "verbs/proto/requester/path_capacity.hpp"
 #include "verbs/proto/requester/rtt_estimator.hpp"
 #include "verbs/proto/requester/window.hpp"
 #include "verbs/proto/wire/batch.hpp"
@@ -97,7 +99,7 @@ class Requester {
     bool idle() const { return unacked_ == highest_; }
     bool empty() const { return entries_.empty(); }
     // Whether there is work that was not sent, or is to be sent again.
-    bool has_unsent() const { return cursor_entry_ < entries_.size() || probe_wanted_; }
+    bool has_unsent() const { return cursor_entry_ < entries_.size() || retransmission_; }
     // Whether what was posted last may wait for more: packets are in flight, and what waits does
     // not fill a batch.
     bool gathers() const;
@@ -111,13 +113,16 @@ class Requester {
         PacketKind kind = PacketKind::send;
         Part part = Part::only;
         Extra extra = Extra::nothing;
-        bool probe = false;
+        bool again = false;  // a retransmission beside the cursor
+        bool asks = false;   // for an acknowledgement
     };
 
     // sending
     std::optional<Plan> plan() const;
     Plan plan_at(std::size_t entry, Psn psn) const;
     bool may_begin(const SendEntry& entry, const Plan& plan) const;
+    // What the packets of a plan count for in the window, each.
+    std::size_t window_payload_bytes(const Plan& plan) const;
     bool fits_window(const Plan& plan) const;
     bool needs_ack(const SendEntry& entry) const;
     Packet packet_of(const SendEntry& entry, const Plan& plan) const;
@@ -125,6 +130,7 @@ class Requester {
     bool may_begin_local(const SendEntry& entry) const;
     bool change_window(const SendEntry& entry);
     void sent(const Plan& plan, Nanoseconds now);
+    void sent_again(const Plan& plan, Nanoseconds now);
     std::uint32_t read_packets() const;
     std::uint32_t messages_of(const SendEntry& entry) const;
 
@@ -136,7 +142,8 @@ class Requester {
     void advance_to(Psn psn, Nanoseconds now);
     void take_credits(const AckHeader& ack);
     void on_nak(NakCode code);
-    void on_selective_acknowledged(Psn acknowledged);
+    void on_gap_filled(Psn acknowledged);
+    void on_probe_answered(const Packet& response, Nanoseconds now);
     void on_receiver_not_ready(std::uint8_t timer, Nanoseconds now);
     void complete_front(Status status);
     void fail_front(Status status);
@@ -144,7 +151,11 @@ class Requester {
     // retransmission
     void retry();
     void retry_once();
-    void retransmit_oldest();
+    void retransmit_gap();
+    void retransmit(std::uint32_t packets);
+    std::uint32_t gap_packets() const;
+    void adapt_to_gap(bool more_missing);
+    void on_loss();
     // Leaves the path for a cause, or fails if it cannot be left.
     void give_up(MigrationCause cause);
     void restart_timers(Nanoseconds now);
@@ -164,14 +175,21 @@ class Requester {
 
     Window window_;
     RttEstimator rtt_;
-    // A packet that was retransmitted alone, and the cursor at that time.
-    struct SelectiveRetransmission {
-        Psn psn;
-        Psn cursor;
-        unsigned in_a_row = 0;  // how many were acknowledged without what follows them
+    PathCapacity capacity_;
+    // What is to be sent again beside the cursor.
+    struct Retransmission {
+        Psn next;
+        Psn end;
+        std::size_t entry = 0;  // the one that `next` is in
     };
-    std::optional<SelectiveRetransmission> selective_;
-    bool peer_drops_out_of_order_ = false;
+    std::optional<Retransmission> retransmission_;
+    // A gap that is filled: where what was sent again for it ends, and the cursor at that time.
+    struct Gap {
+        Psn end;
+        Psn cursor;
+    };
+    std::optional<Gap> gap_;
+    unsigned gap_level_ = 0;  // of how many are sent again for a gap
 
     std::uint32_t sequence_ = 0;
     std::uint32_t credit_limit_ = 0;
@@ -187,7 +205,9 @@ class Requester {
     Nanoseconds probe_at_ = never;
     unsigned probes_ = 0;        // since the last response
     Nanoseconds probed_at_ = 0;  // the first of them
-    bool probe_wanted_ = false;
+    Psn probed_;                 // the packet, and the cursor at that time
+    Psn probed_cursor_;
+    bool probed_gap_ = false;  // whether the peer had said that it lacks the packet
     Status local_error_ =
         Status::success;  // of the entry at the cursor; completed when that is the first
 };

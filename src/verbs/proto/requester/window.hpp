@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The congestion window: how many bytes a requester sends ahead of acknowledgements. It is as large
-// as the device allows until something is lost; then it halves, once for everything in flight, and
-// grows by about one segment of TCP for each window that is acknowledged, as TCP does (RFC 5681).
+// as the device allows until something is lost; then it halves, once for everything in flight, but
+// not below what the path carries without a queue (path_capacity.hpp): a link that loses packets
+// without being congested then stays as full as it was. It grows by about one segment of TCP for
+// each window that is acknowledged, as TCP does (RFC 5681).
 // TCP's segments fill a link, while a path MTU is a power of two: it may be as little as half of
 // what fits, and on average is as much less as growth_percent says. (An MTU of 1500 has room for
 // 1448 bytes of TCP, and gives a path MTU of 1024.)
@@ -47,16 +49,22 @@ class Window {
         }
     }
 
-    // The oldest packet was lost; `highest` is one past the last that was ever sent.
-    void on_loss(Psn unacknowledged, Psn highest, std::uint32_t mtu) {
+    // The oldest packet was lost; `highest` is one past the last that was ever sent, and the path
+    // carries `capacity_bytes`.
+    void on_loss(Psn unacknowledged, Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
         if (!shrunk_ || !before(unacknowledged, shrunk_at_)) {
-            shrink(highest, mtu);
+            shrink(highest, mtu, capacity_bytes);
         }
         Cut& cut = cuts_[latest_];
         if (cut.lost_count < cut.lost.size()) {
             cut.lost[cut.lost_count] = unacknowledged;
         }
         ++cut.lost_count;
+    }
+    // What was sent again was lost as well, or all that followed a packet.
+    void on_loss_of_many(Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
+        shrink(highest, mtu, capacity_bytes);
+        keep_cuts();
     }
     // A packet that counted as lost arrived twice.
     void on_arrived_twice(Psn psn) {
@@ -87,11 +95,12 @@ class Window {
         }
     };
 
-    void shrink(Psn highest, std::uint32_t mtu) {
+    void shrink(Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
         shrunk_ = true;
         shrunk_at_ = highest;
         const std::uint32_t whole = bytes_;
-        bytes_ = std::max(bytes_ / 2, std::min(bytes_max_, fewest * mtu));
+        bytes_ = std::max(
+            {bytes_ / 2, std::min(bytes_, capacity_bytes), std::min(bytes_max_, fewest * mtu)});
         latest_ = (latest_ + 1) % cuts_.size();
         cuts_[latest_] = {};
         cuts_[latest_].bytes = whole - std::min(whole, bytes_);

@@ -17,12 +17,12 @@ TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
     window.open(64 * 1024);
     EXPECT_EQ(window.packets(1024), 64u);
 
-    window.on_loss(Psn(10), Psn(70), 1024);
-    window.on_loss(Psn(20), Psn(90), 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 0);
+    window.on_loss(Psn(20), Psn(90), 1024, 0);
     EXPECT_EQ(window.packets(1024), 32u);
     EXPECT_EQ(window.packets_max(1024), 64u);
 
-    window.on_loss(Psn(70), Psn(90), 1024);
+    window.on_loss(Psn(70), Psn(90), 1024, 0);
     EXPECT_EQ(window.packets(1024), 16u);
 
     for (int i = 0; i < 10'000; ++i) {
@@ -31,11 +31,34 @@ TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
     EXPECT_EQ(window.packets(1024), 64u);
 }
 
+TEST(Window, DoesNotShrinkBelowWhatThePathCarriesNorGrowForIt) {
+    Window window;
+    window.open(64 * 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 48 * 1024);
+    EXPECT_EQ(window.packets(1024), 48u);
+
+    window.on_loss(Psn(80), Psn(90), 1024, 60 * 1024);
+
+    EXPECT_EQ(window.packets(1024), 48u);
+}
+
+TEST(Window, ShrinksAgainWhenWhatWasSentAgainIsLost) {
+    Window window;
+    window.open(64 * 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 0);
+
+    window.on_loss_of_many(Psn(70), 1024, 0);
+
+    EXPECT_EQ(window.packets(1024), 16u);
+    window.on_arrived_twice(Psn(10));
+    EXPECT_EQ(window.packets(1024), 16u);
+}
+
 TEST(Window, GrowsByASegmentOfTcpInARoundTrip) {
     for (const auto& [mtu, segment] : {std::pair{1024U, 1448U}, std::pair{4096U, 5792U}}) {
         Window window;
         window.open(1024 * mtu);
-        window.on_loss(Psn(10), Psn(1034), mtu);
+        window.on_loss(Psn(10), Psn(1034), mtu, 0);
         ASSERT_EQ(window.packets(mtu), 512u);
 
         for (int round_trips = 0; round_trips < 100; ++round_trips) {
@@ -49,9 +72,9 @@ TEST(Window, GrowsByASegmentOfTcpInARoundTrip) {
 TEST(Window, GetsBackWhatItLostForPacketsThatWereOnlyLate) {
     Window window;
     window.open(64 * 1024);
-    window.on_loss(Psn(10), Psn(70), 1024);
-    window.on_loss(Psn(20), Psn(90), 1024);
-    window.on_loss(Psn(95), Psn(120), 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 0);
+    window.on_loss(Psn(20), Psn(90), 1024, 0);
+    window.on_loss(Psn(95), Psn(120), 1024, 0);
     ASSERT_EQ(window.packets(1024), 16u);
 
     window.on_arrived_twice(Psn(10));
@@ -69,10 +92,10 @@ TEST(Window, GetsBackWhatItLostForPacketsThatWereOnlyLate) {
 TEST(Window, HalvesAgainForALossBehindALatePacket) {
     Window window;
     window.open(64 * 1024);
-    window.on_loss(Psn(10), Psn(70), 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 0);
     window.on_arrived_twice(Psn(10));
 
-    window.on_loss(Psn(30), Psn(90), 1024);
+    window.on_loss(Psn(30), Psn(90), 1024, 0);
 
     EXPECT_EQ(window.packets(1024), 32u);
 }
@@ -81,7 +104,7 @@ TEST(Window, KeepsACutWhoseLossesAreTooManyToKnow) {
     Window window;
     window.open(64 * 1024);
     for (std::uint32_t i = 10; i < 15; ++i) {
-        window.on_loss(Psn(i), Psn(70), 1024);
+        window.on_loss(Psn(i), Psn(70), 1024, 0);
     }
 
     for (std::uint32_t i = 10; i < 15; ++i) {
@@ -94,7 +117,7 @@ TEST(Window, KeepsACutWhoseLossesAreTooManyToKnow) {
 TEST(Window, KeepsItsCutsWhenMoreWasSentTwice) {
     Window window;
     window.open(64 * 1024);
-    window.on_loss(Psn(10), Psn(70), 1024);
+    window.on_loss(Psn(10), Psn(70), 1024, 0);
 
     window.keep_cuts();
     window.on_arrived_twice(Psn(10));
@@ -116,6 +139,35 @@ TEST(RttEstimator, AddsFourDeviationsToTheMean) {
     estimator.discard_sample();
     estimator.on_acknowledged(Psn(200), 1'000'000'000);
     EXPECT_LT(estimator.probe_timeout_ns(500), 20'000);
+}
+
+TEST(RttEstimator, WaitsTwiceAsLongAfterAProbeUntilAPacketIsTimed) {
+    constexpr Nanoseconds least = 500;
+    RttEstimator estimator;
+    estimator.on_probe();
+    estimator.on_probe();
+    EXPECT_EQ(estimator.probe_timeout_ns(least), 4 * least);
+    estimator.discard_sample();
+    EXPECT_EQ(estimator.probe_timeout_ns(least), 4 * least);
+
+    estimator.on_sent(Psn(1), 0);
+    estimator.on_acknowledged(Psn(2), 1'000);
+
+    EXPECT_EQ(estimator.probe_timeout_ns(least), 3'000);
+    EXPECT_EQ(estimator.shortest_ns(), 1'000);
+}
+
+TEST(RttEstimator, WaitsHalfAsLongAfterAProbeThatWasNeeded) {
+    constexpr Nanoseconds least = 10'000;
+    RttEstimator estimator;
+    estimator.on_probe();
+    estimator.on_probe();
+
+    estimator.on_needed_probe(1'000, 2'000);
+
+    EXPECT_EQ(estimator.probe_timeout_ns(least), 2 * least);
+    EXPECT_EQ(estimator.mean_ns(), 1'000);
+    EXPECT_EQ(estimator.shortest_ns(), 0);
 }
 
 }  // namespace

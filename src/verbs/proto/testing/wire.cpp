@@ -55,11 +55,14 @@ void Wire::deliver(std::size_t peer, std::span<const std::byte> datagram, const 
     devices_[peer].on_packet(datagram, arrival, now_);
 }
 
-// Waits for the packets before it, and is marked where that takes too long. Returns how long until
-// it has left.
-Nanoseconds Wire::pass(Flight& flight, const Faults& faults) {
+// Waits for the packets before it, and is marked or lost where that takes too long. Returns how
+// long until it has left.
+std::optional<Nanoseconds> Wire::pass(Flight& flight, const Faults& faults) {
     Nanoseconds& free_at = free_at_[{flight.arrival.port, flight.receiver}];
     const Nanoseconds wait = std::max(free_at - now_, Nanoseconds{0});
+    if (wait > faults.drops_above_ns) {
+        return std::nullopt;
+    }
     longest_wait_ns = std::max(longest_wait_ns, wait);
     if (wait > faults.marks_above_ns && (flight.arrival.traffic_class & congestion_bits) != 0) {
         flight.arrival.traffic_class |= marked;
@@ -78,10 +81,16 @@ void Wire::fly(const Flight& flight, const Faults& faults) {
         const std::size_t bit = random() % (flown.bytes.size() * 8);
         flown.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
     }
-    Nanoseconds delay = faults.delay_ns + pass(flown, faults);
+    const auto passage_ns = pass(flown, faults);
+    if (!passage_ns) {
+        return;
+    }
+    Nanoseconds delay = faults.delay_ns + *passage_ns;
     if (chance(faults.reorder)) {
-        delay +=
-            static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(10 * faults.delay_ns));
+        delay += faults.held_ns > 0
+                     ? faults.held_ns
+                     : static_cast<Nanoseconds>(random() %
+                                                static_cast<std::uint64_t>(10 * faults.delay_ns));
     }
     flights_.emplace(now_ + delay, std::move(flown));
 }

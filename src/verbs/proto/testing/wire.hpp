@@ -23,7 +23,7 @@ namespace lanewise::verbs::testing {
 struct Faults {
     double loss = 0;
     double duplicate = 0;
-    double reorder = 0;  // delayed by up to ten times the delay
+    double reorder = 0;  // delayed by up to ten times the delay, or by as much as held_ns says
     double corrupt = 0;  // one bit flipped
     Nanoseconds delay_ns = 5'000;
     bool cut = false;
@@ -31,6 +31,9 @@ struct Faults {
     double rate_bits_per_s = 0;            // 0: as fast as it is sent
     // Packets that would wait for longer than this are marked, if they may be.
     Nanoseconds marks_above_ns = never;
+    // Packets that would wait for longer than this are lost.
+    Nanoseconds drops_above_ns = never;
+    Nanoseconds held_ns = 0;
 };
 
 enum class Family : std::uint8_t { ipv4, ipv6 };
@@ -70,7 +73,7 @@ class Wire {
         Arrival arrival;
         std::vector<std::byte> bytes;
     };
-    Nanoseconds pass(Flight& flight, const Faults& faults);
+    std::optional<Nanoseconds> pass(Flight& flight, const Faults& faults);
     OriginOf origin_of(std::size_t sender);
     bool chance(double probability);
     void pump();
