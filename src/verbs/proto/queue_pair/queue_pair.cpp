@@ -263,7 +263,7 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         return;
     }
     if (admission == Admission::followed && connection_.reliable()) {
-        requester_.go_back();
+        requester_.on_other_path();
     }
     if (packet.base.migration_request) {  // it has followed, or was there before
         announces_ = false;
@@ -445,7 +445,7 @@ MigrationCause QueuePair::cause_of_migration(std::uint64_t number) const {
 void QueuePair::leave_path(MigrationCause cause) {
     migrate(connection_, cause);
     if (connection_.reliable()) {
-        requester_.go_back();
+        requester_.on_other_path();
         responder_.announce();
         announces_ = true;
         announced_ = 0;

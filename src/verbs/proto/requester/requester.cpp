@@ -403,6 +403,10 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
     batch.wrote(encode_headers(packet, batch.room()));
     const Status status = fill(entry, *next, batch);
     if (status != Status::success) {
+        if (next->again && next->entry > 0) {  // the cursor comes to it, after all before it
+            go_back();
+            return false;
+        }
         local_error_ = status;
         if (next->entry == 0) {
             fail_front(status);
@@ -422,11 +426,10 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
 }
 
 void Requester::sent_again(const Plan& plan, Nanoseconds now) {
-    if (probes_ == 1) {
-        probed_at_ = now;
-        probed_ = unacked_;
-        probed_cursor_ = cursor_;
-        probed_gap_ = went_back_to_ == unacked_;
+    if (retransmission_->is_probe && probe_) {
+        ++probe_->copies;
+    } else if (retransmission_->is_probe) {
+        probe_ = Probe{unacked_, cursor_, now, went_back_to_ == unacked_};
     }
     rtt_.discard_sample();
     ++connection_.counters.packets_resent;
@@ -455,7 +458,7 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
     if (unacked_ == cursor_ && cursor_ == highest_) {  // nothing was in flight
         heard_at_ = now;
     }
-    if (reliable) {
+    if (reliable && !before(cursor_, highest_) && !gap_) {  // else some may have arrived before
         capacity_.on_sent(unacked_, cursor_ + plan.packets, window_payload_bytes(plan), now);
     }
     cursor_ = cursor_ + plan.packets;
@@ -626,7 +629,7 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         return;
     }
     heard_at_ = now;
-    const bool answered_probe = probes_ > 0 && rtt_.may_be_answered(probed_at_, now);
+    const std::optional<Probe> probe = probe_;
     switch (packet.row.kind) {
         case PacketKind::read_response:
             on_read_data(packet, now);
@@ -637,28 +640,30 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         default:
             on_acknowledge(packet, now);
     }
-    if (answered_probe) {
-        on_probe_answered(packet, now);
+    if (probe && rtt_.may_be_answered(probe->sent, now)) {
+        on_probe_answered(*probe, packet, now);
     }
 }
 
-// The response to a probe, or one that was late. If it covers the probe alone, all that followed
-// was lost; if there was a gap, or is one, a packet was lost twice. Any other may be to what was
-// sent before, on a path whose round trip takes longer than was known (RFC 5682).
-void Requester::on_probe_answered(const Packet& response, Nanoseconds now) {
-    const bool needed = is_gap(response) || probed_gap_ || unacked_ == probed_ + 1;
-    if (needed) {
-        rtt_.on_needed_probe(probed_at_, now);
+// The response to a probe, or one that was late. If it covers the probe alone, of several packets,
+// all that followed was lost; if there was a gap, or is one, a packet was lost twice. Any other may
+// be to what was sent before, on a path whose round trip takes longer than was known (RFC 5682).
+// What it does not cover is sent again then as well, but tells nothing of the path.
+void Requester::on_probe_answered(const Probe& probe, const Packet& response, Nanoseconds now) {
+    const bool covers_it_alone = response.row.kind == PacketKind::acknowledge &&
+                                 unacked_ == probe.psn + 1 && before(unacked_, probe.cursor);
+    const bool was_needed = is_gap(response) || probe.of_gap || covers_it_alone;
+    if (was_needed && probe.copies == 1) {
+        rtt_.on_needed_probe(now - probe.sent);
     }
-    if (!before(unacked_, probed_cursor_)) {
+    if (!before(unacked_, probe.cursor) || !before(unacked_, cursor_)) {
         return;
     }
-    if (needed) {
+    if (was_needed) {
         window_.on_loss_of_many(highest_, connection_.mtu(), capacity_.bytes());
     }
-    if (is_gap(response)) {
-        restart_timers(now);
-    } else if (probes_ == 0 && connection_.sends() && rnr_until_ == never && reads_.empty()) {
+    if (!is_gap(response) && !probe_ && connection_.sends() && rnr_until_ == never &&
+        reads_.empty()) {
         go_back();
     }
 }
@@ -744,6 +749,9 @@ void Requester::on_read_data(const Packet& packet, Nanoseconds now) {
         take_credits(packet.ack);
     }
     advance_to(psn + 1, now);
+    if (gap_ && !before(unacked_, gap_->end)) {
+        gap_.reset();
+    }
 }
 
 void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
@@ -765,6 +773,9 @@ void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
     }
     take_credits(packet.ack);
     advance_to(psn + 1, now);
+    if (gap_ && !before(unacked_, gap_->end)) {
+        gap_.reset();
+    }
 }
 
 // Retransmission, and when the requester gives up (IBA 1, 9.7.5.1, 9.7.6). A timeout, a sequence
@@ -772,10 +783,7 @@ void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
 // pair without retries left migrates to its alternate path if it is armed, and fails otherwise.
 
 void Requester::restart_timers(Nanoseconds now) {
-    if (probes_ > 0) {
-        retransmission_.reset();
-    }
-    probes_ = 0;
+    probe_.reset();
     rnr_until_ = never;
     if (unacked_ == cursor_) {
         stop_timers();
@@ -790,7 +798,7 @@ void Requester::restart_timers(Nanoseconds now) {
 
 void Requester::stop_timers() {
     timeout_at_ = rnr_until_ = probe_at_ = never;
-    probes_ = 0;
+    probe_.reset();
     retransmission_.reset();
 }
 
@@ -816,14 +824,22 @@ void Requester::on_deadline(Nanoseconds now) {
     }
     if (probe_at_ <= now) {
         retransmit(1);
+        if (retransmission_) {
+            retransmission_->is_probe = true;
+        }
         gap_.reset();  // an acknowledgement of the probe says nothing of later packets
         gap_level_ = 0;
         window_.keep_cuts();
         ++connection_.counters.probes;
-        ++probes_;
         rtt_.on_probe();
         probe_at_ = now + rtt_.probe_timeout_ns(connection_.device.config.probe_ns);
     }
+}
+
+void Requester::on_other_path() {
+    rtt_ = {};
+    capacity_ = {};
+    go_back();
 }
 
 void Requester::go_back() {
@@ -860,10 +876,15 @@ void Requester::retry_once() {
     }
 }
 
-// The peer lacks the oldest packet. What has been sent again for an earlier gap is on its way.
+// The peer lacks the oldest packet. If that was sent again for the gap before, it is on its way: a
+// peer like ours reports the next missing packet at once. A peer that drops what is out of order
+// means that it was lost again, which only a probe or the timeout tells apart.
 void Requester::retransmit_gap() {
-    const bool on_its_way = gap_ && before(unacked_, gap_->end);
-    if (went_back_to_ == unacked_ || unacked_ == cursor_ || on_its_way) {
+    if (went_back_to_ == unacked_ || unacked_ == cursor_) {
+        return;
+    }
+    if (gap_ && before(unacked_, gap_->end)) {
+        went_back_to_ = unacked_;
         return;
     }
     if (retries_left_ == 0) {
@@ -933,7 +954,7 @@ void Requester::give_up(MigrationCause cause) {
     if (may_migrate(connection_)) {
         migrate(connection_, cause);
         retries_left_ = connection_.attributes.retry_count;
-        go_back();
+        on_other_path();
         return;
     }
     fail_front(Status::retry_exceeded);

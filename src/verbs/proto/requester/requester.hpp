@@ -6,9 +6,9 @@
 // ever sent. Going back sets the cursor back.
 //
 // A peer may buffer out-of-order packets, as ours does, or drop them, as the standard expects, and
-// a full queue drops many in a row. So a missing packet is first retransmitted alone. If the next
-// one is missing as well, twice as many are retransmitted, and so on; if not, half as many for the
-// next gap. With a peer that drops, that soon is all that is in flight (go-back-N).
+// a full queue drops many in a row. So a missing packet is first retransmitted alone. If those
+// behind it are missing as well, one, two, four and so on are retransmitted together; if not, half
+// as many for the next gap. With a peer that drops, that soon is all that is in flight (go-back-N).
 
 #pragma once
 
@@ -91,8 +91,9 @@ class Requester {
     Nanoseconds deadline() const;
     void on_deadline(Nanoseconds now);
 
-    // Sends everything again that is not acknowledged, because the path has changed.
-    void go_back();
+    // The path has changed: everything that is not acknowledged is sent again, and what was
+    // measured is forgotten.
+    void on_other_path();
     // 0 while none is known.
     Nanoseconds round_trip_ns() const { return rtt_.mean_ns(); }
     // Whether nothing is in flight, as a drained send queue requires.
@@ -115,6 +116,15 @@ class Requester {
         Extra extra = Extra::nothing;
         bool again = false;  // a retransmission beside the cursor
         bool asks = false;   // for an acknowledgement
+    };
+
+    // The oldest packet, sent again because no response came.
+    struct Probe {
+        Psn psn;
+        Psn cursor;
+        Nanoseconds sent = 0;  // the first of them
+        bool of_gap = false;   // the peer had said that it lacks the packet
+        unsigned copies = 1;
     };
 
     // sending
@@ -143,12 +153,13 @@ class Requester {
     void take_credits(const AckHeader& ack);
     void on_nak(NakCode code);
     void on_gap_filled(Psn acknowledged);
-    void on_probe_answered(const Packet& response, Nanoseconds now);
+    void on_probe_answered(const Probe& probe, const Packet& response, Nanoseconds now);
     void on_receiver_not_ready(std::uint8_t timer, Nanoseconds now);
     void complete_front(Status status);
     void fail_front(Status status);
 
     // retransmission
+    void go_back();
     void retry();
     void retry_once();
     void retransmit_gap();
@@ -181,15 +192,17 @@ class Requester {
         Psn next;
         Psn end;
         std::size_t entry = 0;  // the one that `next` is in
+        bool is_probe = false;
     };
     std::optional<Retransmission> retransmission_;
-    // A gap that is filled: where what was sent again for it ends, and the cursor at that time.
+    // A gap that is being filled: where what was sent again for it ends, and the cursor at that
+    // time.
     struct Gap {
         Psn end;
         Psn cursor;
     };
     std::optional<Gap> gap_;
-    unsigned gap_level_ = 0;  // of how many are sent again for a gap
+    unsigned gap_level_ = 0;  // how large the next run is, see gap_packets()
 
     std::uint32_t sequence_ = 0;
     std::uint32_t credit_limit_ = 0;
@@ -203,11 +216,7 @@ class Requester {
     Nanoseconds retry_window_end_ = never;
     Nanoseconds rnr_until_ = never;
     Nanoseconds probe_at_ = never;
-    unsigned probes_ = 0;        // since the last response
-    Nanoseconds probed_at_ = 0;  // the first of them
-    Psn probed_;                 // the packet, and the cursor at that time
-    Psn probed_cursor_;
-    bool probed_gap_ = false;  // whether the peer had said that it lacks the packet
+    std::optional<Probe> probe_;  // that nothing has answered
     Status local_error_ =
         Status::success;  // of the entry at the cursor; completed when that is the first
 };

@@ -342,5 +342,98 @@ TEST(Probe, LeavesTheTimeoutAsItIs) {
     EXPECT_GT(pair.a.queue_pair->counters().probes, 4u);
 }
 
+constexpr DeviceConfig with_probes{.port_count = 2, .probe_ns = 500'000};
+
+// Else the answer to each probe, which is to the packet before it, keeps the round trip unknown.
+TEST(Probe, OfAPacketThatWasOnlyLateIsRareOnceTheRoundTripIsKnown) {
+    for (const Operation operation : {Operation::write, Operation::read}) {
+        for (const Nanoseconds delay_ns : {260'000, 350'000, 400'000, 1'000'000}) {
+            Pair pair({.timeout = 14}, with_probes);
+            pair.wire.path(1).delay_ns = delay_ns;
+            for (int i = 0; i < 50; ++i) {
+                pair.a.post(operation, 1, pair.a.slice(0, 8), pair.b, 0);
+                pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
+                EXPECT_EQ(pair.a.sends().at(0).status, Status::success);
+            }
+            EXPECT_LE(pair.a.queue_pair->counters().packets_resent, 3u) << delay_ns;
+        }
+    }
+}
+
+// A packet and its probe are lost, and the one behind them shows that to the peer.
+TEST(Probe, ThatIsAnsweredByAGapIsFollowedByThePacketAtOnce) {
+    Pair pair({.timeout = 18}, with_probes);
+    pair.wire.path(1).delay_ns = 50'000;
+    for (int i = 0; i < 20; ++i) {
+        pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+        pair.wire.run_until(idle);
+    }
+    pair.wire.tap = [lost = 0](std::size_t from, std::vector<std::byte>&) mutable {
+        return from == 1 || ++lost > 2;
+    };
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_for(600'000);
+    ASSERT_EQ(pair.a.queue_pair->counters().probes, 1u);
+    const Nanoseconds start = pair.wire.now();
+
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_until([&] { return pair.a.send_queue->size() == 22; });
+
+    EXPECT_LT(pair.wire.now() - start, 4 * 50'000 + 1'000);
+}
+
+// Both the acknowledgement that skips the data and the response to the probe show that.
+TEST(Probe, OfAReadWhoseDataAreLostTwiceTakesOneRetry) {
+    Pair pair({.timeout = 18, .retry_count = 1}, with_probes);
+    pair.wire.path(1).delay_ns = 100'000;
+    pair.wire.tap = [lost = 0](std::size_t from, std::vector<std::byte>& bytes) mutable {
+        const bool is_data = decode(bytes).packet->row.kind == PacketKind::read_response;
+        return from == 0 || !is_data || ++lost > 2;
+    };
+    pair.a.post(Operation::read, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_for(510'000);  // the probe is on its way
+    pair.a.post(Operation::write, 2, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_for(140'000);
+    pair.a.post(Operation::write, 3, pair.a.slice(0, 8), pair.b, 0);
+
+    pair.wire.run_until(idle);
+
+    EXPECT_EQ(pair.a.queue_pair->state(), State::ready_to_send);
+    EXPECT_EQ(pair.a.sends().size(), 3u);
+}
+
+// The peer drops what is out of order, so a run of packets is sent again, some of them from memory
+// that is deregistered meanwhile. Those before it complete, and it fails in its turn.
+TEST(Retransmission, OfARunEndsWhereTheMemoryIsGone) {
+    Pair pair({}, {.port_count = 2, .reassembly_bytes = 0});
+    MemoryTable& memory = pair.a.device->memory();
+    const std::uint32_t key = memory.add({.domain = 1,
+                                          .start = pair.a.memory.data(),
+                                          .address = pair.a.address(0),
+                                          .length_bytes = pair.a.memory.size(),
+                                          .access = all_access});
+    pair.wire.tap = [&, sent = 0, is_gone = false](std::size_t from,
+                                                   std::vector<std::byte>&) mutable {
+        if (from == 0) return ++sent > 1;
+        if (!is_gone) memory.remove(key);
+        is_gone = true;
+        return true;
+    };
+    for (int i = 0; i < 4; ++i) {
+        pair.a.post(Operation::write, 1, pair.a.slice(0, 3 * 1024), pair.b, 0);
+        Slice slice = pair.a.slice(0, 1024);
+        slice.lkey = key;
+        pair.a.post(Operation::write, 2, slice, pair.b, 0);
+    }
+
+    pair.wire.run_until(idle);
+
+    const auto done = pair.a.sends();
+    ASSERT_EQ(done.size(), 8u);
+    EXPECT_EQ(done[0].status, Status::success);
+    EXPECT_EQ(done[1].status, Status::local_protection_error);
+    EXPECT_EQ(done[2].status, Status::flushed);
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::testing

@@ -37,13 +37,13 @@ class RttEstimator {
 
     // No acknowledgement came in time.
     void on_probe() { doublings_ = std::min(doublings_ + 1, doublings_max); }
-    // The probe that was sent at `probed` is answered, and it was needed. While nothing else is
-    // known, that took a round trip.
-    void on_needed_probe(Nanoseconds probed, Nanoseconds now) {
+    // The only probe was answered after that time, and it was needed. While nothing else is known,
+    // it is taken for a round trip.
+    void on_needed_probe(Nanoseconds took) {
         doublings_ -= doublings_ > 0 ? 1 : 0;
         if (mean_ == 0) {
-            mean_ = now - probed;
-            deviation_ = mean_ / 2;
+            mean_ = took;
+            deviation_ = took / 2;
         }
     }
 

@@ -163,7 +163,7 @@ TEST(RttEstimator, WaitsHalfAsLongAfterAProbeThatWasNeeded) {
     estimator.on_probe();
     estimator.on_probe();
 
-    estimator.on_needed_probe(1'000, 2'000);
+    estimator.on_needed_probe(1'000);
 
     EXPECT_EQ(estimator.probe_timeout_ns(least), 2 * least);
     EXPECT_EQ(estimator.mean_ns(), 1'000);
