@@ -17,12 +17,13 @@
 
 #include "verbs/port/random.hpp"
 #include "verbs/port/socket.hpp"
+#include "verbs/port/testing/loopback.hpp"
 #include "verbs/port/wire.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
 
-const Address loopback = address_of(in_addr{htonl(INADDR_LOOPBACK)});
+const Address loopback = address_of(testing::own_loopback());
 const Home home{loopback, 1};
 
 struct TwoProcesses : ::testing::Test {

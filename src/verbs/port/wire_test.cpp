@@ -18,11 +18,12 @@
 #include <string>
 
 #include "verbs/port/steering.hpp"
+#include "verbs/port/testing/loopback.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
 
-const Address loopback = address_of(in_addr{htonl(INADDR_LOOPBACK)});
+const Address loopback = address_of(testing::own_loopback());
 
 const std::array<Home, 1> homes{Home{loopback, 1}};
 
@@ -48,6 +49,18 @@ Sent send(Wire& from, std::vector<std::byte> packets, std::size_t segment_bytes 
                       .segment_bytes = segment_bytes,
                       .traffic_class = traffic_class,
                       .pieces = std::span(&piece, 1)});
+}
+
+// From a socket that belongs to no wire.
+void send_from(const Descriptor& stranger, in_addr address, const std::vector<std::byte>& packet,
+               int traffic_class) {
+    setsockopt(stranger.number(), IPPROTO_IP, IP_TOS, &traffic_class, sizeof traffic_class);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(4791);
+    to.sin_addr = address;
+    sendto(stranger.number(), packet.data(), packet.size(), 0,
+           reinterpret_cast<const sockaddr *>(&to), sizeof to);
 }
 
 struct Got {
@@ -224,9 +237,14 @@ TEST(WireTest, APacketThatIsForwardedKeepsItsTrafficClass) {
     ASSERT_TRUE(a && *leaver && b && c);
     leaver.reset();  // c, the last, is moved into its place, and what is for c comes to another
     const std::array<Wire *, 2> others{&*a, &*b};
-    ASSERT_EQ(send(*a, packet_for(first_number(c->slot()), 64), 0, 0x6a), Sent::yes);
-    EXPECT_EQ(collect(*c, others).traffic_class, 0x6a);
-    EXPECT_EQ(a->forwarded() + b->forwarded(), 1U);
+    std::uint64_t forwarded = 0;
+    for (int tries = 0; forwarded == 0 && tries < 64; ++tries) {
+        const Descriptor stranger(socket(AF_INET, SOCK_DGRAM, 0));  // its port decides who gets it
+        send_from(stranger, testing::own_loopback(), packet_for(first_number(c->slot()), 64), 0x6a);
+        EXPECT_EQ(collect(*c, others).traffic_class, 0x6a);
+        forwarded = a->forwarded() + b->forwarded();
+    }
+    EXPECT_EQ(forwarded, 1U);
 }
 
 TEST(WireTest, OnlyTheAddressesOfThePortsAreHeard) {
@@ -234,13 +252,8 @@ TEST(WireTest, OnlyTheAddressesOfThePortsAreHeard) {
     ASSERT_TRUE(a);
     const Descriptor stranger(socket(AF_INET, SOCK_DGRAM, 0));
     const std::vector<std::byte> packet = packet_for(first_number(a->slot()), 64);
-    for (const char *address : {"127.0.0.2", "127.0.0.1"}) {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port = htons(4791);
-        inet_pton(AF_INET, address, &to.sin_addr);
-        sendto(stranger.number(), packet.data(), packet.size(), 0,
-               reinterpret_cast<const sockaddr *>(&to), sizeof to);
+    for (const in_addr address : {testing::own_loopback(1), testing::own_loopback()}) {
+        send_from(stranger, address, packet, 0);
     }
     EXPECT_EQ(collect(*a).packets, 1U);
 }
@@ -248,7 +261,7 @@ TEST(WireTest, OnlyTheAddressesOfThePortsAreHeard) {
 TEST(WireTest, AnAddressThatIsGoneIsHeardNoLongerAndANewOneIs) {
     Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
-    const Address other = address_of(in_addr{htonl(INADDR_LOOPBACK + 1)});
+    const Address other = address_of(testing::own_loopback(1));
     const std::array<Home, 1> moved{Home{other, 1}};
     ASSERT_TRUE(a->listen(moved));
     Result<Wire> b = Wire::open(moved);
@@ -282,7 +295,7 @@ TEST(WireTest, AnotherUserOfTheHostHasTheAddressesThatAreLeft) {
     constexpr uid_t nobody = 65534;
     Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
-    EXPECT_EQ(open_as(nobody, address_of(in_addr{htonl(INADDR_LOOPBACK + 1)})), 0);
+    EXPECT_EQ(open_as(nobody, address_of(testing::own_loopback(1))), 0);
     EXPECT_EQ(open_as(nobody, loopback), 1);
 }
 
