@@ -30,6 +30,20 @@ constexpr Nanoseconds probe_ns = 500'000;
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 
+// Takes packets at the time when the first of them was read, which it stores. A caller that waited
+// for the lock, or was not running, has read the clock long before: round trips would seem too
+// short. Those of packets in memory are of no interest.
+template <typename Take>
+auto at_arrival(Nanoseconds& time, Take take) {
+    return [&time, take, is_first = true](const port::Datagram& one) mutable {
+        if (is_first && !one.in_memory) {
+            time = monotonic_ns();
+            is_first = false;
+        }
+        take(one, time);
+    };
+}
+
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes() {
     return std::clamp(port::Wire::receive_buffer_bytes() / 2, 128U << 10, window_bytes_max);
@@ -112,13 +126,15 @@ Origin Adapter::origin_of(const AddressVector& to, std::uint32_t reliable_qpn) {
     return wire_.origin(route_of(to.port, to.source, to.destination), reliable_qpn);
 }
 
-bool Adapter::read_batch(Nanoseconds time) {
-    const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
+bool Adapter::read_batch(Nanoseconds& time) {
+    auto taker =
+        at_arrival(time, [this](const port::Datagram& one, Nanoseconds at) { take(one, at); });
     return wire_.receive(std::ref(taker));
 }
 
-bool Adapter::read_likely_batch(Nanoseconds time) {
-    const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
+bool Adapter::read_likely_batch(Nanoseconds& time) {
+    auto taker =
+        at_arrival(time, [this](const port::Datagram& one, Nanoseconds at) { take(one, at); });
     return wire_.receive_likely(std::ref(taker));
 }
 

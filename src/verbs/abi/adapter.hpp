@@ -136,8 +136,9 @@ class Adapter {
     Nanoseconds next_fault_end() const;
     void move_first_gid(std::uint8_t port);
     void take_late(Nanoseconds now);
-    bool read_batch(Nanoseconds now);
-    bool read_likely_batch(Nanoseconds now);
+    // `time` becomes that of the arrival.
+    bool read_batch(Nanoseconds& time);
+    bool read_likely_batch(Nanoseconds& time);
     void finish_round(Nanoseconds now);
     void send(Nanoseconds now);
     std::optional<std::uint8_t> port_at(const Address& address);

@@ -69,6 +69,9 @@ class RttEstimator {
     };
 
     void add(Nanoseconds sample) {
+        if (sample <= 0) {  // the caller read the clock before the packet left
+            return;
+        }
         doublings_ = 0;
         shortest_ = shortest_ == 0 ? sample : std::min(shortest_, sample);
         if (mean_ == 0) {

@@ -170,5 +170,15 @@ TEST(RttEstimator, WaitsHalfAsLongAfterAProbeThatWasNeeded) {
     EXPECT_EQ(estimator.shortest_ns(), 0);
 }
 
+TEST(RttEstimator, IgnoresAPacketThatSeemsToBeAcknowledgedBeforeItLeft) {
+    RttEstimator estimator;
+    estimator.on_sent(Psn(1), 1'000);
+
+    estimator.on_acknowledged(Psn(2), 900);
+
+    EXPECT_EQ(estimator.shortest_ns(), 0);
+    EXPECT_EQ(estimator.mean_ns(), 0);
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::testing
