@@ -100,5 +100,44 @@ TEST(LostPacket, IsSentAgainTogetherWithNewPackets) {
     EXPECT_EQ(behind, 16u);
 }
 
+// Bytes that are written in a fifth of a second over a link that loses one packet in a hundred.
+std::size_t written_in_time(double reorder, double rate_bits_per_s, std::uint64_t seed) {
+    Pair pair({}, {.port_count = 2, .reorder_ns = 200'000, .probe_ns = 500'000}, seed);
+    pair.wire.path(1) = {
+        .loss = 0.01, .reorder = reorder, .delay_ns = 100'000, .rate_bits_per_s = rate_bits_per_s};
+    const Nanoseconds end = pair.wire.now() + second_ns / 5;
+    std::size_t written = 0;
+    while (pair.wire.now() < end) {
+        for (int i = 0; i < 4; ++i) {
+            pair.a.post(Operation::write, 1, pair.a.slice(0, written_bytes), pair.b, 0);
+        }
+        pair.wire.run_until([&] { return pair.a.send_queue->size() > 2; }, end);
+        written += pair.a.sends().size() * written_bytes;
+    }
+    return written;
+}
+
+// A held packet is behind for up to five round trips.
+TEST(LatePacket, CostsAStreamLittleOverALinkThatReorders) {
+    constexpr double link_bits_per_s = 1e9;
+    std::size_t in_order = 0;
+    std::size_t reordered = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        in_order += written_in_time(0, link_bits_per_s, seed);
+        reordered += written_in_time(0.01, link_bits_per_s, seed);
+    }
+    EXPECT_GT(static_cast<double>(reordered) / static_cast<double>(in_order), 0.85);
+}
+
+// Where the link is no limit, each gap takes a round trip, whether its packet was lost or late. It
+// is still more than TCP writes where packets are only lost (goodput_test.cpp): 17.7 MB.
+TEST(LatePacket, LeavesAStreamOverAFastLinkTwiceAsFastAsTcp) {
+    constexpr double no_limit = 0;
+    constexpr std::size_t tcp_bytes = 17'700'000;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        EXPECT_GT(written_in_time(0.01, no_limit, seed), 2 * tcp_bytes);
+    }
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::testing
