@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <tuple>
 
 #include "verbs/proto/testing/peer.hpp"
@@ -88,7 +87,7 @@ TEST(Goodput, SurvivesThatTheFirstWindowOverflowsAQueue) {
     }
 }
 
-// Lost, and also held for five round trips or less.
+// Packets are lost, and in half of the cases one in a hundred is held for a millisecond.
 class LossyPath : public ::testing::TestWithParam<std::tuple<double, Nanoseconds, double>> {};
 
 TEST_P(LossyPath, CarriesAsMuchAsOfTcp) {
