@@ -38,6 +38,8 @@ class Outcome:
 # The colours of a terminal, which some launchers give to what they start, as ctest writes them.
 _COLOUR = re.compile(r"\[NON-XML-CHAR-0x1B\]\[[0-9;]*m")
 _SKIPPED_INSIDE = re.compile(r"\[  SKIPPED \] (\S+) \(")
+_BEGUN = re.compile(r"\[ RUN      \] (\S+)")
+_ENDED_WELL = re.compile(r"\[(?:       OK|  SKIPPED) \] (\S+) \(")
 
 
 def read(report: Path) -> list[Outcome]:
@@ -65,14 +67,34 @@ def _skips_inside(program: str, lines: list[str]) -> list[Outcome]:
     ]
 
 
+def _without_tests_that_passed(printed: str) -> str:
+    """Return what a program printed without what its tests printed that passed or were skipped.
+
+    The tests of a program are many and what is shown of it are its last lines, while the one that
+    failed may have been the first.
+    """
+    kept: list[str] = []
+    begun = {}
+    for line in printed.splitlines():
+        if begins := _BEGUN.match(line):
+            begun[begins[1]] = len(kept)
+        ended = _ENDED_WELL.match(line)
+        if ended and ended[1] in begun:
+            del kept[begun.pop(ended[1]) :]
+            continue
+        kept.append(line)
+    return "\n".join(kept)
+
+
 def _outcome(case: ElementTree.Element) -> Outcome:
     name = _name(case)
-    printed = (case.findtext("system-out") or "").strip()
+    printed = _COLOUR.sub("", case.findtext("system-out") or "").strip()
     for tag in ("failure", "error"):
         found = case.find(tag)
         if found is not None:
             told = (found.text or found.get("message") or "").strip()
-            return Outcome(name, Verdict.FAILED, "\n".join(filter(None, (told, printed))))
+            failed = _without_tests_that_passed(printed)
+            return Outcome(name, Verdict.FAILED, "\n".join(filter(None, (told, failed))))
     skipped = case.find("skipped")
     if skipped is not None:
         return _skip(name, skipped.get("message") or "", printed)

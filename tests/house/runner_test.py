@@ -58,6 +58,24 @@ large_test.cpp:4: Skipped
 </testsuite>
 """
 
+# What ctest 3.25 wrote for a program that failed.
+GOOGLETEST_FAILED = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="1">
+<testcase name="pairs_2" classname="pairs_2" status="fail"><failure message=""/><system-out>
+[ RUN      ] Pairs.Part
+pairs_test.cpp:9: Failure
+[NON-XML-CHAR-0x1B][0;31m[  FAILED  ] [NON-XML-CHAR-0x1B][mPairs.Part (1 ms)
+[ RUN      ] Pairs.Meet
+what a test prints
+[       OK ] Pairs.Meet (0 ms)
+[ RUN      ] Pairs.OfThree
+pairs_test.cpp:3: Skipped
+[  SKIPPED ] Pairs.OfThree (0 ms)
+[ RUN      ] Pairs.Crash
+Segmentation fault</system-out></testcase>
+</testsuite>
+"""
+
 # What pytest wrote.
 PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
 <testcase classname="a_test" name="test_ok"/>
@@ -90,6 +108,19 @@ def test_a_test_that_is_skipped_inside_a_program_is_counted_as_skipped(tmp_path:
         Outcome("pairs_2", Verdict.PASSED),
         Outcome("pairs_2: Pairs.OfThree", Verdict.SKIPPED, "three ranks are needed"),
         Outcome("large_2: Large.Call", Verdict.SKIPPED, "no reason"),
+    ]
+
+
+def test_a_program_that_fails_shows_the_tests_that_failed(tmp_path: Path) -> None:
+    (outcome,) = read(tmp_path, GOOGLETEST_FAILED)
+
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.text.splitlines() == [
+        "[ RUN      ] Pairs.Part",
+        "pairs_test.cpp:9: Failure",
+        "[  FAILED  ] Pairs.Part (1 ms)",
+        "[ RUN      ] Pairs.Crash",
+        "Segmentation fault",
     ]
 
 
