@@ -24,6 +24,8 @@ constexpr Nanoseconds lazy_ack_ns = 250'000;
 // What lies within the noise of schedulers is not taken for a loss.
 constexpr Nanoseconds reorder_ns = 200'000;
 constexpr Nanoseconds probe_ns = 500'000;
+// A peer that misses an acknowledgement asks five times within this (probe_ns, each time doubled).
+constexpr Nanoseconds time_wait_ns = 20'000'000;
 // Ethernet has no service levels. ConnectX reports in their place what stands in the 40 bytes
 // before a datagram, and UCX believes it: bit 3 is UDP, the lower ones are 1 for IPv6 and 2 for
 // IPv4.
@@ -111,6 +113,7 @@ DeviceConfig Adapter::engine_config() const {
     made.lazy_ack_ns = lazy_ack_ns;
     made.reorder_ns = reorder_ns;
     made.probe_ns = probe_ns;
+    made.time_wait_ns = time_wait_ns;
     made.confirm_alternates = config_.is_protected;
     made.retry_window_ns = Nanoseconds{config_.retry_window_ms} * 1'000'000;
     made.congestion = config_.congestion;

@@ -9,10 +9,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "base/fnv.hpp"
@@ -148,12 +150,22 @@ const UseMark& use_mark() {
     }
 }
 
+// A peer whose last acknowledgement is lost asks for it, and the helper threads answer.
+void wait_for_peers(const std::set<Context *>& contexts) {
+    Nanoseconds end = 0;
+    for (Context *context : contexts) {
+        const std::unique_lock guard(context->adapter->lock(), std::try_to_lock);
+        if (!guard) continue;
+        context->adapter->send_all(monotonic_ns());
+        end = std::max(end, context->adapter->engine().time_wait_ends_at());
+    }
+    const Nanoseconds left = end - monotonic_ns();
+    if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+}
+
 // A program may end without closing anything, and its peers wait for acknowledgements.
 void say_the_last() {
-    for (Context *context : open_contexts()) {
-        const std::unique_lock guard(context->adapter->lock(), std::try_to_lock);
-        if (guard) context->adapter->send_all(monotonic_ns());
-    }
+    wait_for_peers(open_contexts());
 }
 
 void remember(Context *context) {
@@ -275,6 +287,7 @@ int ibv_close_device(ibv_context *context) {
         open_contexts().erase(closed);
     }
     if (closed->forked) return 0;
+    wait_for_peers({closed});
     HandlePool<Context>::destroy(closed);
     return 0;
 }

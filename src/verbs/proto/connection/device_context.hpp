@@ -16,6 +16,7 @@
 #include "verbs/proto/connection/attributes.hpp"
 #include "verbs/proto/connection/counters.hpp"
 #include "verbs/proto/connection/scheduler.hpp"
+#include "verbs/proto/connection/time_wait.hpp"
 #include "verbs/proto/memory/memory_table.hpp"
 #include "verbs/proto/queues/event.hpp"
 #include "verbs/proto/wire/address.hpp"
@@ -63,6 +64,10 @@ struct DeviceConfig {
     // this, the requester asks for one by sending the oldest packet again. That is long before the
     // ack timeout of the queue pair and uses up none of its retries. 0: never.
     Nanoseconds probe_ns = 0;
+    // Beyond the standard: how long a connection that is gone answers a peer that has not received
+    // the last acknowledgement, from the last request on; longer where round trips are long.
+    // 0: not at all.
+    Nanoseconds time_wait_ns = 0;
     // Beyond the standard: how long a queue pair whose paths are all dead goes on retrying before
     // it fails. It then also migrates to an alternate path that is loaded and not yet armed.
     // 0: never.
@@ -81,7 +86,7 @@ using OriginOf = std::function<Origin(const AddressVector& to, std::uint32_t rel
 // Returns the way to the same peer over the other port; none if there is none.
 using OtherWay = std::function<std::optional<AddressVector>(const AddressVector& to)>;
 
-// Datagrams that have been sent, and are to be sent to another address as well.
+// Datagrams that have been sent, and are to be sent again or to another address as well.
 struct Copies {
     AddressVector to;
     std::vector<std::byte> bytes;
@@ -106,6 +111,7 @@ struct DeviceContext {
     std::deque<Event> events;
     Scheduler scheduler;
     std::deque<Copies> copies;
+    TimeWait time_wait;
     // Those that extended connections receive into, by the numbers that packets name.
     std::unordered_map<std::uint32_t, SharedReceiveQueue *> numbered_queues;
     bool lacks_receives = false;    // as if no program had posted any

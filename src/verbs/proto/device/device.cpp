@@ -89,6 +89,7 @@ QueuePair *Device::create_queue_pair(const QueuePairInit& init) {
         return nullptr;
     }
     slot = std::make_unique<QueuePair>(context_, init);
+    context_.time_wait.forget(init.number);
     for (CompletionQueue *queue : {init.send_queue, init.receive_queue}) {
         if (queue != nullptr) ++queue->users;
     }
@@ -137,6 +138,7 @@ int Device::destroy(QueuePair *queue_pair) {
     }
     std::erase_if(members_, [&](const auto& member) { return member.second == init.number; });
     context_.memory.invalidate_of(init.number);
+    queue_pair->leave_last_acknowledgement();
     departed_.at(queue_pair->query().port - 1U) += queue_pair->counters();
     queue_pairs_.erase(init.number);
     return 0;
@@ -174,6 +176,10 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         return;
     }
     QueuePair *queue_pair = find(decoded.packet->base.destination_qpn);
+    if ((queue_pair == nullptr || !queue_pair->receives()) &&
+        acknowledge_again(*decoded.packet, datagram, from, now)) {
+        return;
+    }
     if (queue_pair == nullptr) {
         ++counters.unknown_queue_pair;
         return;
@@ -183,6 +189,24 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         return;
     }
     queue_pair->on_packet(*decoded.packet, from, now);
+}
+
+// For a queue pair that is gone; false where that is not what the packet asks for.
+bool Device::acknowledge_again(const Packet& packet, std::span<const std::byte> datagram,
+                               const Arrival& from, Nanoseconds now) {
+    const LastAcknowledgement *last = context_.time_wait.answer_to(packet, from, now);
+    if (last == nullptr || !intact(datagram, from)) return false;
+    context_.copies.push_back({last->to, last->datagram, last->datagram.size()});
+    return true;
+}
+
+Nanoseconds Device::time_wait_ends_at() const {
+    Nanoseconds until = context_.time_wait.ends_at();
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        const auto last = queue_pair->last_acknowledgement();
+        until = std::max(until, last ? last->until : 0);
+    }
+    return until;
 }
 
 void Device::on_packet_without_receives(std::span<const std::byte> datagram, const Arrival& from,

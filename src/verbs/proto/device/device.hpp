@@ -100,6 +100,10 @@ class Device {
     Nanoseconds next_deadline();
     void on_deadline(Nanoseconds now);
 
+    // Until when a peer may ask for the last acknowledgement again, of queue pairs that are there
+    // and of those that are gone.
+    Nanoseconds time_wait_ends_at() const;
+
     // The carrier came or went. Queue pairs armed to leave the port leave it at once.
     void on_port_state(std::uint8_t port, PortState state);
     // The address of a port changed; paths that start at `from` start at `to` henceforth.
@@ -119,6 +123,8 @@ class Device {
   private:
     void on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
                          const Arrival& from, Nanoseconds now);
+    bool acknowledge_again(const Packet& packet, std::span<const std::byte> datagram,
+                           const Arrival& from, Nanoseconds now);
     Transmission transmit(const Copies& copies, std::span<std::byte> buffer);
     void count(const Transmission& run);
 

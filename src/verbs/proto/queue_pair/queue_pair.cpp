@@ -20,6 +20,9 @@ constexpr std::uint8_t notification_class = 48 << 2;
 constexpr std::uint8_t notification_opcode = 0x81;
 // Of who has not measured its own, since it sends datagrams or the data of reads only.
 constexpr Nanoseconds supposed_round_trip_ns = 2'000'000;
+// A peer asks again after about a round trip, and each time waits twice as long.
+constexpr int time_wait_round_trips = 16;
+constexpr Nanoseconds time_wait_max_ns = 500'000'000;
 
 // Two limited members of a partition may not talk to each other.
 bool same_partition(std::uint16_t a, std::uint16_t b) {
@@ -175,6 +178,32 @@ void QueuePair::enter(State from, State to) {
     }
 }
 
+std::optional<LastAcknowledgement> QueuePair::last_acknowledgement() const {
+    const DeviceContext& device = connection_.device;
+    if (!connection_.reliable() || !connection_.receives() || device.config.time_wait_ns == 0 ||
+        responder_.served_at() == 0) {
+        return std::nullopt;
+    }
+    const AddressVector& to = connection_.attributes.primary.address;
+    const Nanoseconds lasts = std::clamp(time_wait_round_trips * requester_.round_trip_ns(),
+                                         device.config.time_wait_ns, time_wait_max_ns);
+    const Nanoseconds until = responder_.served_at() + lasts;
+    if (until <= device.now ||
+        device.origin_of(to, connection_.attributes.destination_qpn).in_memory) {
+        return std::nullopt;
+    }
+    const Packet packet = responder_.acknowledgement();
+    std::vector<std::byte> datagram(datagram_bytes(packet.row, 0));
+    encode_headers(packet, datagram);
+    return LastAcknowledgement{number(), to, responder_.expected(), std::move(datagram), until};
+}
+
+void QueuePair::leave_last_acknowledgement() const {
+    if (auto last = last_acknowledgement()) {
+        connection_.device.time_wait.add(std::move(*last), connection_.device.now);
+    }
+}
+
 int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
     const State from = state();
     const State to = (mask & state_attribute) != 0 ? wanted.state : from;
@@ -186,6 +215,9 @@ int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
     if (migrates && check_migration(connection_, wanted.migration, to,
                                     (mask & alternate_path_attribute) != 0) != 0) {
         return EINVAL;
+    }
+    if (to == State::reset || to == State::error) {
+        leave_last_acknowledgement();
     }
     if (to == State::reset) {
         reset();

@@ -47,6 +47,7 @@ class QueuePair {
     const QueuePairInit& init() const { return connection_.init; }
     std::uint32_t number() const { return init().number; }
     State state() const { return connection_.state(); }
+    bool receives() const { return connection_.receives(); }
     const QueuePairCounters& counters() const { return connection_.counters; }
     // Why the n-th migration took place (connection/migration.hpp).
     MigrationCause cause_of_migration(std::uint64_t number) const;
@@ -63,6 +64,10 @@ class QueuePair {
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
+    // None where the peer needs none, or where packets are never lost on the way to it.
+    std::optional<LastAcknowledgement> last_acknowledgement() const;
+    // Leaves it with the device, since this queue pair will not send it again.
+    void leave_last_acknowledgement() const;
     const ScheduleSlot& schedule_slot() const { return slot_; }
     const RateControl& rate() const { return rate_; }
 

@@ -84,6 +84,7 @@ int Responder::post(const ReceiveRequest& request) {
 
 void Responder::start(Psn expected) {
     expected_ = expected;
+    served_at_ = 0;
     msn_ = 0;
     seen_far_away_.reset();
     reported_missing_ = {};
@@ -410,6 +411,7 @@ bool Responder::accept(const Packet& packet, Nanoseconds now) {
         refuse(verdict, psn);
         return false;
     }
+    served_at_ = now;
     if (packet.row.kind == PacketKind::send || packet.row.kind == PacketKind::write) {
         expected_ = psn + 1;
         msn_ = (msn_ + (packet.row.ends() ? 1 : 0)) & Psn::mask;
@@ -763,6 +765,13 @@ std::size_t Responder::payload_bytes(const Response& response) const {
 std::uint8_t Responder::positive_syndrome() const {
     const bool shared = connection_.extended() || connection_.init.shared_receive_queue != nullptr;
     return syndrome(Acknowledgement::ack, shared ? credits_unlimited : credit_code(queue_.size()));
+}
+
+Packet Responder::acknowledgement() const {
+    Packet packet = connection_.packet(PacketKind::acknowledge, Part::only, Extra::nothing);
+    packet.base.psn = expected_ - 1;
+    packet.ack = {positive_syndrome(), msn_};
+    return packet;
 }
 
 bool Responder::peek(NextPacket& next) const {

@@ -66,6 +66,10 @@ class Responder {
     void send_probe(Probe kind);
     // The sequence number of the next new request.
     Psn expected() const { return expected_; }
+    // When the last new request was executed; 0 if there was none.
+    Nanoseconds served_at() const { return served_at_; }
+    // Of all requests so far.
+    Packet acknowledgement() const;
 
   private:
     // The message that is being received.
@@ -156,6 +160,7 @@ class Responder {
     std::uint32_t receive_srqn_ = 0;  // where it is from
 
     Psn expected_;
+    Nanoseconds served_at_ = 0;
     std::uint32_t msn_ = 0;
     bool sequence_nak_sent_ = false;
     Nanoseconds nak_due_at_ = never;  // when a NAK reports a packet that is still missing

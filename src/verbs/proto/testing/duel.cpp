@@ -31,6 +31,7 @@ class Duel {
                  .reassembly_bytes = 4096,
                  .reorder_ns = 30'000,
                  .probe_ns = 50'000,
+                 .time_wait_ns = 1'000'000,
                  .retry_window_ns = kind / 8 % 2 * duel_second_ns,
                  .confirm_alternates = kind / 16 % 2 == 1},
                 kind) {

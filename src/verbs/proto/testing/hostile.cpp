@@ -58,6 +58,7 @@ Target::Target()
                .reassembly_bytes = 4096,
                .reorder_ns = 30'000,
                .probe_ns = 50'000,
+               .time_wait_ns = 1'000'000,
                .congestion = Congestion::dcqcn}),
       memory_(reused(region_bytes + 2 * guard_bytes)),
       buffer_(reused(16 << 10)) {

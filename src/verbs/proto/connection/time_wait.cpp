@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/connection/time_wait.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "verbs/proto/connection/device_context.hpp"
+
+namespace lanewise::verbs {
+
+void TimeWait::add(LastAcknowledgement one, Nanoseconds now) {
+    std::erase_if(waiting_, [&](const auto& other) { return other.second.until <= now; });
+    waiting_.insert_or_assign(one.qpn, std::move(one));
+}
+
+const LastAcknowledgement *TimeWait::answer_to(const Packet& packet, const Arrival& from,
+                                               Nanoseconds now) const {
+    const auto found = waiting_.find(packet.base.destination_qpn);
+    if (found == waiting_.end() || found->second.until <= now) return nullptr;
+    const LastAcknowledgement& last = found->second;
+    const PacketKind kind = packet.row.kind;
+    const std::int32_t ahead = distance(last.expected, packet.base.psn);
+    const bool is_repeated = (kind == PacketKind::send || kind == PacketKind::write) && ahead < 0 &&
+                             ahead > -window_packets_max;
+    const bool is_from_peer = from.port == last.to.port && from.source == last.to.destination &&
+                              from.destination == last.to.source;
+    return is_repeated && is_from_peer ? &last : nullptr;
+}
+
+Nanoseconds TimeWait::ends_at() const {
+    Nanoseconds last = 0;
+    for (const auto& [qpn, one] : waiting_) last = std::max(last, one.until);
+    return last;
+}
+
+}  // namespace lanewise::verbs
