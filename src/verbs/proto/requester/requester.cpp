@@ -169,7 +169,6 @@ void Requester::start(Psn first) {
     window_.open(connection_.device.config.window_bytes);
     rtt_ = {};
     capacity_ = {};
-    gap_level_ = 0;
     unacked_ = cursor_ = highest_ = next_ = requested_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
@@ -247,8 +246,9 @@ bool Requester::fits_window(const Plan& plan) const {
     }
     // What was in flight when the peer missed a packet arrives while that is sent again, so new
     // packets take its place, half as many as after that (RFC 6937 sends one for two that arrive).
-    return gap_ && !before(cursor_, gap_->cursor) &&
-           static_cast<std::uint32_t>(distance(gap_->cursor, cursor_)) + plan.packets <= fits / 2 &&
+    return gap_.is_open() && !before(cursor_, gap_.cursor()) &&
+           static_cast<std::uint32_t>(distance(gap_.cursor(), cursor_)) + plan.packets <=
+               fits / 2 &&
            ahead + plan.packets <= window_.packets_max(bytes);
 }
 
@@ -458,7 +458,8 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
     if (unacked_ == cursor_ && cursor_ == highest_) {  // nothing was in flight
         heard_at_ = now;
     }
-    if (reliable && !before(cursor_, highest_) && !gap_) {  // else some may have arrived before
+    if (reliable && !before(cursor_, highest_) &&
+        !gap_.is_open()) {  // else some may have arrived before
         capacity_.on_sent(unacked_, cursor_ + plan.packets, window_payload_bytes(plan), now);
     }
     cursor_ = cursor_ + plan.packets;
@@ -706,18 +707,18 @@ void Requester::on_nak(NakCode code) {
 
 // If the acknowledgement ends where what was sent again ends, the next packet is missing as well.
 void Requester::on_gap_filled(Psn acknowledged) {
-    if (!gap_ || before(acknowledged + 1, gap_->end)) {
+    if (!gap_.is_open() || before(acknowledged + 1, gap_.end())) {
         return;
     }
-    const bool more_missing = acknowledged + 1 == gap_->end && before(unacked_, gap_->cursor);
-    adapt_to_gap(more_missing);
+    const bool more_missing = acknowledged + 1 == gap_.end() && before(unacked_, gap_.cursor());
+    gap_.adapt(more_missing);
     if (!more_missing || !connection_.sends()) {
-        gap_.reset();
+        gap_.close();
         return;
     }
     went_back_to_ = unacked_;
     retransmit(gap_packets());
-    gap_->end = retransmission_->end;
+    gap_.extend(retransmission_->end);
 }
 
 void Requester::on_read_data(const Packet& packet, Nanoseconds now) {
@@ -749,9 +750,7 @@ void Requester::on_read_data(const Packet& packet, Nanoseconds now) {
         take_credits(packet.ack);
     }
     advance_to(psn + 1, now);
-    if (gap_ && !before(unacked_, gap_->end)) {
-        gap_.reset();
-    }
+    gap_.close_if_filled(unacked_);
 }
 
 void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
@@ -773,9 +772,7 @@ void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
     }
     take_credits(packet.ack);
     advance_to(psn + 1, now);
-    if (gap_ && !before(unacked_, gap_->end)) {
-        gap_.reset();
-    }
+    gap_.close_if_filled(unacked_);
 }
 
 // Retransmission, and when the requester gives up (IBA 1, 9.7.5.1, 9.7.6). A timeout, a sequence
@@ -828,7 +825,6 @@ void Requester::on_deadline(Nanoseconds now) {
             retransmission_->is_probe = true;
         }
         gap_.reset();  // an acknowledgement of the probe says nothing of later packets
-        gap_level_ = 0;
         window_.keep_cuts();
         ++connection_.counters.probes;
         rtt_.on_probe();
@@ -846,7 +842,7 @@ void Requester::go_back() {
     cursor_ = unacked_;
     cursor_entry_ = 0;
     reads_.clear();
-    gap_.reset();
+    gap_.close();
     rtt_.discard_sample();
     window_.keep_cuts();
     local_error_ = Status::success;
@@ -883,7 +879,7 @@ void Requester::retransmit_gap() {
     if (went_back_to_ == unacked_ || unacked_ == cursor_) {
         return;
     }
-    if (gap_ && before(unacked_, gap_->end)) {
+    if (gap_.is_open() && before(unacked_, gap_.end())) {
         went_back_to_ = unacked_;
         return;
     }
@@ -894,26 +890,15 @@ void Requester::retransmit_gap() {
     --retries_left_;
     on_loss();
     went_back_to_ = unacked_;
-    if (gap_) {
-        adapt_to_gap(unacked_ == gap_->end);
+    if (gap_.is_open()) {
+        gap_.adapt(unacked_ == gap_.end());
     }
     retransmit(gap_packets());
-    gap_ = Gap{retransmission_->end, cursor_};
+    gap_.open(retransmission_->end, cursor_);
 }
 
-// One, one, two, four, and so on: two in a row may be lost by chance.
 std::uint32_t Requester::gap_packets() const {
-    const std::uint32_t packets = 1U << (std::max(gap_level_, 1U) - 1);
-    return std::min(packets, window_.packets(connection_.mtu()));
-}
-
-void Requester::adapt_to_gap(bool more_missing) {
-    constexpr unsigned level_max = 16;
-    if (more_missing) {
-        gap_level_ = std::min(gap_level_ + 1, level_max);
-    } else {
-        gap_level_ -= gap_level_ > 0 ? 1 : 0;
-    }
+    return std::min(gap_.packets(), window_.packets(connection_.mtu()));
 }
 
 // From the oldest on, up to the cursor or a request for data; of such a request, the piece that is

@@ -4,11 +4,7 @@
 // sequence numbers when work is posted. Three numbers are its state: `unacked_`, the oldest packet
 // that is not acknowledged, `cursor_`, the next to send, and `highest_`, one past the last that was
 // ever sent. Going back sets the cursor back.
-//
-// A peer may buffer out-of-order packets, as ours does, or drop them, as the standard expects, and
-// a full queue drops many in a row. So a missing packet is first retransmitted alone. If those
-// behind it are missing as well, one, two, four and so on are retransmitted together; if not, half
-// as many for the next gap. With a peer that drops, that soon is all that is in flight (go-back-N).
+// A packet that the peer lacks is sent again beside the cursor (gap.hpp).
 
 #pragma once
 
@@ -23,6 +19,7 @@
 #include "verbs/proto/queues/completion_queue.hpp"
 #include "verbs/proto/queues/ring.hpp"
 #include "verbs/proto/queues/work_request.hpp"
+#include "verbs/proto/requester/gap.hpp"
 #include "verbs/proto/requester/path_capacity.hpp"
 #include "verbs/proto/requester/rtt_estimator.hpp"
 #include "verbs/proto/requester/window.hpp"
@@ -165,7 +162,6 @@ class Requester {
     void retransmit_gap();
     void retransmit(std::uint32_t packets);
     std::uint32_t gap_packets() const;
-    void adapt_to_gap(bool more_missing);
     void on_loss();
     // Leaves the path for a cause, or fails if it cannot be left.
     void give_up(MigrationCause cause);
@@ -195,14 +191,7 @@ class Requester {
         bool is_probe = false;
     };
     std::optional<Retransmission> retransmission_;
-    // A gap that is being filled: where what was sent again for it ends, and the cursor at that
-    // time.
-    struct Gap {
-        Psn end;
-        Psn cursor;
-    };
-    std::optional<Gap> gap_;
-    unsigned gap_level_ = 0;  // how large the next run is, see gap_packets()
+    Gap gap_;
 
     std::uint32_t sequence_ = 0;
     std::uint32_t credit_limit_ = 0;
