@@ -39,6 +39,7 @@ class Outcome:
 _COLOUR = re.compile(r"\[NON-XML-CHAR-0x1B\]\[[0-9;]*m")
 _SKIPPED_INSIDE = re.compile(r"\[  SKIPPED \] (\S+) \(")
 _BEGUN = re.compile(r"\[ RUN      \] (\S+)")
+_OF_ANOTHER = re.compile(r"^rank \d+: |Sanitizer|runtime error:")
 _ENDED_WELL = re.compile(r"\[(?:       OK|  SKIPPED) \] (\S+) \(")
 
 
@@ -71,19 +72,22 @@ def _without_tests_that_passed(printed: str) -> str:
     """Return what a program printed without what its tests printed that passed or were skipped.
 
     The tests of a program are many and what is shown of it are its last lines, while the one that
-    failed may have been the first.
+    failed may have been the first.  Where all passed, something else failed the program: a
+    sanitizer, or another rank of an MPI job.
     """
     kept: list[str] = []
-    begun = {}
+    begun: dict[str, int] = {}
     for line in printed.splitlines():
         if begins := _BEGUN.match(line):
             begun[begins[1]] = len(kept)
         ended = _ENDED_WELL.match(line)
-        if ended and ended[1] in begun:
-            del kept[begun.pop(ended[1]) :]
-            continue
-        kept.append(line)
-    return "\n".join(kept)
+        first = begun.pop(ended[1], None) if ended else None
+        if first is None or any(_OF_ANOTHER.search(one) for one in kept[first:]):
+            kept.append(line)
+        else:
+            del kept[first:]
+    explained = begun or any("[  FAILED  ]" in line for line in kept)
+    return "\n".join(kept) if explained else printed
 
 
 def _outcome(case: ElementTree.Element) -> Outcome:

@@ -13,7 +13,9 @@
 #ifdef LANEWISE_SANITIZES_ADDRESSES
 // Open MPI unloads its plugins when it finalizes. What they leaked could then no longer be told
 // by their names from what Lanewise leaked, so under the sanitizer nothing is unloaded.
-extern "C" __attribute__((visibility("default"))) int dlclose(void *) { return 0; }
+extern "C" __attribute__((visibility("default"))) int dlclose(void *) {
+    return 0;
+}
 #endif
 
 namespace {
@@ -28,9 +30,10 @@ bool is_alone_against_its_launcher() {
     const auto launched = lanewise::launched_as();
     if (ranks != 1 || !launched || launched->ranks <= 1) return false;
     if (launched->rank == 0)
-        std::printf("[  SKIPPED ] MPI has 1 rank where %s promises %d: this mpiexec starts "
-                    "processes that do not find each other\n",
-                    launched->ranks_variable, launched->ranks);
+        std::printf(
+            "[  SKIPPED ] MPI has 1 rank where %s promises %d: this mpiexec starts "
+            "processes that do not find each other\n",
+            launched->ranks_variable, launched->ranks);
     return true;
 }
 
@@ -51,6 +54,9 @@ int main(int argc, char **argv) {
     if (rank != 0) delete listeners.Release(listeners.default_result_printer());
 
     const int failed_here = RUN_ALL_TESTS();
+    int failed = 0;
+    MPI_Allreduce(&failed_here, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    // Behind all that rank 0 prints.
     if (rank != 0 && failed_here != 0) {
         for (int s = 0; s < results->total_test_suite_count(); ++s) {
             const auto *suite = results->GetTestSuite(s);
@@ -65,8 +71,6 @@ int main(int argc, char **argv) {
             }
         }
     }
-    int failed = 0;
-    MPI_Allreduce(&failed_here, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Finalize();
     return failed;
 }

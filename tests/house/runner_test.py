@@ -124,6 +124,36 @@ def test_a_program_that_fails_shows_the_tests_that_failed(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "rank 2: Pairs.Meet: Expected: 1 > 2",
+        "WARNING: ThreadSanitizer: data race",
+        "a crash at exit",
+    ],
+)
+def test_a_program_that_fails_although_its_tests_passed_shows_why(
+    tmp_path: Path, said: str
+) -> None:
+    passed = f"[ RUN      ] Pairs.Meet\n{said}\n[       OK ] Pairs.Meet (0 ms)"
+    report = (
+        GOOGLETEST_FAILED.partition("[ RUN")[0] + passed + "</system-out></testcase></testsuite>"
+    )
+
+    (outcome,) = read(tmp_path, report)
+
+    assert outcome.text == passed
+
+
+def test_a_report_of_a_sanitizer_is_shown_beside_the_test_that_failed(tmp_path: Path) -> None:
+    raced = "[ RUN      ] Pairs.Race\nThreadSanitizer: data race\n[       OK ] Pairs.Race (0 ms)\n"
+
+    (outcome,) = read(tmp_path, GOOGLETEST_FAILED.replace("[ RUN      ] Pairs.Meet", raced, 1))
+
+    assert "ThreadSanitizer: data race" in outcome.text
+    assert "Pairs.Part" in outcome.text
+
+
 def test_skips_with_the_same_reason_share_a_line() -> None:
     skips = [Outcome(name, Verdict.SKIPPED, "no browser") for name in ("a", "b", "c")]
 

@@ -150,29 +150,40 @@ const UseMark& use_mark() {
     }
 }
 
-// A peer whose last acknowledgement is lost asks for it, and the helper threads answer.
-void wait_for_peers(const std::set<Context *>& contexts) {
-    Nanoseconds end = 0;
-    for (Context *context : contexts) {
-        const std::unique_lock guard(context->adapter->lock(), std::try_to_lock);
-        if (!guard) continue;
-        context->adapter->send_all(monotonic_ns());
-        end = std::max(end, context->adapter->engine().time_wait_ends_at());
-    }
+constexpr int lock_tries = 20;
+constexpr auto lock_pause = std::chrono::microseconds(100);
+
+// A peer whose last acknowledgement is lost asks for it, and the helper thread answers.
+void wait_until(Nanoseconds end) {
     const Nanoseconds left = end - monotonic_ns();
     if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
 }
 
+// With the lock of the adapter. Returns until when to wait before the adapter goes.
+Nanoseconds say_the_last(Adapter& adapter) {
+    adapter.send_all(monotonic_ns());
+    return adapter.is_dead() ? 0 : adapter.engine().time_wait_ends_at();
+}
+
 // A program may end without closing anything, and its peers wait for acknowledgements.
-void say_the_last() {
-    wait_for_peers(open_contexts());
+void end_all() {
+    Nanoseconds end = 0;
+    for (Context *context : open_contexts()) {
+        std::unique_lock guard(context->adapter->lock(), std::defer_lock);
+        // The program may be ending in the middle of a call that holds the lock.
+        for (int tries = 0; tries < lock_tries && !guard.try_lock(); ++tries) {
+            std::this_thread::sleep_for(lock_pause);
+        }
+        if (guard) end = std::max(end, say_the_last(*context->adapter));
+    }
+    wait_until(end);
 }
 
 void remember(Context *context) {
     static std::once_flag once;
     std::call_once(once, [] {
-        open_contexts();  // lives until after say_the_last()
-        std::atexit(say_the_last);
+        open_contexts();  // lives until after end_all()
+        std::atexit(end_all);
         pthread_atfork(
             [] {
                 contexts_lock.lock();
@@ -282,12 +293,17 @@ ibv_context *ibv_open_device(ibv_device *device) {
 int ibv_close_device(ibv_context *context) {
     if (!is_live(context)) return errno = EINVAL, -1;
     Context *closed = &own(context);
+    if (closed->forked) return 0;
+    lanewise::verbs::Nanoseconds end = 0;
+    {
+        const std::lock_guard guard(closed->adapter->lock());
+        end = say_the_last(*closed->adapter);
+    }
+    wait_until(end);
     {
         const std::lock_guard guard(contexts_lock);
         open_contexts().erase(closed);
     }
-    if (closed->forked) return 0;
-    wait_for_peers({closed});
     HandlePool<Context>::destroy(closed);
     return 0;
 }

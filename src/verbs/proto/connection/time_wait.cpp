@@ -14,18 +14,24 @@ void TimeWait::add(LastAcknowledgement one, Nanoseconds now) {
     waiting_.insert_or_assign(one.qpn, std::move(one));
 }
 
-const LastAcknowledgement *TimeWait::answer_to(const Packet& packet, const Arrival& from,
-                                               Nanoseconds now) const {
+const LastAcknowledgement::Answer *TimeWait::answer_to(const Packet& packet, const Arrival& from,
+                                                       Nanoseconds now) const {
     const auto found = waiting_.find(packet.base.destination_qpn);
-    if (found == waiting_.end() || found->second.until <= now) return nullptr;
+    if (found == waiting_.end()) return nullptr;
     const LastAcknowledgement& last = found->second;
     const PacketKind kind = packet.row.kind;
     const std::int32_t ahead = distance(last.expected, packet.base.psn);
     const bool is_repeated = (kind == PacketKind::send || kind == PacketKind::write) && ahead < 0 &&
                              ahead > -window_packets_max;
-    const bool is_from_peer = from.port == last.to.port && from.source == last.to.destination &&
-                              from.destination == last.to.source;
-    return is_repeated && is_from_peer ? &last : nullptr;
+    if (last.until <= now || packet.transport != last.transport || !is_repeated ||
+        !packet.base.ack_request) {
+        return nullptr;
+    }
+    const auto way = std::ranges::find_if(last.answers, [&](const auto& one) {
+        return from.port == one.to.port && from.source == one.to.destination &&
+               from.destination == one.to.source;
+    });
+    return way == last.answers.end() ? nullptr : &*way;
 }
 
 Nanoseconds TimeWait::ends_at() const {

@@ -20,21 +20,26 @@
 namespace lanewise::verbs {
 
 struct LastAcknowledgement {
+    // What is sent to the peer on a path.
+    struct Answer {
+        AddressVector to;
+        std::vector<std::byte> datagram;  // with room for the ICRC
+    };
     std::uint32_t qpn = 0;
-    AddressVector to;
-    Psn expected;                     // the first request that was not executed
-    std::vector<std::byte> datagram;  // with room for the ICRC
+    Transport transport = Transport::rc;
+    Psn expected;                 // the first request that was not executed
+    std::vector<Answer> answers;  // on the primary path, and on one that the peer may move to
     Nanoseconds until = 0;
 };
 
 class TimeWait {
   public:
     void add(LastAcknowledgement one, Nanoseconds now);
-    // There is a queue pair of this number again.
+    // There is a queue pair of this number again, or it is used for another connection.
     void forget(std::uint32_t qpn) { waiting_.erase(qpn); }
-    // What answers a request that is repeated; null where the packet is anything else.
-    const LastAcknowledgement *answer_to(const Packet& packet, const Arrival& from,
-                                         Nanoseconds now) const;
+    // The answer to a request that is repeated and asks for one; null to anything else.
+    const LastAcknowledgement::Answer *answer_to(const Packet& packet, const Arrival& from,
+                                                 Nanoseconds now) const;
     // When the last of them ends; 0 if there is none.
     Nanoseconds ends_at() const;
 

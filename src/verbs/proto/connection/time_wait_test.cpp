@@ -73,13 +73,67 @@ TEST(TimeWait, IsNotEnteredByADeviceThatDoesNotWait) {
 
 TEST(TimeWait, AcknowledgesNothingThatHasNotBeenReceived) {
     LastMessage last(0);
-    last.destroy();
     last.pair.wire.run_until(idle);
+    last.pair.a.sends();
+    last.destroy();
+    const auto before = last.pair.b.device->counters(1).packets_sent;
+
+    last.pair.a.post_send(2, 0, 100);
+
+    EXPECT_THAT(last.outcome(), ElementsAre(failed));
+    EXPECT_EQ(last.pair.b.device->counters(1).packets_sent, before);
+}
+
+// A request that is refused was not executed.
+TEST(TimeWait, IsNotEnteredByAQueuePairThatFailed) {
+    LastMessage last(0);
+    last.pair.wire.run_until(idle);
+    last.pair.a.sends();
+    last.pair.a.post(Operation::write, 2, last.pair.a.slice(0, 8), last.pair.b, 1 << 30);
+    last.pair.wire.run_until([&] { return last.pair.b.queue_pair->state() == State::error; });
+
+    last.destroy();
+
+    EXPECT_EQ(last.pair.b.device->time_wait_ends_at(), 0);
+}
+
+// With the numbers of before, the first request of a connection looks like one that is repeated.
+TEST(TimeWait, EndsWhereTheQueuePairIsUsedForAnotherConnection) {
+    LastMessage last(1);
+    last.pair.b.modify_state(State::error);
+    last.pair.b.modify_state(State::reset);
+    last.pair.a.modify_state(State::reset);
+    connect(last.pair.a);
     last.pair.a.sends();
 
     last.pair.a.post_send(2, 0, 100);
 
     EXPECT_THAT(last.outcome(), ElementsAre(failed));
+}
+
+TEST(TimeWait, AcknowledgesAgainOnThePathThatThePeerHasMovedTo) {
+    Pair pair({}, waiting);
+    ASSERT_EQ(pair.a.rearm(), 0);
+    ASSERT_EQ(pair.b.rearm(), 0);
+    pair.b.post_receive(1, 0, 100);
+    pair.b.post_receive(2, 0, 100);
+    pair.a.post_send(1, 0, 100);
+    pair.wire.run_until(idle);  // armed by then
+    pair.a.sends();
+    pair.b.receives();
+    pair.wire.tap = [](std::size_t sender, std::vector<std::byte>& bytes) {
+        return sender != 1 || decode(bytes).packet->row.kind != PacketKind::acknowledge;
+    };
+    pair.a.post_send(2, 0, 100);
+    ASSERT_TRUE(pair.wire.run_until([&] { return pair.b.receive_queue->size() > 0; }));
+    pair.wire.run_for(20'000);
+    pair.b.device->destroy(pair.b.queue_pair);
+    pair.wire.tap = {};
+
+    ASSERT_EQ(pair.a.migrate(), 0);
+    pair.wire.run_until(idle);
+
+    EXPECT_THAT(pair.a.sends(), ElementsAre(succeeded));
 }
 
 TEST(TimeWait, AcknowledgesNothingToOthers) {

@@ -194,9 +194,9 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
 // For a queue pair that is gone; false where that is not what the packet asks for.
 bool Device::acknowledge_again(const Packet& packet, std::span<const std::byte> datagram,
                                const Arrival& from, Nanoseconds now) {
-    const LastAcknowledgement *last = context_.time_wait.answer_to(packet, from, now);
-    if (last == nullptr || !intact(datagram, from)) return false;
-    context_.copies.push_back({last->to, last->datagram, last->datagram.size()});
+    const LastAcknowledgement::Answer *answer = context_.time_wait.answer_to(packet, from, now);
+    if (answer == nullptr || !intact(datagram, from)) return false;
+    context_.copies.push_back({answer->to, answer->datagram, answer->datagram.size()});
     return true;
 }
 

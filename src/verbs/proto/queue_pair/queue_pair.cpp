@@ -178,24 +178,33 @@ void QueuePair::enter(State from, State to) {
     }
 }
 
+// A peer that has moved to the alternate path finds an acknowledgement there that has moved as
+// well.
 std::optional<LastAcknowledgement> QueuePair::last_acknowledgement() const {
-    const DeviceContext& device = connection_.device;
-    if (!connection_.reliable() || !connection_.receives() || device.config.time_wait_ns == 0 ||
-        responder_.served_at() == 0) {
+    const DeviceConfig& config = connection_.device.config;
+    if (!connection_.reliable() || !connection_.receives() || config.time_wait_ns == 0 ||
+        responder_.served_at() == 0 || requested_in_memory_) {
         return std::nullopt;
     }
-    const AddressVector& to = connection_.attributes.primary.address;
     const Nanoseconds lasts = std::clamp(time_wait_round_trips * requester_.round_trip_ns(),
-                                         device.config.time_wait_ns, time_wait_max_ns);
-    const Nanoseconds until = responder_.served_at() + lasts;
-    if (until <= device.now ||
-        device.origin_of(to, connection_.attributes.destination_qpn).in_memory) {
-        return std::nullopt;
+                                         config.time_wait_ns, time_wait_max_ns);
+    LastAcknowledgement last{.qpn = number(),
+                             .transport = connection_.init.transport,
+                             .expected = responder_.expected(),
+                             .answers = {},
+                             .until = responder_.served_at() + lasts};
+    Packet packet = responder_.acknowledgement();
+    const auto answer_on = [&](const Path& path) {
+        std::vector<std::byte> datagram(datagram_bytes(packet.row, 0));
+        encode_headers(packet, datagram);
+        last.answers.push_back({path.address, std::move(datagram)});
+    };
+    answer_on(connection_.attributes.primary);
+    if (has_usable_alternate(connection_)) {
+        packet.base.migration_request = true;
+        answer_on(connection_.attributes.alternate);
     }
-    const Packet packet = responder_.acknowledgement();
-    std::vector<std::byte> datagram(datagram_bytes(packet.row, 0));
-    encode_headers(packet, datagram);
-    return LastAcknowledgement{number(), to, responder_.expected(), std::move(datagram), until};
+    return last;
 }
 
 void QueuePair::leave_last_acknowledgement() const {
@@ -216,10 +225,11 @@ int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
                                     (mask & alternate_path_attribute) != 0) != 0) {
         return EINVAL;
     }
-    if (to == State::reset || to == State::error) {
+    if (to == State::error) {
         leave_last_acknowledgement();
     }
     if (to == State::reset) {
+        connection_.device.time_wait.forget(number());
         reset();
         settle();
         return 0;
@@ -316,6 +326,7 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
         answers_ = answers_ || packet.row.kind == PacketKind::send;
+        requested_in_memory_ = from.in_memory;
         responder_.on_request(packet, now);
     } else if (connection_.sends()) {
         requester_.on_response(packet, now);

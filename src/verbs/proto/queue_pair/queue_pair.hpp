@@ -64,7 +64,7 @@ class QueuePair {
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
-    // None where the peer needs none, or where packets are never lost on the way to it.
+    // None where nothing was received, or where packets from the peer are never lost.
     std::optional<LastAcknowledgement> last_acknowledgement() const;
     // Leaves it with the device, since this queue pair will not send it again.
     void leave_last_acknowledgement() const;
@@ -106,6 +106,7 @@ class QueuePair {
     Responder responder_;
     ScheduleSlot slot_;
     bool answers_ = false;  // what is posted next: a message has come since the last one left
+    bool requested_in_memory_ = false;  // the last request came so, and so would its repetition
     bool flushed_ = false;
     bool drained_reported_ = false;
     CopyFilter copy_filter_;
