@@ -129,9 +129,11 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     line = ("tune", "bcast", "--sizes", "1:1M:x2", "-n", 2, "--launcher", "openmpi", "-o", "t.json")
 
     done = lanewise(*line, "--budget", "0.05s")
+    if done.returncode == 2:  # where processors are so slow that no size fits
+        done = lanewise(*line, "--budget", done.stderr.split("--budget ")[1].split()[0])
     before = len(load(tmp_path / "t.json").collectives["bcast"].points)
     kept = (tmp_path / "t.json.evidence").exists()
-    more = lanewise(*line, "--budget", "1s", "--resume")
+    more = lanewise(*line, "--budget", "5s", "--resume")
 
     assert done.returncode == more.returncode == 0, done.stderr + more.stderr
     assert "the budget is used up after" in done.stderr
