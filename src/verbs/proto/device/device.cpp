@@ -45,6 +45,7 @@ Device::Device(const DeviceConfig& config, OriginOf origin_of)
                .events = {},
                .scheduler = {},
                .copies = {},
+               .time_wait = {},
                .numbered_queues = {}},
       departed_(config.port_count) {}
 
