@@ -204,8 +204,7 @@ bool Device::acknowledge_again(const Packet& packet, std::span<const std::byte> 
 Nanoseconds Device::time_wait_ends_at() const {
     Nanoseconds until = context_.time_wait.ends_at();
     for (const auto& [number, queue_pair] : queue_pairs_) {
-        const auto last = queue_pair->last_acknowledgement();
-        until = std::max(until, last ? last->until : 0);
+        until = std::max(until, queue_pair->time_wait_ends_at());
     }
     return until;
 }

@@ -178,21 +178,28 @@ void QueuePair::enter(State from, State to) {
     }
 }
 
-// A peer that has moved to the alternate path finds an acknowledgement there that has moved as
-// well.
-std::optional<LastAcknowledgement> QueuePair::last_acknowledgement() const {
+Nanoseconds QueuePair::time_wait_ends_at() const {
     const DeviceConfig& config = connection_.device.config;
     if (!connection_.reliable() || !connection_.receives() || config.time_wait_ns == 0 ||
         responder_.served_at() == 0 || requested_in_memory_) {
-        return std::nullopt;
+        return 0;
     }
-    const Nanoseconds lasts = std::clamp(time_wait_round_trips * requester_.round_trip_ns(),
-                                         config.time_wait_ns, time_wait_max_ns);
+    return responder_.served_at() + std::clamp(time_wait_round_trips * requester_.round_trip_ns(),
+                                               config.time_wait_ns, time_wait_max_ns);
+}
+
+// A peer that has moved to the alternate path finds an acknowledgement there that has moved as
+// well.
+void QueuePair::leave_last_acknowledgement() const {
+    DeviceContext& device = connection_.device;
     LastAcknowledgement last{.qpn = number(),
                              .transport = connection_.init.transport,
                              .expected = responder_.expected(),
                              .answers = {},
-                             .until = responder_.served_at() + lasts};
+                             .until = time_wait_ends_at()};
+    if (last.until <= device.now) {
+        return;
+    }
     Packet packet = responder_.acknowledgement();
     const auto answer_on = [&](const Path& path) {
         std::vector<std::byte> datagram(datagram_bytes(packet.row, 0));
@@ -204,13 +211,7 @@ std::optional<LastAcknowledgement> QueuePair::last_acknowledgement() const {
         packet.base.migration_request = true;
         answer_on(connection_.attributes.alternate);
     }
-    return last;
-}
-
-void QueuePair::leave_last_acknowledgement() const {
-    if (auto last = last_acknowledgement()) {
-        connection_.device.time_wait.add(std::move(*last), connection_.device.now);
-    }
+    device.time_wait.add(std::move(last), device.now);
 }
 
 int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {

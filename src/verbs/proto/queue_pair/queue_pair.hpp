@@ -64,9 +64,11 @@ class QueuePair {
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
-    // None where nothing was received, or where packets from the peer are never lost.
-    std::optional<LastAcknowledgement> last_acknowledgement() const;
-    // Leaves it with the device, since this queue pair will not send it again.
+    // Until when the peer may ask for the last acknowledgement again; 0 where it received none, or
+    // where its packets are never lost.
+    Nanoseconds time_wait_ends_at() const;
+    // Leaves the last acknowledgement with the device, since this queue pair will not send it
+    // again.
     void leave_last_acknowledgement() const;
     const ScheduleSlot& schedule_slot() const { return slot_; }
     const RateControl& rate() const { return rate_; }

@@ -15,80 +15,9 @@
 namespace lanewise::verbs {
 namespace {
 
-// Inline data may lie in memory that is not registered.
-void copy_inline(SendEntry& entry, const SendRequest& request) {
-    entry.inline_bytes.clear();
-    for (const auto& run : request.inline_bytes) {
-        entry.inline_bytes.insert(entry.inline_bytes.end(), run.begin(), run.end());
-    }
-    if (!request.inline_bytes.empty()) {
-        return;
-    }
-    for (const Slice& slice : request.slices) {
-        const auto *from = reinterpret_cast<const std::byte *>(slice.address);
-        entry.inline_bytes.insert(entry.inline_bytes.end(), from, from + slice.length_bytes);
-    }
-}
-
-PacketKind kind_of(Operation operation) {
-    switch (operation) {
-        case Operation::write:
-        case Operation::write_immediate:
-            return PacketKind::write;
-        case Operation::read:
-            return PacketKind::read_request;
-        case Operation::compare_swap:
-            return PacketKind::compare_swap;
-        case Operation::fetch_add:
-            return PacketKind::fetch_add;
-        default:
-            return PacketKind::send;
-    }
-}
-
-Extra extra_of(Operation operation) {
-    switch (operation) {
-        case Operation::send_immediate:
-        case Operation::write_immediate:
-            return Extra::immediate;
-        case Operation::send_invalidate:
-            return Extra::invalidation;
-        default:
-            return Extra::nothing;
-    }
-}
-
-std::uint32_t packets_of(const SendEntry& entry, std::uint64_t mtu) {
-    if (entry.is_local() || entry.is_atomic()) {
-        return entry.is_atomic() ? 1 : 0;
-    }
-    return static_cast<std::uint32_t>(
-        std::max<std::uint64_t>(1, (entry.length_bytes + mtu - 1) / mtu));
-}
-
 // InfiniBand counts messages, like packets, in 24 bits.
 bool later_message(std::uint32_t a, std::uint32_t b) {
     return before(Psn(b), Psn(a));
-}
-
-CompletedWork completed_work(Operation operation) {
-    switch (operation) {
-        case Operation::write:
-        case Operation::write_immediate:
-            return CompletedWork::rdma_write;
-        case Operation::read:
-            return CompletedWork::rdma_read;
-        case Operation::compare_swap:
-            return CompletedWork::compare_swap;
-        case Operation::fetch_add:
-            return CompletedWork::fetch_add;
-        case Operation::bind_window:
-            return CompletedWork::bind_window;
-        case Operation::local_invalidate:
-            return CompletedWork::local_invalidate;
-        default:
-            return CompletedWork::send;
-    }
 }
 
 bool is_gap(const Packet& packet) {
@@ -130,31 +59,7 @@ int Requester::post(const SendRequest& request) {
         return refused;
     }
     SendEntry& entry = entries_.push();
-    entry.id = request.id;
-    entry.operation = request.operation;
-    entry.flags = request.flags;
-    entry.immediate = request.immediate;
-    entry.rkey = request.rkey;
-    entry.remote_address = request.remote_address;
-    entry.compare_add = request.compare_add;
-    entry.swap = request.swap;
-    entry.remote_qpn = request.remote_qpn;
-    entry.remote_qkey = request.remote_qkey;
-    entry.length_bytes = length_of(request);
-    if (request.address != nullptr) {
-        entry.address = *request.address;
-    }
-    if (request.binding != nullptr) {
-        entry.binding = *request.binding;
-    }
-    entry.invalidated_key = request.invalidated_key;
-    entry.remote_srqn = request.remote_srqn;
-    entry.is_done = false;
-    entry.slices.assign(request.slices.begin(), request.slices.end());
-    if ((request.flags & inline_data) != 0) {
-        copy_inline(entry, request);
-    }
-    entry.packets = packets_of(entry, connection_.mtu());
+    entry.take(request, connection_.mtu());
     entry.first = next_;
     next_ = next_ + entry.packets;
     sequence_ += messages_of(entry);
