@@ -18,6 +18,10 @@ system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 python   := .venv/bin/python
 lanewise := .venv/bin/lanewise
 
+# Of two trees that are built beside each other, each has as many compilers as there are cores. More
+# would only take the caches of the processor from one another.
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+
 demo_mpi    := $(firstword $(MPI))
 demo_launch := mpirun.$(demo_mpi) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
 

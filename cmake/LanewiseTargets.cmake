@@ -118,16 +118,6 @@ function(lw_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES LANEWISE_APART ON)
 endfunction()
 
-# Headers that many small files of a part begin with are read once, since that takes longer than to
-# compile the rest. What is precompiled is not in the compiler's cache, though, from which the tree
-# of Open MPI is copied, and from which trees of other MPIs have what knows no MPI.
-function(lw_read_once name)
-  cmake_parse_arguments(ARG "WITH_MPI" "" "HEADERS" ${ARGN})
-  if(LANEWISE_SANITIZE OR (ARG_WITH_MPI AND NOT LANEWISE_MPI_FREE))
-    target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
-  endif()
-endfunction()
-
 # A folder's objects, linked into liblanewise and into the tests. What only reads arguments,
 # decides and reports is UNHURRIED; what does the work of long runs is BUSY.
 function(lw_add_part name)
