@@ -48,7 +48,7 @@ demo: announce-demo packages-demo build ## Show on one page what Lanewise does o
 
 announce-demo:
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
-	echo "cores the whole takes 6 to 8 minutes the first time. The page will be demo/index.html"
+	echo "cores the whole takes 6 to 11 minutes the first time. The page will be demo/index.html"
 
 test: packages-test tests ## Run the daily suites
 	$(python) tests/run.py

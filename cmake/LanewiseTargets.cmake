@@ -119,10 +119,11 @@ function(lw_compile_apart)
 endfunction()
 
 # A folder's objects, linked into liblanewise and into the tests. What only reads arguments,
-# decides and reports is UNHURRIED; what does the work of long runs is BUSY.
+# decides and reports is UNHURRIED; what does the work of long runs is BUSY. A part that nothing in
+# the tree links, such as one for tests, is not built.
 function(lw_add_part name)
   cmake_parse_arguments(ARG "UNHURRIED;BUSY" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   lw_options(${name})
   if(ARG_UNHURRIED)
     target_compile_options(${name} PRIVATE ${lw_unhurried})
