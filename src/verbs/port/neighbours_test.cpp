@@ -164,7 +164,7 @@ TEST_F(TwoProcesses, LookAtSocketsTheMoreSeldomTheLongerNothingComesThere) {
     };
     ASSERT_EQ(send(std::byte{1}), Sent::yes);
     EXPECT_EQ(polls_until_it_comes(), 1U);
-    for (int poll = 0; poll < 500; ++poll) EXPECT_FALSE(b->receive_likely(taker));
+    for (int poll = 0; poll < 600; ++poll) EXPECT_FALSE(b->receive_likely(taker));
     ASSERT_EQ(send(std::byte{2}, 100, through_socket), Sent::yes);
     EXPECT_LE(polls_until_it_comes(), 64U);
     EXPECT_FALSE(in_memory);
