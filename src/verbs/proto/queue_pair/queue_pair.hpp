@@ -64,8 +64,8 @@ class QueuePair {
     void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
-    // Until when the peer may ask for the last acknowledgement again; 0 where it received none, or
-    // where its packets are never lost.
+    // Until when the peer may ask for the last acknowledgement again; 0 where nothing was received
+    // that it could ask for, or where packets between the two are never lost.
     Nanoseconds time_wait_ends_at() const;
     // Leaves the last acknowledgement with the device, since this queue pair will not send it
     // again.
