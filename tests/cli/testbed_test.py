@@ -167,6 +167,22 @@ def ended(process: int) -> bool:
         os.close(watched)
 
 
+def test_a_testbed_outlives_the_folder_in_which_it_was_created(
+    lanewise: Lanewise, base: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "left"
+    folder.mkdir()
+    up = [sys.executable, "-m", "lanewise", "testbed", "up", "one-switch"]
+    subprocess.run(up, cwd=folder, capture_output=True, check=True)
+    folder.rmdir()
+
+    done = lanewise("testbed", "run", "one-switch", "--", "hostname")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a1\n", "")
+    assert lanewise("testbed", "down", "one-switch").returncode == 0
+    assert_nothing_left(base)
+
+
 def test_what_runs_in_a_testbed_is_on_its_first_host(lanewise: Lanewise, base: Path) -> None:
     done = lanewise("testbed", "run", "one-switch", "--", "hostname")
 

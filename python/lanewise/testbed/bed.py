@@ -64,8 +64,9 @@ class Bed:
         """Return the command line that runs `command` in a host, in the folder we are in."""
         target = ["--target", str(self.info.supervisor)]
         users = ["--user", "--preserve-credentials"] if self.info.own_users else []
-        # In a chroot, the root of a mount namespace is not the root that we see.
-        enter = ["nsenter", *target, *users, "--mount", "--pid", "--root", "--"]
+        # In a chroot, the root of a mount namespace is not the root that we see; and a folder from
+        # outside of it has no name there.
+        enter = ["nsenter", *target, *users, "--mount", "--pid", "--root", "--wd", "--"]
         return [*enter, str(self.folder / "enter"), host, str(Path.cwd()), *command]
 
     def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:

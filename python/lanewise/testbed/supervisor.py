@@ -59,10 +59,12 @@ exec "{state}/enter" "$host" / sh -c "$*"
 
 def main(arguments: list[str]) -> int:
     """Run both halves; the outer one is told by a pipe how the inner one has fared."""
-    state = Path(arguments[0])
+    state, program = (Path(one).absolute() for one in arguments[:2])
     lifeline = 0 if "--lifeline" in arguments else None
+    # Whoever enters begins in our folder, which must not be one that somebody deletes.
+    os.chdir("/")
     try:
-        return supervise(state, Path(arguments[1]), lifeline)
+        return supervise(state, program, lifeline)
     finally:
         shutil.rmtree(state, ignore_errors=True)
 
