@@ -67,7 +67,6 @@ struct alignas(cache_line_bytes) CachedCall {
 
     bool is_kept() const { return generation != 0; }
 };
-static_assert(offsetof(CachedCall, state) <= cache_line_bytes);
 
 /*
  * The table of this thread, made with its first entry: sets of a few ways, so that two calls of one

@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/testing/calls.hpp"
 #include "testing/measuring.hpp"
@@ -163,6 +165,14 @@ class AnAllreduce : public ::testing::Test {
                .comm = MPI_COMM_WORLD};
     Choice choice_{find_algorithm(Collective::allreduce, "recursive_doubling"), 0, 1};
 };
+
+TEST(AnEntry, has_what_a_lookup_reads_in_its_first_cache_line) {
+    const CachedCall call;
+    const auto *first = reinterpret_cast<const std::byte *>(&call);
+    const auto *past_last = reinterpret_cast<const std::byte *>(&call.state);
+
+    EXPECT_LE(past_last - first, static_cast<std::ptrdiff_t>(cache_line_bytes));
+}
 
 TEST_F(AnAllreduce, is_known_again_with_other_buffers) {
     call_.send = &numbers_[1];
