@@ -31,6 +31,7 @@ from matplotlib.figure import Figure as Plot
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.native import compiled
 from experiments.workspace import LOCAL, Workspace
+from lanewise.results import gate_reference
 from lanewise.results.gate import Launches, PointName, Rule, judge
 from lanewise.results.gate_launches import Times, joined, name_of
 from lanewise.results.gate_looks import order, seen_enough
@@ -114,7 +115,7 @@ def launch(workspace: Workspace, library: Path, waits_ns: dict[int, float]) -> T
     waits = " ".join(f"{size}:{waits_ns.get(size, 0):.1f}" for size in SIZES_BYTES)
     variables = {"LD_PRELOAD": str(library), "LANEWISE_SLOW": f"{SLOWED} {waits}"}
     sizes = ",".join(map(str, SIZES_BYTES))
-    words = [*OPERATIONS, "--sizes", sizes, "--time-limit", "0.1"]
+    words = [gate_reference.OPERATION, *OPERATIONS, "--sizes", sizes, "--time-limit", "0.1"]
     samples = replace(workspace, variables=variables).measure(
         "launch", words, RANKS, launcher=LOCAL
     )

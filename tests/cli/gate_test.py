@@ -124,6 +124,45 @@ def test_ranks_are_launched_with_the_environment_of_their_side(
     assert "bcast 8 B" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("open_mpi")
+@pytest.mark.parametrize(
+    ("words", "reference"),
+    [
+        (["bcast", "-n", "2"], "used"),
+        (["shared_memory_ring", "-n", "2"], "none"),
+        (["bcast", "-n", "1"], "none"),
+        (["bcast", "-n", "2", "--as", "osu"], "none"),
+    ],
+    ids=["an operation", "the reference itself", "a single rank", "the loop of another tool"],
+)
+def test_each_launch_has_a_reference_where_one_can_be_measured(
+    words: list[str], reference: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--sizes", "8,1K", "--launches", "4", "--false-alarms", "50%", "--gate", "900%"]
+
+    assert run(["gate", *words, *options, "--launcher", "openmpi", "--json", "--", "--"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    # Launches that differ by chance as much as the test allows are not compared with a reference.
+    assert found["reference"] in {reference, "differs" if reference == "used" else reference}
+    assert {one["operation"] for one in found["findings"]} == {words[0]}
+
+
+@pytest.mark.usefixtures("open_mpi")
+def test_sides_on_other_cores_are_compared_without_the_reference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["bcast", "-n", "2", "--sizes", "8", "--launcher", "openmpi", "--json"]
+    options = ["--launches", "4", "--false-alarms", "50%", "--gate", "900%"]
+    swapped = ["--launcher-args", "--bind-to none"]
+
+    assert run(["gate", *words, *options, "--", "--", *swapped]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["reference"] == "none"
+    assert any("have their ranks on different cores" in note for note in found["notes"])
+
+
 @pytest.mark.parametrize("form", ["options", "commands"])
 def test_two_installations_of_mpi_are_launched_each_by_its_own_launcher(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -24,7 +24,7 @@ from lanewise.launch import sides
 from lanewise.launch.native import MEASURE
 
 if TYPE_CHECKING:
-    from lanewise.results.gate import Verdict
+    from lanewise.results.gate import Rule, Verdict
 
 # What a launch of the gate decides by itself, and what needs one launch of its own.
 NATIVE = NativeOptions(
@@ -141,6 +141,7 @@ def gate(
     samples to {output}.  Ends with status 1 if the candidate is slower by more than the gate,
     which happens in 1 % of all cases if the sides are identical.
     """
+    from lanewise.results.gate import Rule
     from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable
 
     values = context.params
@@ -148,16 +149,17 @@ def gate(
     chosen = sides.read(given, baseline=baseline is not None)
     looks = looks_of(launches or LAUNCHES)
     rate = gating.rate_of(false_alarms)
-    limits = share("--gate", gate), share("--find", find)
+    rule = Rule(share("--gate", gate), rate, looks=len(looks))
+    least_found = share("--find", find)
     require_places(junit, markdown)
     if baseline is None:
-        require_reachable(looks, rate / len(looks))
+        require_reachable(looks, rule.points_level)
     with starters(chosen, own, context) as found:
         if values["print_command"]:
             for starter in found:
                 typer.echo(starter.line())
             return
-        course = Course(found, baseline, folder, looks, (*limits, rate), quiet=values["quiet"])
+        course = Course(found, baseline, folder, looks, rule, least_found, quiet=values["quiet"])
         course.require_reachable()
         verdict = course.run(int(NATIVE.value("seed", values) or 1))
     gating.show(verdict, gating.Shown(as_json, junit, markdown), "gate")
@@ -198,14 +200,15 @@ class Course:
         baseline: Path | None,
         folder: Path | None,
         looks: Sequence[int],
-        limits: tuple[float, float, float],
+        rule: Rule,
+        find: float,
         *,
         quiet: bool,
     ) -> None:
         self.starters = {starter.side.title: starter for starter in starters}
         self.folder = folder
         self.looks = looks
-        self.gate, self.find, self.rate = limits
+        self.rule, self.find = rule, find
         self.quiet = quiet
         self.launched = {title: Launched() for title in self.starters}
         self.blocks: dict[str, list[int]] = {title: [] for title in sides.TITLES}
@@ -235,8 +238,7 @@ class Course:
         from lanewise.results.gate import require_reachable
 
         if self.baseline is not None:
-            level = self.rate / len(self.looks)
-            require_reachable(len(self.baseline.times), self.looks[0], level)
+            require_reachable(len(self.baseline.times), self.looks[0], self.rule.points_level)
 
     def launch_until(self, count: int, turns: Iterator[tuple[int, bool]]) -> None:
         """Launch each side until it has `count` launches."""
@@ -253,19 +255,25 @@ class Course:
 
     def look(self, number: int) -> Verdict:
         """Judge what has been launched so far."""
-        from lanewise.results.gate import Rule, judge
-        from lanewise.results.gate_launches import installations, joined, strangers
+        from lanewise.results.gate import judge
+        from lanewise.results.gate_launches import (
+            installations,
+            joined,
+            on_the_same_cores,
+            strangers,
+        )
 
         candidate = self.launched["candidate"]
         base = self.baseline or self.launched["base"]
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
         launches, notes = joined(base.times, candidate.times, blocks)
-        rule = Rule(self.gate, self.rate, looks=len(self.looks))
+        launches, more = on_the_same_cores(launches, base.first, candidate.first)
+        notes += more
         if self.baseline is not None:
             notes += strangers(self.baseline.first, candidate.first)
         else:
             notes += installations(base.first, candidate.first)
-        return replace(judge(launches, rule), look=number, notes=notes)
+        return replace(judge(launches, self.rule), look=number, notes=notes)
 
     def going_on(self, verdict: Verdict) -> str:
         """Say why there is another look."""
@@ -274,7 +282,7 @@ class Course:
         suspects = [
             f"{one.operation} {change_text(one.slowdown)}"
             for one in verdict.findings
-            if one.message_bytes is None and one.slowdown > self.gate
+            if one.message_bytes is None and one.slowdown > self.rule.gate
         ]
         why = f"would see {share_text(verdict.least_visible_anywhere)}"
         if suspects:

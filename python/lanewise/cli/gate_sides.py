@@ -15,7 +15,7 @@ from lanewise.cli import launching
 from lanewise.cli.native_options import NativeOptions
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, require_launcher
-from lanewise.launch.job import Job
+from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import plan
 from lanewise.launch.run_native import Conditions, line_of
@@ -110,6 +110,7 @@ def starter_of(
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     job = launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
     plan(choice.launcher, job)
+    job = with_reference(choice.launcher, job)
     asked = launching.conditions_of(values)
     conditions = replace(
         asked,
@@ -117,6 +118,21 @@ def starter_of(
         environment={**asked.environment, **side.of_launcher},
     )
     return MeasureStarter(side, choice, job, conditions)
+
+
+def with_reference(launcher: Launcher, job: Job) -> Job:
+    """Return a job that also measures the reference, where that fits to what it measures."""
+    from lanewise.results import gate_reference
+
+    if job.ranks < 2:
+        return job
+    program, *arguments = job.program
+    more = replace(job, program=(program, gate_reference.OPERATION, *arguments))
+    try:
+        plan(launcher, more)
+    except RequestError:
+        return job
+    return more
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ an operation the sum over its sizes; both are in units of their standard deviati
 Ranks lose little where launches are normal and stay sharp where they are not: launches often have
 two levels or a long tail.  A slowdown is estimated by the median of the differences between
 launches of the two sides (J. L. Hodges and E. L. Lehmann, 1963).
+
+Where each launch also has a reference, in which the sides should not differ, launches are first
+compared with those that are like it (gate_reference.py).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import RequestError
+from lanewise.results import gate_reference
+from lanewise.results.gate_reference import State
 
 METHOD = "max-T permutation of launches, Westfall and Young 1993"
 FALSE_ALARMS = 0.01
@@ -38,6 +43,9 @@ REPLAYS = 400
 REPLAYS_MAX_ELEMENTS = 4_000_000
 BISECTIONS = 14
 LOG_SLOWDOWN_MAX = math.log(8)
+# The share of the false alarms that the test takes which tells whether the sides differ in the
+# reference.
+REFERENCE_SHARE = 0.1
 
 Matrix = np.ndarray[Any, np.dtype[Any]]
 
@@ -56,13 +64,15 @@ class Launches:
     """Launches of both sides: one row per launch and one column per point.
 
     `candidate` marks the rows of the side that is judged.  Launches of one block were interleaved,
-    in random order; launches that were not interleaved are one block.
+    in random order; launches that were not interleaved are one block.  `reference_s` has the time
+    of each size of the reference, where all launches have one.
     """
 
     points: tuple[PointName, ...]
     times_s: Matrix
     candidate: Matrix
     blocks: Matrix
+    reference_s: Matrix | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -98,6 +108,11 @@ class Rule:
         """Return the rate of false alarms of one look: all looks share alike (Bonferroni)."""
         return self.false_alarms / self.looks
 
+    @property
+    def points_level(self) -> float:
+        """Return what is left of it for the points where launches have a reference."""
+        return (1 - REFERENCE_SHARE) * self.level
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -118,7 +133,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the gate found; `least_visible` has a slowdown for each operation."""
+    """What the gate found; `least_visible` has a slowdown for each operation.
+
+    `reference` tells what became of the reference.
+    """
 
     rule: Rule
     counts: tuple[int, int]
@@ -126,6 +144,7 @@ class Verdict:
     findings: list[Finding]
     least_visible: dict[str, float]
     exchanges: int
+    reference: State = "none"
     look: int = 1
     notes: list[str] = field(default_factory=list)
 
@@ -150,23 +169,27 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
 
     Without `reach` the least visible slowdown, which takes longest, is not looked for.
     """
-    require_enough(launches, rule)
-    logs = np.log(launches.times_s)
+    level = level_of(launches, rule)
+    require_enough(launches, level)
     operations = list(dict.fromkeys(point.operation for point in launches.points))
     members = [
         [place for place, point in enumerate(launches.points) if point.operation == name]
         for name in operations
     ]
     exchanged = exchanges(launches.shape, rule.seed)[:, places_of(launches)]
+    state = state_of(launches, rule, exchanged)
+    logs = np.log(launches.times_s)
+    if state == "used" and launches.reference_s is not None:
+        logs = gate_reference.without(logs, np.log(launches.reference_s))
     scores = hypotheses(ranks_of(logs), launches, members)
     observed = launches.candidate.astype(float) @ scores
     highest = (exchanged @ scores).max(axis=1)
     p_values = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
-    critical = critical_value(highest, rule.level)
+    critical = critical_value(highest, level)
     estimates, spreads = differences(logs, launches)
     means, weights = over_sizes(estimates, spreads, members)
     slowdowns = np.expm1(np.concatenate([estimates, means]))
-    alarms = (p_values <= rule.level) & (slowdowns > rule.gate)
+    alarms = (p_values <= level) & (slowdowns > rule.gate)
     return Verdict(
         rule=rule,
         counts=launches.counts,
@@ -178,13 +201,30 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
             if reach
         },
         exchanges=len(exchanged),
+        reference=state,
     )
 
 
-def require_enough(launches: Launches, rule: Rule) -> None:
+def level_of(launches: Launches, rule: Rule) -> float:
+    """Return the rate of false alarms of one look that is left for the points."""
+    return rule.level if launches.reference_s is None else rule.points_level
+
+
+def state_of(launches: Launches, rule: Rule, exchanged: Matrix) -> State:
+    """Tell whether the reference can be used: not where base and candidate differ in it."""
+    if launches.reference_s is None:
+        return "none"
+    columns = unit_columns(ranks_of(np.log(launches.reference_s)), launches)
+    observed = abs(launches.candidate.astype(float) @ columns).max(keepdims=True)
+    highest = abs(exchanged @ columns).max(axis=1)
+    p_value = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
+    return "differs" if p_value[0] <= rule.level * REFERENCE_SHARE else "used"
+
+
+def require_enough(launches: Launches, level: float) -> None:
     """Raise RequestError, with the number needed, where the level can never be reached."""
-    if ways(launches.shape) * rule.level < 1:
-        raise too_few(*launches.counts, rule.level)
+    if ways(launches.shape) * level < 1:
+        raise too_few(*launches.counts, level)
 
 
 def require_reachable(base: int, candidate: int, level: float) -> None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lanewise.errors import RequestError
-from lanewise.results.gate import Launches, PointName
+from lanewise.results import gate_reference
+from lanewise.results.gate import Launches, Matrix, PointName
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
@@ -62,7 +64,8 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
             "measure both on the same number"
         )
     launches, notes = joined(sides[0], sides[1])
-    return launches, [*notes, *strangers(base, candidate)]
+    launches, more = on_the_same_cores(launches, base, candidate)
+    return launches, [*notes, *more, *strangers(base, candidate)]
 
 
 def joined(
@@ -71,8 +74,17 @@ def joined(
     """Return both sides' launches with the points that all of them have.
 
     `blocks` has the block of each launch, those of the base first; without it all are one block.
+    The reference is no point, unless nothing else was measured.
     """
     every = [*base, *candidate]
+    references = [name for name in every[0] if is_reference(name)]
+    if any(not is_reference(name) for name in every[0]):
+        every = [
+            {name: time_s for name, time_s in times.items() if not is_reference(name)}
+            for times in every
+        ]
+    else:
+        references = []
     common = [name for name in every[0] if all(name in times for times in every)]
     if not common:
         raise RequestError(
@@ -86,13 +98,46 @@ def joined(
             "measure it with --method max, or leave that size out"
         )
     left_out = sorted({name for times in every for name in times} - set(common))
+    points = tuple(in_order(common))
     launches = Launches(
-        points=tuple(in_order(common)),
-        times_s=np.array([[times[name] for name in in_order(common)] for times in every]),
+        points=points,
+        times_s=np.array([[times[name] for name in points] for times in every]),
         candidate=np.array([False] * len(base) + [True] * len(candidate)),
         blocks=np.array(blocks or [0] * len(every)),
+        reference_s=referred(references, [*base, *candidate]),
     )
     return launches, [left_out_note(left_out)] if left_out else []
+
+
+def is_reference(name: PointName) -> bool:
+    """Tell whether a point is of the reference."""
+    return name.operation == gate_reference.OPERATION
+
+
+def referred(references: Sequence[PointName], every: Sequence[Times]) -> Matrix | None:
+    """Return the time of each size of the reference for each launch.
+
+    None where no size of the reference is in all launches.
+    """
+    whole = [name for name in references if all(times.get(name, 0) > 0 for times in every)]
+    return np.array([[times[name] for name in whole] for times in every]) if whole else None
+
+
+def on_the_same_cores(
+    launches: Launches, base: Samples, candidate: Samples
+) -> tuple[Launches, list[str]]:
+    """Return launches without their reference, and a note, where the sides have other cores."""
+    cores = [
+        [(place.get("host"), place.get("cpus")) for place in samples.context.placement]
+        for samples in (base, candidate)
+    ]
+    if launches.reference_s is None or cores[0] == cores[1]:
+        return launches, []
+    note = (
+        "base and candidate have their ranks on different cores, so times are compared as they "
+        f"are, without {gate_reference.OPERATION} as a reference"
+    )
+    return replace(launches, reference_s=None), [note]
 
 
 def in_order(names: Iterable[PointName]) -> list[PointName]:

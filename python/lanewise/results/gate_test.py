@@ -2,6 +2,8 @@
 """The gate: alarms are false as seldom as it says, and a slowdown that it claims to see it sees."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +47,11 @@ def of_few_values(source: Source, count: int) -> gate.Matrix:
 
 def drifting(source: Source, count: int) -> gate.Matrix:
     return np.linspace(0, 1, count)[:, None] + normal(source, count)
+
+
+def of_a_reference(logs: gate.Matrix) -> gate.Matrix:
+    """Return a reference that explains most of what launches of `logs` differ in, not all."""
+    return 0.7 * logs[:, :3] + 0.1 * logs[:, 3:6]
 
 
 LAWS = (normal, heavy_tailed, two_levels, alike_in_a_launch, of_few_values)
@@ -160,6 +167,85 @@ def test_a_faster_candidate_passes() -> None:
     even = launches_of(normal(source, 40), source, 4)
 
     assert not judge(slowed(even, 0.5), Rule(gate=0.05)).alarms
+
+
+TWO_STATES = 0.8
+
+
+def in_two_states(source: Source, count: int) -> tuple[gate.Matrix, gate.Matrix]:
+    """Return times, and a reference that is slow in the launches in which all else is too."""
+    state = TWO_STATES * (source.random((count, 1)) < 0.35)
+    reference = state + source.normal(0, 0.03, (count, 1))
+    return state + normal(source, count), reference
+
+
+def referred(launches: Launches, reference: gate.Matrix) -> Launches:
+    return replace(launches, reference_s=1e-7 * np.exp(reference))
+
+
+@pytest.mark.usefixtures("few_exchanges")
+@pytest.mark.parametrize("law", [*LAWS, in_two_states])
+def test_alarms_are_false_no_more_often_with_a_reference(law: Any) -> None:
+    source = np.random.default_rng(12)
+    rule = Rule(gate=0.0, false_alarms=ALARMS)
+    alarms = 0
+    for _ in range(COMPARISONS):
+        drawn = law(source, 16)
+        logs, reference = drawn if law is in_two_states else (drawn, of_a_reference(drawn))
+        launches = referred(launches_of(logs, source, 4), reference)
+        alarms += bool(judge(launches, rule).alarms)
+
+    assert alarms <= stats.binom.ppf(0.9995, COMPARISONS, ALARMS)
+
+
+def test_a_slowdown_between_launches_of_two_states_is_found_by_the_reference() -> None:
+    found = {"none": 0, "used": 0}
+    for seed in range(10):
+        source = np.random.default_rng(seed)
+        logs, reference = in_two_states(source, 40)
+        slower = slowed(launches_of(logs, source, 4), 1.1, slice(0, 3))
+        for launches in (slower, referred(slower, reference)):
+            verdict = judge(launches, Rule(gate=0.05), reach=False)
+            found[verdict.reference] += "pingpong" in {one.operation for one in verdict.alarms}
+
+    assert found["used"] == 10
+    assert found["none"] <= 5
+
+
+def test_the_least_visible_slowdown_is_smaller_with_the_reference() -> None:
+    source = np.random.default_rng(13)
+    logs, reference = in_two_states(source, 40)
+    even = launches_of(logs, source, 4)
+
+    least = [
+        judge(one, Rule(0.05)).least_visible_anywhere for one in (even, referred(even, reference))
+    ]
+
+    assert least[1] < least[0] / 2
+
+
+def test_a_reference_in_which_the_sides_differ_is_not_used() -> None:
+    source = np.random.default_rng(14)
+    even = launches_of(normal(source, 40), source, 4)
+    reference = normal(source, 40) - 0.5 * even.candidate[:, None]
+
+    verdict = judge(referred(even, reference), Rule(gate=0.05))
+
+    assert verdict.reference == "differs"
+    assert not verdict.alarms
+    assert max(abs(one.slowdown) for one in verdict.findings) < 0.05
+
+
+def test_points_and_reference_share_the_false_alarms() -> None:
+    source = np.random.default_rng(15)
+    even = launches_of(normal(source, 8), source)
+
+    plain, shared = (
+        gate.level_of(one, Rule(gate=0.05)) for one in (even, referred(even, normal(source, 8)))
+    )
+
+    assert plain == pytest.approx(0.01)
+    assert shared + gate.REFERENCE_SHARE * 0.01 == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(("level", "needed"), [(0.05, 3), (0.01, 5), (0.01 / 3, 6), (0.001, 7)])

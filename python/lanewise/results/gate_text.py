@@ -9,6 +9,7 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 from lanewise.results.gate import METHOD, Finding, Verdict
+from lanewise.results.gate_reference import OPERATION as REFERENCE
 from lanewise.results.quantity import size_text
 from lanewise.results.table import UNLIMITED, fitted, line, microseconds
 
@@ -41,6 +42,17 @@ def rule_text(verdict: Verdict) -> str:
     rule = verdict.rule
     gate, rate = rate_text(rule.gate), rate_text(rule.false_alarms)
     return f"gate {gate}; false alarms {rate} over all points together ({METHOD})"
+
+
+def reference_text(verdict: Verdict) -> str:
+    """Say what became of the reference; empty where there was none."""
+    told = {
+        "none": "",
+        "used": f"launches are compared with those of a similar {REFERENCE}",
+        "differs": f"base and candidate differ in {REFERENCE}, which no MPI takes part in, so "
+        "times are compared as they are",
+    }
+    return told[verdict.reference]
 
 
 def looks_text(verdict: Verdict) -> str:
@@ -85,7 +97,8 @@ def sentence(verdict: Verdict) -> str:
 
 def lines_of(verdict: Verdict, columns: int = UNLIMITED) -> list[str]:
     """Return the tables for a terminal of so many columns."""
-    lines = [f"# {launches_text(verdict)}", f"# {rule_text(verdict)}"]
+    told = [launches_text(verdict), rule_text(verdict), reference_text(verdict)]
+    lines = [f"# {text}" for text in told if text]
     for operation in verdict.operations:
         found = [one for one in verdict.findings if one.operation == operation]
         lines += ["", f"# {operation}", *table_of(found, columns)]
@@ -156,7 +169,8 @@ def markdown(verdict: Verdict) -> str:
         shown = [one for one in found[:-1] if one.alarm]
         lines.append(markdown_row(found[-1], least))
         lines += [markdown_row(one, "") for one in shown]
-    lines += ["", f"<sub>{launches_text(verdict)}; {rule_text(verdict)}.</sub>"]
+    told = [launches_text(verdict), rule_text(verdict), reference_text(verdict)]
+    lines += ["", f"<sub>{'; '.join(filter(None, told))}.</sub>"]
     lines += [f"<br><sub>{capitalised(note)}.</sub>" for note in verdict.notes]
     return "\n".join(lines) + "\n"
 

@@ -112,7 +112,7 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "stream-more",
         ("unirandom_rate", "birandom_rate", "fan_in_rate", "fan_out_rate", "pingpong_any_source",
-         "pingping_any_source", "pairs_pingpong", "sendrecv_replace"),
+         "pingping_any_source", "pairs_pingpong", "sendrecv_replace", "shared_memory_ring"),
         "8,512,4K,32K", "8:256K:x8", _FULL,
     ),
     Group(

@@ -214,6 +214,7 @@ Oracles of_messages() {
         {"pingping_any_source", from_partner},
         {"pairs_pingpong", from_the_other_half},
         {"sendrecv", from_left},
+        {"shared_memory_ring", from_left},
         {"sendrecv_replace", nothing}, /* in its send buffer */
         {"persistent_sendrecv", from_left},
         {"persistent_pingpong", from_partner},

@@ -4,22 +4,23 @@
 
 #include "measure/benchmarks/benchmark.hpp"
 
-#define LANEWISE_BENCHMARK_FILES(X) \
-    X(pingpong_benchmarks)          \
-    X(pingping_benchmarks)          \
-    X(sendrecv_benchmarks)          \
-    X(exchange_benchmarks)          \
-    X(streaming_benchmarks)         \
-    X(bidirectional_benchmarks)     \
-    X(message_rate_benchmarks)      \
-    X(random_pairs_benchmarks)      \
-    X(fan_benchmarks)               \
-    X(one_sided_benchmarks)         \
-    X(neighbourhood_benchmarks)     \
-    X(persistent_benchmarks)        \
-    X(partitioned_benchmarks)       \
-    X(overlap_benchmarks)           \
-    X(thread_pairs_benchmarks)      \
+#define LANEWISE_BENCHMARK_FILES(X)  \
+    X(pingpong_benchmarks)           \
+    X(pingping_benchmarks)           \
+    X(sendrecv_benchmarks)           \
+    X(exchange_benchmarks)           \
+    X(streaming_benchmarks)          \
+    X(bidirectional_benchmarks)      \
+    X(message_rate_benchmarks)       \
+    X(random_pairs_benchmarks)       \
+    X(fan_benchmarks)                \
+    X(one_sided_benchmarks)          \
+    X(neighbourhood_benchmarks)      \
+    X(persistent_benchmarks)         \
+    X(partitioned_benchmarks)        \
+    X(overlap_benchmarks)            \
+    X(thread_pairs_benchmarks)       \
+    X(shared_memory_ring_benchmarks) \
     /* the next one */
 
 namespace lanewise::measure {
