@@ -67,7 +67,8 @@ def run(workspace: Workspace) -> Outcome:
         for launches, count in ((recorded, COMPARISONS - FRESH), (fresh, FRESH))
     ]
     loads = [os.getloadavg()[0]]
-    quiet = found_share(injected(workspace, library))
+    turns = injected(workspace, library)
+    quiet = found_share(turns)
     loads.append(os.getloadavg()[0])
     with busy_loop():
         busy = found_share(injected(workspace, library))
@@ -88,7 +89,7 @@ def run(workspace: Workspace) -> Outcome:
             "ranks": RANKS, "slowed": SLOWED, "comparisons": COMPARISONS, "gates": GATES,
             "blocks": BLOCKS, "recorded_launches": len(recorded), "looks": LOOKS, "load": loads,
         },
-        files=workspace.save(draw(recorded), "gate"),
+        files=workspace.save(draw(recorded, turns), "gate"),
     )  # fmt: skip
 
 
@@ -215,16 +216,27 @@ def rows_of(figures: dict[str, float]) -> list[Row]:
     return rows
 
 
-def draw(launches: Sequence[Times]) -> Plot:
-    """Draw the recorded launches one after the other."""
-    figure = Plot(figsize=(8, 4), layout="constrained")
-    axes = figure.add_subplot()
+def draw(recorded: Sequence[Times], turns: Sequence[Turn]) -> Plot:
+    """Draw the recorded launches, and those with and without the slowdown over their reference."""
+    figure = Plot(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    size = SIZES_BYTES[0]
     for operation in OPERATIONS:
-        name = PointName(operation, SIZES_BYTES[0])
-        axes.plot([1e6 * times[name] for times in launches], ".", label=f"{operation} 8 B")
-    axes.set_xlabel("launch")
-    axes.set_ylabel("median of a launch in µs")
-    axes.legend()
+        name = PointName(operation, size)
+        left.plot([1e6 * times[name] for times in recorded], ".", label=operation)
+    left.set_title(f"recorded launches, {size} B", fontsize="medium")
+    left.set_xlabel("launch")
+    left.set_ylabel("median of a launch in µs")
+    left.legend()
+    reference, name = PointName(gate_reference.OPERATION, size), PointName(SLOWED, size)
+    for slowed, label in ((False, "as it is"), (True, f"{100 * SLOWDOWN:.0f} % slower")):
+        taken = [times for _, judged, times in turns if judged == slowed]
+        places = [[1e6 * times[which] for times in taken] for which in (reference, name)]
+        right.plot(*places, ".", label=label)
+    right.set_title(f"launches of this run, {size} B", fontsize="medium")
+    right.set_xlabel(f"{gate_reference.OPERATION} in µs")
+    right.set_ylabel(f"{SLOWED} in µs")
+    right.legend(title=SLOWED)
     return figure
 
 

@@ -138,7 +138,7 @@ def test_ranks_are_launched_with_the_environment_of_their_side(
 def test_each_launch_has_a_reference_where_one_can_be_measured(
     words: list[str], reference: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--sizes", "8,1K", "--launches", "4", "--false-alarms", "50%", "--gate", "900%"]
+    options = ["--sizes", "8,1K", "--launches", "6", "--false-alarms", "50%", "--gate", "900%"]
 
     assert run(["gate", *words, *options, "--launcher", "openmpi", "--json", "--", "--"]) == 0
 
@@ -153,7 +153,7 @@ def test_sides_on_other_cores_are_compared_without_the_reference(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["bcast", "-n", "2", "--sizes", "8", "--launcher", "openmpi", "--json"]
-    options = ["--launches", "4", "--false-alarms", "50%", "--gate", "900%"]
+    options = ["--launches", "6", "--false-alarms", "50%", "--gate", "900%"]
     swapped = ["--launcher-args", "--bind-to none"]
 
     assert run(["gate", *words, *options, "--", "--", *swapped]) == 0

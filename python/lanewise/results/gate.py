@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -169,6 +169,7 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
 
     Without `reach` the least visible slowdown, which takes longest, is not looked for.
     """
+    launches = of_enough_for_reference(launches, rule)
     level = level_of(launches, rule)
     require_enough(launches, level)
     operations = list(dict.fromkeys(point.operation for point in launches.points))
@@ -203,6 +204,16 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
         exchanges=len(exchanged),
         reference=state,
     )
+
+
+def of_enough_for_reference(launches: Launches, rule: Rule) -> Launches:
+    """Leave the reference out where launches are too few to see that the sides differ in it.
+
+    A slowdown would be taken off with the state in which all launches of its side were.
+    """
+    if ways(launches.shape) * rule.level * REFERENCE_SHARE < 2:
+        return replace(launches, reference_s=None)
+    return launches
 
 
 def level_of(launches: Launches, rule: Rule) -> float:

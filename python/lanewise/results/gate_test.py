@@ -236,6 +236,20 @@ def test_a_reference_in_which_the_sides_differ_is_not_used() -> None:
     assert max(abs(one.slowdown) for one in verdict.findings) < 0.05
 
 
+@pytest.mark.parametrize(("count", "reference"), [(10, "none"), (14, "used")])
+def test_a_reference_is_not_used_of_so_few_launches_that_sides_could_not_differ_in_it(
+    count: int, reference: str
+) -> None:
+    source = np.random.default_rng(16)
+    logs, drawn = in_two_states(source, count)
+    apart = slowed(launches_of(logs, source), 3.0)
+
+    verdict = judge(referred(apart, drawn), Rule(gate=0.05))
+
+    assert verdict.reference == reference
+    assert verdict.alarms
+
+
 def test_points_and_reference_share_the_false_alarms() -> None:
     source = np.random.default_rng(15)
     even = launches_of(normal(source, 8), source)
