@@ -34,7 +34,7 @@ from experiments.workspace import LOCAL, Workspace
 from lanewise.results import gate_reference
 from lanewise.results.gate import Launches, PointName, Rule, judge
 from lanewise.results.gate_launches import Times, joined, name_of
-from lanewise.results.gate_looks import order, seen_enough
+from lanewise.results.gate_looks import order, seen_enough, shares_of
 
 RANKS = 2
 OPERATIONS = ("pingpong", "bcast", "allreduce")
@@ -42,7 +42,7 @@ SLOWED = "allreduce"
 SIZES_BYTES = (8, 1024, 65536)
 SLOWDOWN = 0.10
 LOOKS = (10, 20, 40)
-RULE = Rule(gate=0.05, looks=len(LOOKS))
+RULES = [Rule(gate=0.05, looks=len(LOOKS), share=share) for share in shares_of(LOOKS)]
 FIND = 0.10
 COMPARISONS = 1000
 FRESH = 100
@@ -139,9 +139,9 @@ def false_alarm(launches: Sequence[Times], source: random.Random) -> bool:
     turns = list(itertools.islice(order(source.getrandbits(32)), 2 * LOOKS[-1]))
     return any(
         judge(
-            dealt(launches[first : first + 2 * count], iter(turns[: 2 * count])), RULE, reach=False
+            dealt(launches[first : first + 2 * count], iter(turns[: 2 * count])), rule, reach=False
         ).alarms
-        for count in LOOKS
+        for count, rule in zip(LOOKS, RULES, strict=True)
     )
 
 
@@ -180,12 +180,12 @@ def found_share(turns: Sequence[Turn]) -> tuple[float, float]:
 def one_gate(turns: Sequence[Turn], first: int) -> tuple[bool, int]:
     """Run the gate on launches from block `first`; the last block is followed by the first."""
     ordered = [*turns[4 * first :], *turns[: 4 * first]]
-    for number, count in enumerate(LOOKS, start=1):
+    for number, (count, rule) in enumerate(zip(LOOKS, RULES, strict=True), start=1):
         taken = ordered[: 2 * count]
         launches = dealt(
             [times for _, _, times in taken], iter([(block, judged) for block, judged, _ in taken])
         )
-        verdict = replace(judge(launches, RULE), look=number)
+        verdict = replace(judge(launches, rule), look=number)
         if seen_enough(verdict, FIND):
             break
     return any(alarm.operation == SLOWED for alarm in verdict.alarms), count

@@ -96,7 +96,8 @@ def test_a_verdict_is_written_as_json_junit_and_markdown(
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "slower"
     assert found["rule"] == {
-        "gate": 0.05, "false_alarms": 0.01, "power": 0.99, "looks": 1, "seed": 1, "level": 0.01,
+        "gate": 0.05, "false_alarms": 0.01, "power": 0.99, "looks": 1, "share": 1.0, "seed": 1,
+        "level": 0.01,
     }  # fmt: skip
     suite = ElementTree.parse(junit).getroot()[0]
     assert [case.get("name") for case in suite] == ["scatter", "bcast"]

@@ -142,14 +142,14 @@ def gate(
     which happens in 1 % of all cases if the sides are identical.
     """
     from lanewise.results.gate import Rule
-    from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable
+    from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable, shares_of
 
     values = context.params
     own, given = context.meta[SIDES]
     chosen = sides.read(given, baseline=baseline is not None)
     looks = looks_of(launches or LAUNCHES)
     rate = gating.rate_of(false_alarms)
-    rule = Rule(share("--gate", gate), rate, looks=len(looks))
+    rule = Rule(share("--gate", gate), rate, looks=len(looks), share=shares_of(looks)[0])
     least_found = share("--find", find)
     require_places(junit, markdown)
     if baseline is None:
@@ -216,15 +216,16 @@ class Course:
 
     def run(self, seed: int) -> Verdict:
         """Launch and look until enough is seen, or all looks are taken."""
-        from lanewise.results.gate_looks import order, seen_enough
+        from lanewise.results.gate_looks import order, seen_enough, shares_of
 
         if self.folder is not None:
             make_folder(self.folder)
         turns = order(seed)
         try:
-            for number, count in enumerate(self.looks, start=1):
+            looks = zip(self.looks, shares_of(self.looks), strict=True)
+            for number, (count, share) in enumerate(looks, start=1):
                 self.launch_until(count, turns)
-                verdict = self.look(number)
+                verdict = self.look(number, replace(self.rule, share=share))
                 last = number == len(self.looks)
                 if last or seen_enough(verdict, self.find):
                     break
@@ -253,7 +254,7 @@ class Course:
             if sys.stderr.isatty():
                 self.say(f"\r{done} of {count} launches ", end="")
 
-    def look(self, number: int) -> Verdict:
+    def look(self, number: int, rule: Rule) -> Verdict:
         """Judge what has been launched so far."""
         from lanewise.results.gate import judge
         from lanewise.results.gate_launches import (
@@ -273,7 +274,7 @@ class Course:
             notes += strangers(self.baseline.first, candidate.first)
         else:
             notes += installations(base.first, candidate.first)
-        return replace(judge(launches, self.rule), look=number, notes=notes)
+        return replace(judge(launches, rule), look=number, notes=notes)
 
     def going_on(self, verdict: Verdict) -> str:
         """Say why there is another look."""

@@ -93,7 +93,8 @@ class Launches:
 class Rule:
     """What raises an alarm: `gate` is the largest slowdown that passes (0.05 is 5 %).
 
-    `false_alarms` is the rate over all points and over all `looks` together, `power` the rate at
+    `false_alarms` is the rate over all points and over all `looks` together, of which this look has
+    `share`; `power` is the rate at
     which a slowdown of the least visible size is found.
     """
 
@@ -101,12 +102,13 @@ class Rule:
     false_alarms: float = FALSE_ALARMS
     power: float = POWER
     looks: int = 1
+    share: float = 1.0
     seed: int = 1
 
     @property
     def level(self) -> float:
-        """Return the rate of false alarms of one look: all looks share alike (Bonferroni)."""
-        return self.false_alarms / self.looks
+        """Return the rate of false alarms of this look; those of all looks add up (Bonferroni)."""
+        return self.false_alarms * self.share
 
     @property
     def points_level(self) -> float:

@@ -37,6 +37,16 @@ def looks_of(text: str) -> list[int]:
     return sorted({even(count) for count in (first, last, *map(round, between))})
 
 
+def shares_of(looks: Sequence[int]) -> list[float]:
+    """Return the share of the false alarms that each look may use: that of the launches it adds.
+
+    So half is left for the last of three looks, after which nothing can be found any more
+    (K. K. G. Lan and D. L. DeMets, "Discrete Sequential Boundaries for Clinical Trials", 1983).
+    """
+    before = [0, *looks[:-1]]
+    return [(count - least) / looks[-1] for least, count in zip(before, looks, strict=True)]
+
+
 def even(count: int) -> int:
     """Return the next number of launches that fills its blocks."""
     return -(-2 * count // BLOCK) * BLOCK // 2

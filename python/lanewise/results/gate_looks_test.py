@@ -28,6 +28,11 @@ def test_looks_are_spread_evenly_on_a_logarithmic_scale(text: str, looks: list[i
     assert gate_looks.looks_of(text) == looks
 
 
+def test_a_look_may_use_false_alarms_in_proportion_to_the_launches_that_it_adds() -> None:
+    assert gate_looks.shares_of([10, 20, 40]) == [0.25, 0.25, 0.5]
+    assert gate_looks.shares_of([20]) == [1.0]
+
+
 @pytest.mark.parametrize("text", ["", "0", "-3", "40:10", "1:2:3", "ten", "10:", "1.5"])
 def test_what_is_no_number_of_launches_is_refused(text: str) -> None:
     with pytest.raises(RequestError, match="write 20 or 10:40"):

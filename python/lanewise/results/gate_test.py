@@ -279,8 +279,8 @@ def test_the_launches_needed_do_raise_an_alarm_and_one_fewer_are_refused() -> No
         judge(too_few, Rule(gate=0.05))
 
 
-def test_looks_share_the_false_alarms() -> None:
-    assert Rule(gate=0.05, false_alarms=0.03, looks=3).level == pytest.approx(0.01)
+def test_a_look_has_its_share_of_the_false_alarms() -> None:
+    assert Rule(gate=0.05, false_alarms=0.04, looks=3, share=0.25).level == pytest.approx(0.01)
 
 
 def test_all_exchanges_are_looked_at_where_they_are_few() -> None:

@@ -60,8 +60,7 @@ def looks_text(verdict: Verdict) -> str:
     rule = verdict.rule
     if rule.looks == 1:
         return ""
-    each = rate_text(rule.level)
-    return f"look {verdict.look} of {rule.looks}, false alarms of each {each} (Bonferroni)"
+    return f"look {verdict.look} of {rule.looks}, which may use {rate_text(rule.level)}"
 
 
 def launches_text(verdict: Verdict) -> str:
