@@ -216,7 +216,7 @@ def rows_of(figures: dict[str, float]) -> list[Row]:
     return rows
 
 
-def draw(recorded: Sequence[Times], turns: Sequence[Turn]) -> Plot:
+def draw(recorded: Sequence[Times], launched: Sequence[Turn]) -> Plot:
     """Draw the recorded launches, and those with and without the slowdown over their reference."""
     figure = Plot(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -230,7 +230,7 @@ def draw(recorded: Sequence[Times], turns: Sequence[Turn]) -> Plot:
     left.legend()
     reference, name = PointName(gate_reference.OPERATION, size), PointName(SLOWED, size)
     for slowed, label in ((False, "as it is"), (True, f"{100 * SLOWDOWN:.0f} % slower")):
-        taken = [times for _, judged, times in turns if judged == slowed]
+        taken = [times for _, judged, times in launched if judged == slowed]
         places = [[1e6 * times[which] for times in taken] for which in (reference, name)]
         right.plot(*places, ".", label=label)
     right.set_title(f"launches of this run, {size} B", fontsize="medium")
