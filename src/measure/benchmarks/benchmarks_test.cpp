@@ -214,7 +214,7 @@ Oracles of_messages() {
         {"pingping_any_source", from_partner},
         {"pairs_pingpong", from_the_other_half},
         {"sendrecv", from_left},
-        {"shared_memory_ring", from_left},
+        {"shared_memory_ring", [](const Scene& s) { return sent_by(s.me, 0, s.count); }},
         {"sendrecv_replace", nothing}, /* in its send buffer */
         {"persistent_sendrecv", from_left},
         {"persistent_pingpong", from_partner},
