@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,18 @@ def test_a_command_that_cannot_start_is_a_failure() -> None:
         127,
         "cannot start lanewise-no-such-program",
     )
+
+
+def test_the_folder_of_jobs_stays_when_the_last_of_them_ends() -> None:
+    launcher = shutil.which("mpirun.openmpi")
+    if launcher is None:
+        pytest.skip("no Open MPI here; install openmpi-bin")
+
+    with run.folder_of_jobs() as folder:
+        status, printed = run.run_command([launcher, "-n", "1", "true"], LIMIT_S)
+
+        assert (status, printed) == (0, "")
+        assert folder.is_dir()
 
 
 def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:

@@ -79,14 +79,22 @@ class Job:
         self.over = threading.Event()
         # One cable at a time: the kernel may take seconds to pull one and to put it back.
         self.pulling = threading.Lock()
+        self.pulled = folder / "pulled"  # there once a cable has been pulled
+        self.pulled.unlink(missing_ok=True)
         self.before = 0  # packets on the port that was in use, when it was cut
 
     def line(self, ranks: int, iterations: int) -> list[str]:
-        """Return the launch line."""
+        """Return the launch line.
+
+        A job whose cable is pulled while it works goes on until that has happened, which takes
+        longer than all of its iterations where the machine is busy.
+        """
         lanewise = [sys.executable, "-m", "lanewise", "rdma"]
         device = [*lanewise, "run", "--ports", f"{ONE},{TWO}", "--"]
         protect = [*lanewise, "protect", "--report", str(self.report), "--"]
-        return [*MPIRUN, "-n", str(ranks), *device, *protect, str(self.program), str(iterations)]
+        awaited = [str(self.pulled)] if any(cut.phase == "working" for cut in self.cuts) else []
+        program = [str(self.program), str(iterations), *awaited]
+        return [*MPIRUN, "-n", str(ranks), *device, *protect, *program]
 
     def run(self, ranks: int = 2, iterations: int = ITERATIONS) -> Ended:
         """Run it to its end; all cables are back then."""
@@ -132,6 +140,7 @@ class Job:
                 return
             self.before = packets(self.hosts.bed, cut.interface)
             self.hosts.pull(cut.host, cut.interface)
+            self.pulled.touch()
             self.over.wait(cut.for_s if cut.for_s < FOR_EVER_S else None)
             self.hosts.plug(cut.host, cut.interface)
             await_carrier(self.hosts.bed, cut.host, cut.interface)

@@ -154,7 +154,8 @@ def run_one(arguments: list[str]) -> int:
     known = [word for word in asked if word in {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}]
     # A shell completes words, so it is not offered two of them as one.
     wants_help = set(arguments) <= {"-h", "--help"} and COMPLETING not in os.environ
-    app = make_app(known) if known else make_whole_app() if wants_help else make_app()
+    needs_no_more = known or arguments[:1] == ["--version"]
+    app = make_app(known) if needs_no_more else make_whole_app() if wants_help else make_app()
     bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))
     return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise")
 

@@ -100,6 +100,18 @@ def test_the_version_is_that_of_the_file(capsys: Capture) -> None:
     assert lanewise.__version__ == version
 
 
+def test_no_command_is_loaded_for_the_version(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("lanewise.cli.import_module", loaded.append)
+
+    assert run(["--version"]) == 0
+
+    assert capsys.readouterr().out.startswith("lanewise ")
+    assert loaded == []
+
+
 def test_a_mistyped_command_gets_a_suggestion(capsys: Capture) -> None:
     assert run(["mesure"]) == 2
 

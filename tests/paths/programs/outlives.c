@@ -2,14 +2,16 @@
 /*
  * An MPI job that tells rank 0's phase on standard output, so that a test can pull a cable in each:
  * "starting" before MPI_Init, "working" in the midst, "ending" before MPI_Finalize. The ranks send
- * each other data that they check, and sum vectors; a wrong byte or sum ends the job.
+ * each other data that they check, and sum vectors; a wrong byte or sum ends the job. After half of
+ * their iterations they go on until FILE is there, if one is named.
  *
- *     mpirun -n 2 ./outlives ITERATIONS
+ *     mpirun -n 2 ./outlives ITERATIONS [FILE]
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { bytes_max = 1 << 20, sums = 4096 };
 
@@ -46,6 +48,13 @@ static void add(double *mine, double *all, int seed, int rank, int ranks) {
     }
 }
 
+/* Rank 0 looks, so that all ranks do the same. */
+static int is_missing(const char *file, int rank) {
+    int missing = rank == 0 && access(file, F_OK) != 0;
+    MPI_Bcast(&missing, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return missing;
+}
+
 int main(int count, char **words) {
     const char *number = getenv("OMPI_COMM_WORLD_RANK");
     tell(number ? atoi(number) : 0, "starting");
@@ -54,12 +63,15 @@ int main(int count, char **words) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int iterations = count > 1 ? atoi(words[1]) : 100;
+    const char *file = count > 2 ? words[2] : NULL;
     unsigned char *mine = malloc(bytes_max), *theirs = malloc(bytes_max);
     double *addends = malloc(sums * sizeof *addends), *all = malloc(sums * sizeof *all);
     for (int i = 0; i < iterations; ++i) {
         if (i == iterations / 10) tell(rank, "working");
-        exchange(mine, theirs, i % 8 == 0 ? bytes_max : 1000 + i % 64, i, rank, ranks);
-        add(addends, all, i, rank, ranks);
+        do {
+            exchange(mine, theirs, i % 8 == 0 ? bytes_max : 1000 + i % 64, i, rank, ranks);
+            add(addends, all, i, rank, ranks);
+        } while (file != NULL && i == iterations / 2 && is_missing(file, rank));
     }
     tell(rank, "ending");
     MPI_Finalize();
