@@ -154,7 +154,7 @@ _PAIR = "run and its replay"
 EXPERIMENT = Experiment(
     name="lab-replay",
     paper="003 §2",
-    summary="faults of an RDMA program done again from their log, over 50 seeds",
+    summary="faults of an RDMA program repeated from their log, over 50 seeds",
     run=run,
     figures=(
         Figure(

@@ -60,8 +60,8 @@ $ lanewise reproduce --all --from-results -o papers.html
 A paper's number is what its text or a table says, at the place that is given. If a curve is a
 picture without numbers, what the text says about it is drawn: a bar for words is hollow and dashed.
 A finding holds here if our number keeps the bound beside it, which is the dashed line; if the paper
-has no number, the bound is ours. Where the paper has curves and our run kept its own, these stand
-below.
+has no number, the bound is ours. Where the paper has curves and our run kept its own, both are
+shown below.
 """
 
 

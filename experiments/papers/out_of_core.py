@@ -62,8 +62,8 @@ ITEMS = (
                 "log",
             ),
         ),
-        difference="There is none: it is arithmetic, done here by the code that places every "
-        "element.",
+        difference="The numbers do not differ, because they are arithmetic, done here by the code "
+        "that places every element.",
     ),
     Item(
         paper="002",
@@ -71,7 +71,8 @@ ITEMS = (
         title="Rewriting a matrix in another layout and back",
         experiment="wavefront-preprocess",
         finding=Finding(
-            "Rewriting costs almost the same for both layouts; the paper excepts making frontier.",
+            "Rewriting costs almost the same for both layouts, except, in the paper, for creating "
+            "the frontier layout.",
             _REWRITTEN, "ratio", Target("<=", 1.25), "ours",
         ),
         charts=(Chart("Time over that of the block layout", "ratio", (_REWRITTEN, _UNDONE)),),

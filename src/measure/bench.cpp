@@ -105,6 +105,16 @@ Outcome Bench::admit(const lw_measure_options& options) {
     return admit_buffers(options);
 }
 
+Outcome Bench::admit_timing(const lw_operation& operation, const lw_measure_options& options,
+                            int ranks) {
+    const auto *timing = method_of(timing_methods(), options.timing);
+    const bool has_tasks = operation.entry && operation.entry->tasks;
+    if (!timing || !timing->one_rank_at_a_time || (has_tasks && ranks >= 2)) return Done{};
+    return Failure{LW_ERR_UNSUPPORTED, operation.name +
+                                           " is not made of tasks between a root and at least one "
+                                           "other rank; use max, root or global"};
+}
+
 Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
     : options_(options),
       harness_(comm),
@@ -176,12 +186,8 @@ Outcome Bench::admit_point(const Point& point) {
     const auto *entry = operation->entry;
     const auto admitted = measure::admit(*operation, harness_.size(), root, bytes);
     if (!admitted) return admitted;
-    const bool has_tasks = entry && entry->tasks;
-    if (!loop && timing_->one_rank_at_a_time && (!has_tasks || harness_.size() < 2))
-        return Failure{LW_ERR_UNSUPPORTED,
-                       operation->name +
-                           " is not made of tasks between a root and at least one "
-                           "other rank; use max, root or global"};
+    const auto timed = loop ? Outcome(Done{}) : admit_timing(*operation, options_, harness_.size());
+    if (!timed) return timed;
     if (!entry && !are_plain(options_.buffers))
         return Failure{LW_ERR_UNSUPPORTED,
                        operation->name + " allocates its own buffers; keep the default buffers"};

@@ -98,6 +98,9 @@ class Bench {
   public:
     /* Refuses options out of range, with the same answer on every rank. */
     static Outcome admit(const lw_measure_options& options);
+    /* Whether so many ranks can time an operation in the way that the options name. */
+    static Outcome admit_timing(const lw_operation& operation, const lw_measure_options& options,
+                                int ranks);
 
     Bench(MPI_Comm comm, const lw_measure_options& options);
 

@@ -92,7 +92,7 @@ def test_a_command_that_fails_ends_the_gate_with_its_words(
         (["bcast", "--", "A=1"], "name base and candidate after --"),
         (["--", "--"], "no operation to measure"),
         (["bcast", "--", "true", "--", "true"], "leave one out"),
-        (["bcast", "--launches", "4", "--", "--"], "use --launches 6:24 or more"),
+        (["bcast", "--launches", "4", "--", "--"], "use --launches 8:32 or more"),
         (["bcast", "--launches", "many", "--", "--"], "write 20 or 10:40"),
     ],
 )
@@ -132,8 +132,15 @@ def test_ranks_are_launched_with_the_environment_of_their_side(
         (["shared_memory_ring", "-n", "2"], "none"),
         (["bcast", "-n", "1"], "none"),
         (["bcast", "-n", "2", "--as", "osu"], "none"),
+        (["bcast", "-n", "2", "--method", "tasks"], "none"),
     ],
-    ids=["an operation", "the reference itself", "a single rank", "the loop of another tool"],
+    ids=[
+        "an operation",
+        "the reference itself",
+        "a single rank",
+        "the loop of another tool",
+        "single tasks",
+    ],
 )
 def test_each_launch_has_a_reference_where_one_can_be_measured(
     words: list[str], reference: str, capsys: pytest.CaptureFixture[str]

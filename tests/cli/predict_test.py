@@ -55,6 +55,19 @@ def test_a_segment_is_part_of_the_question(lanewise: Lanewise, platform: Path) -
     assert small["predicted_s"] != large["predicted_s"]
 
 
+def test_an_algorithm_whose_name_has_a_colon_can_be_asked_for(
+    lanewise: Lanewise, platform: Path
+) -> None:
+    every = answer(lanewise("model", "predict", "scatter", "--json"))["candidates"]
+    named = [one["algorithm"] for one in every if ":" in one["algorithm"]]
+    asked = [word for name in named for word in ("--algorithm", name)]
+
+    found = answer(lanewise("model", "predict", "scatter", *asked, "--json"))["candidates"]
+
+    assert named
+    assert found == [one for one in every if one["algorithm"] in named]
+
+
 def test_every_collective_can_be_asked_for(lanewise: Lanewise, platform: Path) -> None:
     for collective in ("barrier", "bcast", "gatherv", "allgather", "alltoall"):
         found = answer(lanewise("model", "predict", collective, "--json"))
@@ -80,6 +93,7 @@ def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path)
         (["scatter", "--algorithm", "linear:x"], ["x"]),
         (["scatter", "--algorithm", "linear::0"], ["linear::0", "lanes"]),
         (["scatter", "--algorithm", "linear:1:2:3"], ["linear:1:2:3", "SEGMENT"]),
+        (["scatter", "--algorithm", "knomial:4:1:2:3"], ["knomial:4:1:2:3", "SEGMENT"]),
         (["scatter", "--sizes", "eight"], ["eight"]),
         (["scatter", "--model", "lmo"], ["lmo", "hockney"]),
         (["scatter", "--root", "4"], ["root 4"]),

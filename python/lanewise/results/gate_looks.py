@@ -64,14 +64,29 @@ def order(seed: int) -> Iterator[tuple[int, bool]]:
 
 
 def require_reachable(looks: Sequence[int], level: float) -> None:
-    """Raise RequestError, with the number needed, where the first look can never alarm."""
+    """Raise RequestError, with what would do, where the first look can never alarm.
+
+    `level` is the rate of false alarms of that look.
+    """
+    if looks[0] >= needed_for(level):
+        return
+    rate = level / shares_of(looks)[0]
+    first = needed_for(level)
+    while True:
+        text = f"{first}:{max(looks[-1], 4 * first)}"
+        if first >= needed_for(rate * shares_of(looks_of(text))[0]):
+            break
+        first = even(first + 1)
+    raise RequestError(
+        f"{looks[0]} launches of each side cannot reach a rate of false alarms of {level:.2g} "
+        f"a look; use --launches {text} or more"
+    )
+
+
+def needed_for(level: float) -> int:
+    """Return how many launches of each side can just reach a rate of false alarms."""
     each = math.comb(BLOCK, BLOCK // 2)
-    needed = even(math.ceil(math.log(1 / level) / math.log(each)) * BLOCK // 2)
-    if looks[0] < needed:
-        raise RequestError(
-            f"{looks[0]} launches of each side cannot reach a rate of false alarms of {level:.2g} "
-            f"a look; use --launches {needed}:{max(looks[-1], 4 * needed)} or more"
-        )
+    return even(math.ceil(math.log(1 / level) / math.log(each)) * BLOCK // 2)
 
 
 def seen_enough(verdict: Verdict, find: float) -> bool:

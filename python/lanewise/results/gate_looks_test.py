@@ -55,6 +55,18 @@ def test_a_first_look_that_can_never_alarm_is_refused_before_anything_is_launche
         gate_looks.require_reachable([6, 40], 0.01 / 3)
 
 
+@pytest.mark.parametrize("text", ["1", "2", "4", "4:8", "4:100"])
+def test_the_launches_that_a_refusal_names_are_accepted(text: str) -> None:
+    looks = gate_looks.looks_of(text)
+    rate = 0.009
+
+    with pytest.raises(RequestError, match="use --launches") as refused:
+        gate_looks.require_reachable(looks, rate * gate_looks.shares_of(looks)[0])
+
+    named = gate_looks.looks_of(str(refused.value).split("--launches ")[1].split()[0])
+    gate_looks.require_reachable(named, rate * gate_looks.shares_of(named)[0])
+
+
 def test_a_look_is_the_last_where_a_slowdown_would_have_been_seen() -> None:
     assert gate_looks.seen_enough(PASSED, find=0.1)
     assert not gate_looks.seen_enough(PASSED, find=0.07)

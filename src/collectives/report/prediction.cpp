@@ -63,8 +63,19 @@ Result<const Algorithm *> algorithm_of(Collective collective, const std::string&
                                     fmt::join(names, ", ")));
 }
 
+/* NAME, SEGMENT and LANES. A name may have a colon itself, as knomial:4 has. */
+std::vector<std::string> parts_of(Collective collective, const std::string& text) {
+    auto parts = split(text, ':');
+    if (parts.size() < 2) return parts;
+    const auto name = parts[0] + ":" + parts[1];
+    if (!collectives::find_algorithm(collective, name)) return parts;
+    parts.erase(parts.begin());
+    parts.front() = name;
+    return parts;
+}
+
 Result<Candidate> candidate_of(Collective collective, const std::string& text) {
-    const auto parts = split(text, ':');
+    const auto parts = parts_of(collective, text);
     if (parts.size() > 3) {
         return bad_argument(fmt::format("\"{}\" is not NAME[:SEGMENT[:LANES]]", text));
     }

@@ -301,6 +301,10 @@ Result<std::string> describe_plan(const Arguments& arguments) {
     Json sizes_bytes_of = Json::object();
     for (const auto& operation : *operations) {
         names.push_back(operation->name);
+        const bool is_timed = !arguments.definition && arguments.ranks_expected > 0;
+        const auto timed =
+            is_timed ? Bench::admit_timing(*operation, arguments.options, ranks) : Outcome(Done{});
+        if (!timed) return timed.failure();
         std::string note;
         const auto sizes_bytes = sizes_of(arguments, operation->name, ranks, note);
         if (sizes_bytes.empty()) return Failure{LW_ERR_ARGUMENT, note + "; none is left"};

@@ -109,6 +109,16 @@ TEST(PlanTest, IsDiskBoundBelowTheBreakEvenAndKernelBoundAbove) {
     EXPECT_FALSE(above->disk_bound);
 }
 
+TEST(PlanTest, RoundingOfRatesAddsNoWave) {
+    auto request = livermore(16384, &layouts::row_major);
+    request.rates = {.read_bytes_per_s = 1.5e9, .write_bytes_per_s = 2e9, .cells_per_s = 500e6};
+
+    const auto plan = make_plan(request);
+
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->waves_to_hide_disk, 18u);  // 500e6 (48/1.5e9 + 8/2e9)
+}
+
 TEST(PlanTest, SaysWhatTurningCosts) {
     auto request = livermore(1024, &layouts::row_major);
     request.waves = 16;
