@@ -8,6 +8,7 @@ the rate of false alarms, and a look that has seen enough is the last one.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -71,15 +72,19 @@ def require_reachable(looks: Sequence[int], level: float) -> None:
     if looks[0] >= needed_for(level):
         return
     rate = level / shares_of(looks)[0]
-    first = needed_for(level)
-    while True:
-        text = f"{first}:{max(looks[-1], 4 * first)}"
-        if first >= needed_for(rate * shares_of(looks_of(text))[0]):
-            break
-        first = even(first + 1)
+    # More looks after the first leave it a smaller share.
+    planned = (
+        f"{first}:{max(looks[-1], 4 * first)}"
+        for first in itertools.count(needed_for(level), BLOCK // 2)
+    )
+    enough = next(
+        text
+        for text in planned
+        if looks_of(text)[0] >= needed_for(rate * shares_of(looks_of(text))[0])
+    )
     raise RequestError(
         f"{looks[0]} launches of each side cannot reach a rate of false alarms of {level:.2g} "
-        f"a look; use --launches {text} or more"
+        f"a look; use --launches {enough} or more"
     )
 
 
