@@ -168,8 +168,9 @@ def await_carrier(raised: Bed, host: str, interface: str, limit_s: float = 30.0)
 def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
     """Wait until the caller has sent so many packets through an interface."""
     until_s = time.monotonic() + limit_s
-    while packets(raised, interface) < count and time.monotonic() < until_s:
-        pass
+    while packets(raised, interface) < count:
+        if time.monotonic() > until_s:
+            raise RunError(f"{CALLER} has not sent {count} packets through {interface}")
 
 
 def retry_exhaustion_ms(raised: Bed) -> float:

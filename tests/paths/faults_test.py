@@ -8,9 +8,9 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -197,16 +197,16 @@ def test_a_port_that_is_deaf_or_dumb_is_left_though_it_has_a_carrier(
     before = packets(delayed.bed, ONE)
 
     def spoil() -> None:
-        await_packets(delayed.bed, ONE, before + 500)
+        await_packets(delayed.bed, ONE, before + 100)
         # The programs end over TCP, which has no other way.
         with degraded(delayed.bed, CALLER, ONE, direction, loss=1.0):
             time.sleep(1)
 
-    spoiler = threading.Thread(target=spoil)
-    spoiler.start()
     protect = ("--policy", "stay", "--report", str(report))
-    said = exchange(delayed.bed, ["--seconds", "2", "--timeout", "10"], protect=protect)
-    spoiler.join()
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        spoiled = beside.submit(spoil)
+        said = exchange(delayed.bed, ["--seconds", "2", "--timeout", "10"], protect=protect)
+    spoiled.result()
     assert not any(faults_of(said).values()), said
     lines = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     assert all(line["migrations"] >= 1 for line in lines), lines
