@@ -50,10 +50,10 @@ announce-demo:
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
 	echo "cores the whole takes 6 to 11 minutes the first time. The page will be demo/index.html"
 
-test: packages-test tests ## Run the daily suites
+test: tests ## Run the daily suites
 	$(python) tests/run.py
 
-test-all: packages-test packages-extra tests ## Also newer MPIs, Clang, threads, a kernel's RDMA
+test-all: tests packages-extra ## Also newer MPIs, Clang, threads, a kernel's RDMA
 	$(python) tests/run.py --all
 
 # .venv/bin/python tests/mutants --help lists the options, such as --jobs.
@@ -68,7 +68,7 @@ experiments: build ## Build the programs of `lanewise reproduce` as well
 	  cmake --build build/$$tree --target all experiments -- --quiet || exit 1; \
 	done
 
-bench: packages-test packages-bench tests ## Run the benchmarks and reproduce the papers' figures
+bench: tests packages-bench ## Run the benchmarks and reproduce the papers' figures
 	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
 	cmake --build build/release --target all experiments -- --quiet
 	cmake --build build/smpi --target all experiments -- --quiet
@@ -93,8 +93,11 @@ clean: ## Remove what was built and measured
 packages-build packages-demo packages-docs packages-extra packages-bench: packages-%:
 	packaging/bootstrap.sh $*
 
-packages-test:
-	packaging/bootstrap.sh build openmpi mpich smpi demo test
+packages-harness:
+	packaging/bootstrap.sh build openmpi mpich smpi harness
+
+packages-test: packages-harness
+	packaging/bootstrap.sh demo test
 
 # A tree without tests and experiments needs no GoogleTest and half of the time. Once a tree has
 # them, it keeps them. Ninja notices by itself when a CMake file changes.
@@ -109,7 +112,7 @@ endef
 $(trees_known:%=build/%/build.ninja): build/%/build.ninja:
 	$(call configure,OFF)
 
-$(trees_known:%=build/%/tests): build/%/tests: | packages-test
+$(trees_known:%=build/%/tests): build/%/tests: | packages-harness
 	$(call configure,ON)
 	touch $@
 
@@ -126,13 +129,16 @@ $(trees_known:%=tests-%): tests-%: build/%/tests
 	cmake --build build/$* $(targets_$*) -- --quiet
 
 # Each tree ends with a file or two that keep one core busy. The sanitizers' tree shares nothing
-# with the others, so it is built beside them, and the Python packages are installed meanwhile. The
-# others come in turn: the compiler's cache gives a tree what the one before it has compiled.
-tests: packages-test
+# with the others, so it is built beside them, and what only runs in the tests is installed
+# meanwhile. The others come in turn: the compiler's cache gives a tree what the one before it has
+# compiled.
+tests: packages-harness
+	$(MAKE) packages-test & packages=$$!; \
 	$(MAKE) .venv/installed-dev & environment=$$!; \
 	$(MAKE) tests-asan & sanitized=$$!; \
 	$(MAKE) $(patsubst %,tests-%,$(filter-out asan,$(trees_known))); built=$$?; \
 	wait $$sanitized || built=1; \
+	wait $$packages || built=1; \
 	wait $$environment && exit $$built
 
 # Python compiles a module when it is imported first; most of these packages' never are.
@@ -161,5 +167,6 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 .PHONY: help build experiments demo announce-demo test test-all mutants bench \
   format reference site clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
-  packages-build packages-demo packages-docs packages-test packages-extra packages-bench
+  packages-build packages-demo packages-docs packages-harness packages-test packages-extra \
+  packages-bench
 .NOTPARALLEL:
