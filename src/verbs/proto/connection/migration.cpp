@@ -12,12 +12,6 @@ bool on_path(const Path& path, const Arrival& from) {
            path.address.source == from.destination;
 }
 
-bool has_usable_alternate(const Connection& connection) {
-    const Migration migration = connection.attributes.migration;
-    const bool loaded_is_enough = connection.device.config.retry_window_ns != 0;
-    return migration == Migration::armed || (loaded_is_enough && migration == Migration::rearm);
-}
-
 bool on_loaded_alternate(const Connection& connection, const Arrival& from) {
     const Attributes& attributes = connection.attributes;
     return connection.alternate_loaded && attributes.migration != Migration::migrated &&
@@ -36,6 +30,12 @@ void report_error_once(Connection& connection) {
 }
 
 }  // namespace
+
+bool has_usable_alternate(const Connection& connection) {
+    const Migration migration = connection.attributes.migration;
+    const bool loaded_is_enough = connection.device.config.retry_window_ns != 0;
+    return migration == Migration::armed || (loaded_is_enough && migration == Migration::rearm);
+}
 
 bool is_from_peer(const Connection& connection, const Arrival& from) {
     const Attributes& attributes = connection.attributes;

@@ -31,6 +31,9 @@ void migrate(Connection& connection, MigrationCause cause);
 // Why the n-th migration took place, from 1; unknown where that is long ago.
 MigrationCause migration_cause(const Connection& connection, std::uint64_t number);
 
+// Whether the alternate path is armed. With a retry window (DeviceConfig) it need only be loaded.
+bool has_usable_alternate(const Connection& connection);
+
 // Whether a queue pair whose retries are exhausted migrates: it must be armed. With a retry window
 // (DeviceConfig) it is enough that the alternate is loaded, but its port must have a carrier.
 bool may_migrate(const Connection& connection);

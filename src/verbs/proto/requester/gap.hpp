@@ -38,6 +38,8 @@ class Gap {
     // How many packets are sent again together: one, one, two, four, and so on, since two in a row
     // may be lost by chance.
     std::uint32_t packets() const { return 1U << (std::max(level_, 1U) - 1); }
+    // Whether no packets in a row were missing lately.
+    bool losses_are_single() const { return level_ == 0; }
     // The packet behind what was sent again was missing, or was not.
     void adapt(bool is_more_missing) {
         if (is_more_missing) {

@@ -27,6 +27,19 @@ TEST(Gap, SendsTwiceAsManyAgainAsLongAsMoreAreMissingAndHalfAsManyAfterwards) {
     EXPECT_THAT(runs(gap, 7, false), ElementsAre(16, 8, 4, 2, 1, 1, 1));
 }
 
+TEST(Gap, TakesLossesForSingleUntilMoreAreMissingInARow) {
+    Gap gap;
+    gap.adapt(false);
+    EXPECT_TRUE(gap.losses_are_single());
+
+    runs(gap, 2, true);
+    gap.adapt(false);
+    EXPECT_FALSE(gap.losses_are_single());
+
+    gap.adapt(false);
+    EXPECT_TRUE(gap.losses_are_single());
+}
+
 TEST(Gap, NeverSendsMoreAgainThanCanBeInFlight) {
     Gap gap;
 

@@ -87,6 +87,16 @@ TEST(Goodput, SurvivesThatTheFirstWindowOverflowsAQueue) {
     }
 }
 
+TEST(Goodput, OfAPathThatLosesPacketsWithoutBeingCongestedStaysHigh) {
+    for (const Nanoseconds delay_ns : {100'000, 150'000, 200'000}) {
+        const Streamed found = stream(
+            {.loss = 0.01, .delay_ns = delay_ns, .rate_bits_per_s = link_bits_per_s}, 250'000'000);
+
+        EXPECT_GT(found.bits_per_s, 0.8 * link_bits_per_s) << delay_ns;
+        EXPECT_LT(found.resent_share, 0.04) << delay_ns;
+    }
+}
+
 // Packets are lost, and in half of the cases one in a hundred is held for a millisecond.
 class LossyPath : public ::testing::TestWithParam<std::tuple<double, Nanoseconds, double>> {};
 

@@ -766,7 +766,15 @@ void Requester::retry() {
 }
 
 void Requester::on_loss() {
-    window_.on_loss(unacked_, highest_, connection_.mtu(), capacity_.bytes());
+    window_.on_loss(unacked_, highest_, connection_.mtu(), window_bytes_kept());
+}
+
+// How large the window stays after a loss. A queue that overflows loses packets in a row. Where
+// they are lost one by one, the path is not congested and keeps twice what it is known to carry,
+// as with BBR (Cardwell et al., ACM Queue 14(5), 2016): a round trip in which a process waited for
+// a core shows less than there is room for.
+std::uint32_t Requester::window_bytes_kept() const {
+    return gap_.losses_are_single() ? 2 * capacity_.bytes() : capacity_.bytes();
 }
 
 // Each response behind a gap may report it; only the first makes the requester go back.

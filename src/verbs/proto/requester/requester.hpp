@@ -130,6 +130,7 @@ class Requester {
     void retransmit(std::uint32_t packets);
     std::uint32_t gap_packets() const;
     void on_loss();
+    std::uint32_t window_bytes_kept() const;
     // Leaves the path for a cause, or fails if it cannot be left.
     void give_up(MigrationCause cause);
     void restart_timers(Nanoseconds now);

@@ -2,9 +2,10 @@
 //
 // The congestion window: how many bytes a requester sends ahead of acknowledgements. It is as large
 // as the device allows until something is lost; then it halves, once for everything in flight, but
-// not below what the path carries without a queue (path_capacity.hpp): a link that loses packets
-// without being congested then stays as full as it was. It grows by about one segment of TCP for
-// each window that is acknowledged, as TCP does (RFC 5681).
+// not below what the path carries without a queue (path_capacity.hpp), or twice that where packets
+// are lost one by one: a link that loses packets without being congested then stays as full as it
+// was. It grows by about one segment of TCP for each window that is acknowledged, as TCP does (RFC
+// 5681).
 // TCP's segments fill a link, while a path MTU is a power of two: it may be as little as half of
 // what fits, and on average is as much less as growth_percent says. (An MTU of 1500 has room for
 // 1448 bytes of TCP, and gives a path MTU of 1024.)
@@ -49,8 +50,8 @@ class Window {
         }
     }
 
-    // The oldest packet was lost; `highest` is one past the last that was ever sent, and the path
-    // carries `capacity_bytes`.
+    // The oldest packet was lost; `highest` is one past the last that was ever sent, and the window
+    // need not become smaller than `capacity_bytes`.
     void on_loss(Psn unacknowledged, Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
         if (!shrunk_ || !before(unacknowledged, shrunk_at_)) {
             shrink(highest, mtu, capacity_bytes);
