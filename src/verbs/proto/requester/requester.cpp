@@ -769,10 +769,10 @@ void Requester::on_loss() {
     window_.on_loss(unacked_, highest_, connection_.mtu(), window_bytes_kept());
 }
 
-// How large the window stays after a loss. A queue that overflows loses packets in a row. Where
-// they are lost one by one, the path is not congested and keeps twice what it is known to carry,
-// as with BBR (Cardwell et al., ACM Queue 14(5), 2016): a round trip in which a process waited for
-// a core shows less than there is room for.
+// How large the window stays after a loss. A queue that overflows mostly loses packets in a row, so
+// packets that are lost one by one say little of congestion. Then the window stays at twice what
+// the path is known to carry, as with BBR (Cardwell et al., ACM Queue 14(5), 2016): a round trip in
+// which a process waited for a core shows less than there is room for.
 std::uint32_t Requester::window_bytes_kept() const {
     return gap_.losses_are_single() ? 2 * capacity_.bytes() : capacity_.bytes();
 }

@@ -51,10 +51,10 @@ class Window {
     }
 
     // The oldest packet was lost; `highest` is one past the last that was ever sent, and the window
-    // need not become smaller than `capacity_bytes`.
-    void on_loss(Psn unacknowledged, Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
+    // need not become smaller than `least_bytes`.
+    void on_loss(Psn unacknowledged, Psn highest, std::uint32_t mtu, std::uint32_t least_bytes) {
         if (!shrunk_ || !before(unacknowledged, shrunk_at_)) {
-            shrink(highest, mtu, capacity_bytes);
+            shrink(highest, mtu, least_bytes);
         }
         Cut& cut = cuts_[latest_];
         if (cut.lost_count < cut.lost.size()) {
@@ -63,8 +63,8 @@ class Window {
         ++cut.lost_count;
     }
     // What was sent again was lost as well, or all that followed a packet.
-    void on_loss_of_many(Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
-        shrink(highest, mtu, capacity_bytes);
+    void on_loss_of_many(Psn highest, std::uint32_t mtu, std::uint32_t least_bytes) {
+        shrink(highest, mtu, least_bytes);
         keep_cuts();
     }
     // A packet that counted as lost arrived twice.
@@ -96,12 +96,12 @@ class Window {
         }
     };
 
-    void shrink(Psn highest, std::uint32_t mtu, std::uint32_t capacity_bytes) {
+    void shrink(Psn highest, std::uint32_t mtu, std::uint32_t least_bytes) {
         shrunk_ = true;
         shrunk_at_ = highest;
         const std::uint32_t whole = bytes_;
         bytes_ = std::max(
-            {bytes_ / 2, std::min(bytes_, capacity_bytes), std::min(bytes_max_, fewest * mtu)});
+            {bytes_ / 2, std::min(bytes_, least_bytes), std::min(bytes_max_, fewest * mtu)});
         latest_ = (latest_ + 1) % cuts_.size();
         cuts_[latest_] = {};
         cuts_[latest_].bytes = whole - std::min(whole, bytes_);
