@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // See experiments.hpp. The sizes: 0 for what a message costs at all, one byte,
-// and powers of two to where bandwidth is all; triplets are many, so they have
-// few sizes, small and middling, which is where processors show.
+// and powers of two to where bandwidth is all. Round trips also have sizes
+// between these, four in each doubling up to 128 KiB and two above, since an
+// MPI changes its protocol, and memory its speed, anywhere between two sizes.
+// Triplets are many, so they have few sizes, small and middling, which is
+// where processors show.
 
 #include "model/samples/experiments.hpp"
 
@@ -19,7 +22,7 @@ constexpr int any = std::numeric_limits<int>::max();
 // With many peers, some answer later than others that are served before them. This separates the
 // time per byte of a processor from that of its links. With few peers only long answers do.
 constexpr std::array runs = {
-    Run{"pairs", "pairs", "--sizes 0,1,16:1M:x2,24:96K:x2", 2, any},
+    Run{"pairs", "pairs", "--sizes 0,1,16:1M:x2,24:768K:x2,20:80K:x2,28:112K:x2", 2, any},
     Run{"triplets", "triplets", "--sizes 0,1K,8K,32K --reply 0", 3, any},
     Run{"triplets-same", "triplets", "--sizes 1K,32K --reply same", 3, 5},
     Run{"trains", "trains", "--sizes 0,1,16:1M:x2", 2, any},
