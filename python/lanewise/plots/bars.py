@@ -8,8 +8,9 @@ line marks a target where there is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -39,11 +40,16 @@ def draw_bars(
     scale: Scale = "linear",
     target: float | None = None,
 ) -> Figure:
-    """Draw one panel of bars for each (title, bars) pair; `write` spells a value."""
+    """Draw one panel of bars for each (title, bars) pair; `write` spells a value.
+
+    A series has the same colour in every panel.
+    """
     figure, axes = make_panels(len(panels))
+    series = dict.fromkeys(bar.series for _, bars in panels for bar in bars)
+    colours = dict(zip(series, cycle(COLOURS), strict=False))
     for panel, (title, bars) in zip(axes, panels, strict=True):
         panel.set_title(title)
-        _draw_panel(panel, bars, write, scale)
+        _draw_panel(panel, bars, colours, write, scale)
         if target is not None:
             low, high = panel.get_xlim()
             # The line and the words below it have room where no bar comes as far.
@@ -69,12 +75,15 @@ def _beyond(scale: Scale) -> float:
 
 
 def _draw_panel(
-    panel: Axes, bars: Sequence[Bar], write: Callable[[float], str], scale: Scale
+    panel: Axes,
+    bars: Sequence[Bar],
+    colours: Mapping[str, str],
+    write: Callable[[float], str],
+    scale: Scale,
 ) -> None:
-    series = list(dict.fromkeys(bar.series for bar in bars))
     panel.set_xscale(scale)
     for place, bar in enumerate(bars):
-        colour = COLOURS[series.index(bar.series) % len(COLOURS)]
+        colour = colours[bar.series]
         if scale == "log":
             panel.plot([bar.value], [place], "o", color=colour, ms=7)
         else:

@@ -69,6 +69,15 @@ def test_a_larger_value_has_a_longer_bar() -> None:
     assert ends[0] > ends[1] > 0
 
 
+def test_a_series_has_the_same_colour_in_every_panel() -> None:
+    one = [Bar("lmo", 0.1, "lmo"), Bar("piecewise", 0.2, "piecewise")]
+
+    figure = draw_bars([("Simulated", one), ("Here", one[1:])], str)
+
+    first, second = (panel.patches for panel in figure.axes)
+    assert second[0].get_facecolor() == first[1].get_facecolor() != first[0].get_facecolor()
+
+
 def test_a_target_that_no_bar_reaches_is_seen() -> None:
     figure = draw_bars([("Share", [Bar("one wave", 0.57)])], time_text, target=0.85)
 

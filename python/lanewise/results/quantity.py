@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+# A smaller share has an exponent, since nobody counts its zeros.
+LEAST_PERCENT_IN_DIGITS = 1e-3
 _SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -61,8 +63,10 @@ def rate_text(bytes_per_s: float) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Write a share of one as a percentage with two significant digits, `2.5 %`."""
+    """Write a share of one as a percentage with two significant digits, `2.5 %` or `2.5e-07 %`."""
     percent = 100 * share
+    if 0 < abs(percent) < LEAST_PERCENT_IN_DIGITS:
+        return f"{percent:.1e} %"
     if percent == 0 or not math.isfinite(percent):
         return f"{percent:.0f} %"
     places = max(0, 1 - math.floor(math.log10(abs(percent))))

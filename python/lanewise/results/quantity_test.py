@@ -70,4 +70,6 @@ def test_an_axis_writes_round_times_without_zeros() -> None:
 def test_rates_and_shares_carry_their_unit() -> None:
     assert rate_text(12.3e9) == "12.3 GB/s"
     assert percent_text(0.025) == "2.5 %"
+    assert percent_text(0.000012) == "0.0012 %"
+    assert percent_text(2.5e-9) == "2.5e-07 %"
     assert percent_text(0.0) == "0 %"
