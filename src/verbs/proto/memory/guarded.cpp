@@ -26,6 +26,10 @@ struct sigaction& of_program(int signal) {
 
 void on_fault(int signal, siginfo_t *information, void *context) {
     if (way_out != nullptr) {
+        // Where another handler calls this one, as that of ThreadSanitizer does, it may have
+        // blocked signals, and the next fault would end the program.
+        pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t *>(context)->uc_sigmask,
+                        nullptr);
         siglongjmp(*way_out, 1);
     }
     const struct sigaction& before = of_program(signal);

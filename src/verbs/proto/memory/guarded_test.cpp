@@ -58,6 +58,35 @@ TEST(Guarded, MemoryThatMayOnlyBeReadIsNotWritten) {
     munmap(read_only, page_bytes);
 }
 
+struct sigaction guarding;
+
+/* Faults go to a handler of the program first, which blocks all signals and calls the one before.
+ */
+void let_a_blocking_handler_call_the_one_before() {
+    struct sigaction blocking {};
+    blocking.sa_flags = SA_SIGINFO;
+    sigfillset(&blocking.sa_mask);
+    blocking.sa_sigaction = [](int signal, siginfo_t *information, void *context) {
+        guarding.sa_sigaction(signal, information, context);
+    };
+    sigaction(SIGSEGV, &blocking, &guarding);
+}
+
+TEST(Guarded, ACopyFailsEachTimeUnderAHandlerThatBlocksSignalsToo) {
+    EXPECT_EXIT(
+        {
+            guard_memory();
+            let_a_blocking_handler_call_the_one_before();
+            Bytes own{};
+            std::byte *const gone = unmapped();
+            for (int round = 0; round < 3; ++round) {
+                if (read_guarded(own.data(), gone, own.size())) _exit(1);
+            }
+            _exit(7);
+        },
+        ::testing::ExitedWithCode(7), "");
+}
+
 TEST(Guarded, AnyOtherFaultIsTheProgramsOwn) {
     EXPECT_EXIT(
         {
