@@ -55,12 +55,12 @@ class Watcher:
     def try_pair(self, hosts: Hosts, program: str) -> None:
         """Run both ends of a program of perftest, both of them watched; fail if that sees wrong."""
         # Of two that wait for a core, one may wait for longer than the other retries.
-        words = (*self.words, *program.split(), "-x", "0", "-F", "-n", "50", "-u", "20")
-        executable = program.split(maxsplit=1)[0]
+        executable, *options = program.split()
+        words = (*self.words, executable, *options, "-x", "0", "-F", "-n", "50", "-u", "20")
         if shutil.which(executable) is None:
             pytest.skip(f"no {executable} here; install perftest")
         watched = self.on(hosts)
-        if "-R" in words:
+        if "-R" in options:
             sign = connections.service_sign(connections.TCP, 18515)
             client = connections.Client(
                 program, "perftest", words, (*words, "{address}"), sign, "#bytes"

@@ -106,11 +106,11 @@ SharedRing::SharedRing(SharedRing&& other) noexcept
       base_(std::exchange(other.base_, nullptr)),
       written_(other.written_),
       taken_(other.taken_),
-      read_(other.read_),
+      read_(other.read_.load()),
       front_bytes_(other.front_bytes_),
       addresses_(other.addresses_),
       is_accepted_(other.is_accepted_),
-      is_broken_(other.is_broken_) {}
+      is_broken_(other.is_broken_.load()) {}
 
 SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
     std::swap(memory_, other.memory_);
@@ -118,11 +118,11 @@ SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(written_, other.written_);
     std::swap(taken_, other.taken_);
-    std::swap(read_, other.read_);
+    read_ = other.read_.exchange(read_);
     std::swap(front_bytes_, other.front_bytes_);
     std::swap(addresses_, other.addresses_);
     std::swap(is_accepted_, other.is_accepted_);
-    std::swap(is_broken_, other.is_broken_);
+    is_broken_ = other.is_broken_.exchange(is_broken_);
     return *this;
 }
 
@@ -206,13 +206,17 @@ bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) 
 }
 
 bool SharedRing::empty() const {
-    return is_broken_ || word_at(at(read_)).load(std::memory_order_acquire) == 0;
+    if (is_broken()) return true;
+    const std::uint64_t position = read_.load(std::memory_order_relaxed);
+    if (word_at(at(position)).load(std::memory_order_acquire) != 0) return false;
+    // Another thread may have read on, and the writer have cleared this word for its next round.
+    return read_.load(std::memory_order_relaxed) == position;
 }
 
 std::optional<std::span<const std::byte>> SharedRing::front(RingRecord& record) {
-    if (is_broken_) return std::nullopt;
-    const std::byte *const begin = at(read_);
-    const std::uint64_t word = word_at(at(read_)).load(std::memory_order_acquire);
+    if (is_broken()) return std::nullopt;
+    std::byte *const begin = at(read_.load(std::memory_order_relaxed));
+    const std::uint64_t word = word_at(begin).load(std::memory_order_acquire);
     if (word == 0) return std::nullopt;
     record.bytes = static_cast<std::uint32_t>(word);
     record.segment_bytes = static_cast<std::uint16_t>(word >> segment_shift);
@@ -229,8 +233,9 @@ std::optional<std::span<const std::byte>> SharedRing::front(RingRecord& record) 
 }
 
 void SharedRing::pop() {
-    read_ += front_bytes_;
-    head().read.store(read_, std::memory_order_release);
+    const std::uint64_t read = read_.load(std::memory_order_relaxed) + front_bytes_;
+    read_.store(read, std::memory_order_relaxed);
+    head().read.store(read, std::memory_order_release);
 }
 
 bool SharedRing::sleep() {

@@ -53,7 +53,7 @@ class SharedRing {
     // Whether a process of `user` has taken this ring, and is alive as far as is known. Nothing is
     // to be written before: anybody can have the name to which a ring was sent.
     bool is_accepted(uid_t user);
-    bool is_broken() const { return is_broken_; }
+    bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
 
     // For the reader.
     void accept() const;
@@ -90,13 +90,14 @@ class SharedRing {
     // looked. To look each time would take the counter out of the reader's cache.
     std::uint64_t written_ = 0;
     std::uint64_t taken_ = 0;
-    // Of the reader: what it has taken, and the bytes of the record that it takes next.
-    std::uint64_t read_ = 0;
+    // Of the reader: what it has taken, and the bytes of the record that it takes next. A thread
+    // that is about to sleep looks whether there is more while another one reads.
+    std::atomic<std::uint64_t> read_{0};
     std::size_t front_bytes_ = 0;
     // The addresses of the last record, which the next one names only if they are others.
     std::array<Address, 2> addresses_{};
     bool is_accepted_ = false;
-    bool is_broken_ = false;
+    std::atomic<bool> is_broken_{false};
 };
 
 struct SharedRing::Ends {

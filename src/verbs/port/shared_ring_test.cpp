@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -137,6 +138,22 @@ TEST_F(Rings, CarryAStreamBetweenTwoThreadsWithoutLossWhileTheReaderSleeps) {
         ASSERT_EQ(got, std::pair(std::size_t{1 + i % 5000}, static_cast<std::byte>(i)));
     }
     writer.join();
+}
+
+TEST_F(Rings, AreNotEmptyForAnotherThreadWhileOneReadsAndThereIsMore) {
+    ASSERT_TRUE(write(60'000, std::byte{0}));
+    std::atomic<bool> ends_now = false;
+    std::atomic<unsigned> seen_empty = 0;
+    std::thread looks([&] {
+        while (!ends_now) seen_empty += reader->sleep() ? 0 : 1;
+    });
+    for (unsigned i = 1; i < 2000; ++i) {
+        EXPECT_TRUE(write(60'000, static_cast<std::byte>(i)));
+        EXPECT_EQ(read(), std::pair(std::size_t{60'000}, static_cast<std::byte>(i - 1)));
+    }
+    ends_now = true;
+    looks.join();
+    EXPECT_EQ(seen_empty, 0);
 }
 
 }  // namespace

@@ -56,12 +56,14 @@ static void join(struct ibv_qp *qp, unsigned peer) {
     const int takes = qp->qp_type != IBV_QPT_XRC_SEND;
     union ibv_gid gid;
     need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
+    struct ibv_port_attr port;
+    need(!ibv_query_port(context, 1, &port), "ibv_query_port");
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
     need(!ibv_modify_qp(qp, &to,
                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
          "to INIT");
     to.qp_state = IBV_QPS_RTR;
-    to.path_mtu = IBV_MTU_4096;
+    to.path_mtu = port.active_mtu;
     to.dest_qp_num = peer;
     to.max_dest_rd_atomic = 4;
     to.min_rnr_timer = 1;
