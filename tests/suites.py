@@ -236,8 +236,8 @@ def _threads() -> Suite:
     """
     build = ["cmake", "--build", "build/tsan", "--target", "daily_programs"]
     prepare = [["cmake", "--preset", "tsan"], build]
-    alone = "^(algorithms|carried_queue_pair)_test_whole$"
-    return ctest("threads", "build/tsan", "-L", "unit", "-E", alone, prepare=prepare)
+    without_threads = "^(algorithms|carried_queue_pair)_test_whole$"
+    return ctest("threads", "build/tsan", "-L", "unit", "-E", without_threads, prepare=prepare)
 
 
 # Clang-tidy reads the commands, and nobody builds what they would read precompiled.

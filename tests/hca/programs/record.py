@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 SO_RCVBUFFORCE = 33
@@ -17,7 +18,8 @@ told_to_end = []
 interface, path = sys.argv[1:]
 every_protocol = socket.htons(3)
 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, every_protocol) as packets:
-    packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM_BYTES)
+    with suppress(PermissionError):  # in a namespace of a user, who has what the kernel gives all
+        packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM_BYTES)
     packets.settimeout(0.1)
     packets.bind((interface, 0))
     signal.signal(signal.SIGTERM, lambda *_: told_to_end.append(True))
