@@ -229,6 +229,7 @@ def test_an_algorithm_that_no_candidate_has_is_refused_with_those_there_are(
 REFUSED = [
     (["scater", "-o", "t.json"], ["scater", "did you mean scatter?"]),
     (["pingpong", "-o", "t.json"], ["pingpong"]),
+    (["neighbor_alltoall", "-o", "t.json"], ["neighbor_alltoall", "topology", "docs/tune.md"]),
     (["scatter", "scatter", "-o", "t.json"], ["scatter", "twice"]),
     (["scatter"], ["-o tuning.json"]),
     (["scatter", "-o", "none/t.json"], ["none"]),

@@ -60,8 +60,12 @@ def test_a_path_migrates_on_command_at_both_ends(
 
 @pytest.mark.parametrize("host", [LISTENER, CALLER])
 def test_traffic_survives_a_cable_that_is_pulled(hosts: Hosts, migrating: str, host: str) -> None:
-    listener = hosts.listen([migrating, "rc", "listen", SECOND_ADDRESS, MESSAGES], 18515)
-    caller = hosts.start(CALLER, [migrating, "rc", "connect", SECOND_ADDRESS, MESSAGES])
+    def line(of: str, role: str) -> list[str]:
+        own = ["until-port-error"] if of == host else []
+        return [migrating, "rc", role, SECOND_ADDRESS, MESSAGES, *own]
+
+    listener = hosts.listen(line(LISTENER, "listen"), 18515)
+    caller = hosts.start(CALLER, line(CALLER, "connect"))
     assert caller.stdout is not None
     assert caller.stdout.readline() == "armed\n"
     hosts.pull(host, "lan0")

@@ -4,11 +4,14 @@
  *
  *   migrating rc|uc listen  ADDRESS MESSAGES
  *   migrating rc|uc connect ADDRESS MESSAGES [COMMAND_AT]
+ *   migrating ... until-port-error
  *
  * Path one joins the ports 1, path two the ports 2. The connecting side asks for the alternate
  * path itself after COMMAND_AT messages, where that is given; otherwise, once `armed` stands on
- * standard output, it goes on until the path has migrated, and MESSAGES further. What was not
- * received exactly once and in order ends a program with a line and status 1.
+ * standard output, it goes on until the path has migrated, and MESSAGES further. With the last
+ * form a program ends only after it was told that a port failed, which may come later than the
+ * news that the other end has migrated. What was not received exactly once and in order ends a
+ * program with a line and status 1.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +36,7 @@ static struct ibv_cq *queue;
 static struct ibv_qp *qp;
 static struct ibv_mr *region;
 static uint32_t *buffer; /* the second half is for what comes in */
-static int migrations;
+static int migrations, port_errors;
 
 static void check(int good, const char *what) {
     if (good) return;
@@ -96,6 +99,7 @@ static void tell_events(void) {
         if (of_port) printf(" %d", event.element.port_num);
         printf("\n");
         if (event.event_type == IBV_EVENT_PATH_MIG) ++migrations;
+        if (event.event_type == IBV_EVENT_PORT_ERR) ++port_errors;
         ibv_ack_async_event(&event);
     }
 }
@@ -190,6 +194,14 @@ static void command_migration(void) {
     tell_events();
 }
 
+static void wait_for_port_error(void) {
+    const double until = seconds() + 20;
+    while (port_errors == 0) {
+        check(seconds() < until, "a port error within 20 s");
+        tell_events();
+    }
+}
+
 /* Sends until the path has migrated and `messages` further; the last message says so. */
 static void lead(int messages, int command_at) {
     int left = messages, armed = 0;
@@ -230,6 +242,7 @@ static void follow(void) {
 int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     check(count >= 5, "usage");
+    const int until_port_error = strcmp(words[count - 1], "until-port-error") == 0;
     const int reliable = strcmp(words[1], "rc") == 0, listening = strcmp(words[2], "listen") == 0;
     open_device(reliable);
     struct end own = {.qp_number = qp->qp_num};
@@ -243,6 +256,7 @@ int main(int count, char **words) {
     if (listening) follow();
     else lead(atoi(words[4]), count > 5 ? atoi(words[5]) : 0);
     tell_events();
+    if (until_port_error) wait_for_port_error();
     const struct ibv_qp_attr now = ask();
     const char *states[] = {"migrated", "rearm", "armed"};
     printf("port %d %s\n", now.port_num, states[now.path_mig_state]);
