@@ -74,8 +74,8 @@ bench: tests packages-bench ## Run the benchmarks and reproduce the papers' figu
 	cmake --build build/smpi --target all experiments -- --quiet
 	$(python) tests/bench.py
 
-format: packages-extra .venv/installed-dev ## Format C, C++ and Python sources
-	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
+format: .venv/installed-dev ## Format C, C++ and Python sources
+	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs .venv/bin/clang-format -i
 	.venv/bin/ruff format -q python experiments examples tests docs/site/*.py
 	.venv/bin/ruff check -q --fix python experiments examples tests docs/site/*.py
 

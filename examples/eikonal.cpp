@@ -53,10 +53,11 @@ int main(int argc, char **argv) {
         });
         store.fill<double>(1, [](std::uint64_t, std::uint64_t) { return 1.0; });
 
-        const auto outcome = wavefront::run(
-            store, travel_time{},
-            {.iterations = 100, .memory_bytes = std::uint64_t{64} << 20, .tolerance = 0.0,
-             .directions = "fast-sweeping"});
+        const auto outcome = wavefront::run(store, travel_time{},
+                                            {.iterations = 100,
+                                             .memory_bytes = std::uint64_t{64} << 20,
+                                             .tolerance = 0.0,
+                                             .directions = "fast-sweeping"});
 
         const auto t = store.read<double>(0);
         double worst = 0.0;

@@ -27,8 +27,7 @@ static double position[COUNT][2], velocity[COUNT][2], force[COUNT][2], potential
 static int first, last; /* the discs of this rank are first, ..., last - 1 */
 
 /* The same on every rank: a lattice, and velocities from a generator with a fixed seed. */
-static void begin(void)
-{
+static void begin(void) {
     unsigned long state = 20061119;
     for (int i = 0; i < COUNT; ++i) {
         position[i][0] = (i % SIDE + 0.5) * box / SIDE;
@@ -41,8 +40,7 @@ static void begin(void)
 }
 
 /* Discs repel each other by r^-6, cut off smoothly. */
-static void compute_forces(void)
-{
+static void compute_forces(void) {
     for (int i = first; i < last; ++i) {
         force[i][0] = force[i][1] = potential[i] = 0.0;
         for (int j = 0; j < COUNT; ++j) {
@@ -64,8 +62,7 @@ static void compute_forces(void)
 }
 
 /* The sum of the `mine` of all ranks. */
-static double total_of(const double *mine, int count, int exact)
-{
+static double total_of(const double *mine, int count, int exact) {
     double total = 0.0;
     if (exact) {
         lw_accumulator *sum = NULL;
@@ -82,18 +79,15 @@ static double total_of(const double *mine, int count, int exact)
     return total;
 }
 
-static double kinetic_energy(int exact)
-{
+static double kinetic_energy(int exact) {
     double mine[COUNT];
     for (int i = first; i < last; ++i) {
-        mine[i - first] =
-            0.5 * (velocity[i][0] * velocity[i][0] + velocity[i][1] * velocity[i][1]);
+        mine[i - first] = 0.5 * (velocity[i][0] * velocity[i][0] + velocity[i][1] * velocity[i][1]);
     }
     return total_of(mine, last - first, exact);
 }
 
-static void push(double time, double scale)
-{
+static void push(double time, double scale) {
     for (int i = first; i < last; ++i) {
         for (int axis = 0; axis < 2; ++axis) {
             velocity[i][axis] = scale * (velocity[i][axis] + time * force[i][axis]);
@@ -101,8 +95,7 @@ static void push(double time, double scale)
     }
 }
 
-static void drift(const int counts[], const int places[])
-{
+static void drift(const int counts[], const int places[]) {
     for (int i = first; i < last; ++i) {
         for (int axis = 0; axis < 2; ++axis) position[i][axis] += step * velocity[i][axis];
     }
@@ -110,8 +103,7 @@ static void drift(const int counts[], const int places[])
                    MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank = 0, ranks = 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

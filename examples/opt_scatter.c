@@ -37,9 +37,8 @@ static int linear_scatter(const void *send, int send_count, MPI_Datatype send_ty
 }
 
 /* Each rank gets the blocks of its subtree and passes halves of them on. */
-static int binomial_scatter(const void *send, int send_count, MPI_Datatype send_type,
-                            void *receive, int receive_count, MPI_Datatype receive_type, int root,
-                            MPI_Comm comm) {
+static int binomial_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     (void)send_count;
     (void)send_type;
     int rank, size, type_bytes;
@@ -136,8 +135,8 @@ int main(int argc, char **argv) {
             printf("%8llu bytes: %s\n", (unsigned long long)sizes_bytes[i], names[fastest[i]]);
     }
     for (int i = 0; i < SIZE_COUNT; ++i)
-        right = right && scatter_arrives(MPI_COMM_WORLD, (int)(sizes_bytes[i] / sizeof(int)),
-                                         i % size);
+        right =
+            right && scatter_arrives(MPI_COMM_WORLD, (int)(sizes_bytes[i] / sizeof(int)), i % size);
     MPI_Finalize();
     return status == LW_OK && right ? 0 : 1;
 }

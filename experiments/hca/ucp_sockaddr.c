@@ -69,8 +69,7 @@ static ucp_ep_h endpoint(const struct sockaddr_in *address) {
 
 static void listen_at(const struct sockaddr_in *address) {
     ucp_listener_params_t params = {0};
-    params.field_mask =
-        UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+    params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
     params.sockaddr.addr = (const struct sockaddr *)address;
     params.sockaddr.addrlen = sizeof *address;
     params.conn_handler.cb = on_request;

@@ -107,10 +107,8 @@ lw_operation *operation_of(Collective collective, bool ours) {
             return lw_operation_scatter(ours ? move_blocks<Collective::scatter> : nullptr);
         case Collective::gather:
             return lw_operation_gather(ours ? move_blocks<Collective::gather> : nullptr);
-        case Collective::bcast:
-            return lw_operation_bcast(ours ? bcast : nullptr);
-        default:
-            return lw_operation_allreduce(ours ? allreduce : nullptr);
+        case Collective::bcast: return lw_operation_bcast(ours ? bcast : nullptr);
+        default: return lw_operation_allreduce(ours ? allreduce : nullptr);
     }
 }
 

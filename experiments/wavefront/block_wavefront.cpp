@@ -282,7 +282,7 @@ class BlockSweep {
     std::uint64_t across_;
     std::uint64_t down_;
     std::vector<RowBlockCounter> done_; /* blocks of each row of blocks, over all iterations */
-    std::vector<double> bottom_;    /* the lowest row of each row of blocks, as just computed */
+    std::vector<double> bottom_;        /* the lowest row of each row of blocks, as just computed */
     std::optional<BlockFile> files_[matrix_count];
     std::barrier<> flush_;
     std::mutex mutex_;

@@ -49,12 +49,13 @@ double quantile(std::span<const double> sorted_values, double probability) {
     return sorted_values[below] + fraction * (sorted_values[above] - sorted_values[below]);
 }
 
-double median(std::span<const double> values) { return quantile(sorted(values), 0.5); }
+double median(std::span<const double> values) {
+    return quantile(sorted(values), 0.5);
+}
 
 double mean(std::span<const double> values) {
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-    return std::accumulate(values.begin(), values.end(), 0.0) /
-           static_cast<double>(values.size());
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double midmean(std::span<const double> values) {
@@ -89,10 +90,9 @@ std::size_t outlier_count(std::span<const double> values) {
     const double first = quantile(ordered, 0.25);
     const double third = quantile(ordered, 0.75);
     const double reach = 3.0 * (third - first);
-    return static_cast<std::size_t>(
-        std::count_if(ordered.begin(), ordered.end(), [&](double value) {
-            return value < first - reach || value > third + reach;
-        }));
+    return static_cast<std::size_t>(std::count_if(
+        ordered.begin(), ordered.end(),
+        [&](double value) { return value < first - reach || value > third + reach; }));
 }
 
 }  // namespace lanewise

@@ -19,9 +19,8 @@ using Path = std::array<char, 64>;
 bool is_ours(const Path& path) {
     Path target{};
     const ssize_t bytes = readlink(path.data(), target.data(), target.size());
-    return bytes > 0 &&
-           std::string_view(target.data(), static_cast<std::size_t>(bytes)).starts_with(
-               name_of_file);
+    return bytes > 0 && std::string_view(target.data(), static_cast<std::size_t>(bytes))
+                            .starts_with(name_of_file);
 }
 
 }  // namespace

@@ -4,4 +4,6 @@
 
 #include <lanewise/status.h>
 
-const char *lw_version(void) { return LANEWISE_VERSION; }
+const char *lw_version(void) {
+    return LANEWISE_VERSION;
+}

@@ -49,10 +49,8 @@ inline bool is_rooted(Collective collective) {
         case Collective::scatterv:
         case Collective::gather:
         case Collective::gatherv:
-        case Collective::reduce:
-            return true;
-        default:
-            return false;
+        case Collective::reduce: return true;
+        default: return false;
     }
 }
 
@@ -79,10 +77,8 @@ inline bool is_neighborhood(Collective collective) {
         case Collective::neighbor_allgatherv:
         case Collective::neighbor_alltoall:
         case Collective::neighbor_alltoallv:
-        case Collective::neighbor_alltoallw:
-            return true;
-        default:
-            return false;
+        case Collective::neighbor_alltoallw: return true;
+        default: return false;
     }
 }
 

@@ -371,14 +371,9 @@ TEST(Choose, DamagedFilesAreRefusedOrSoundAndNeverCrash) {
         for (auto left = 1 + pick(4); left > 0; --left) {
             const auto at = pick(damaged.size());
             switch (pick(3)) {
-                case 0:
-                    damaged[at] = letters[pick(letters.size())];
-                    break;
-                case 1:
-                    damaged.erase(at, 1 + pick(8));
-                    break;
-                default:
-                    damaged.insert(at, text.substr(pick(text.size()), 1 + pick(16)));
+                case 0: damaged[at] = letters[pick(letters.size())]; break;
+                case 1: damaged.erase(at, 1 + pick(8)); break;
+                default: damaged.insert(at, text.substr(pick(text.size()), 1 + pick(16)));
             }
         }
         const auto tuning = parse_tuning(damaged, "tuning.json");

@@ -118,15 +118,9 @@ class Machine {
     void run_step(const Step& step) {
         for (std::int64_t i = 0; i < step.count; ++i) {
             switch (step.kind) {
-                case StepKind::send:
-                    seen_.push_back(unit(step.from, i));
-                    break;
-                case StepKind::receive:
-                    unit(step.to, i) = name('m', ++received_);
-                    break;
-                case StepKind::copy:
-                    unit(step.to, i) = unit(step.from, i);
-                    break;
+                case StepKind::send: seen_.push_back(unit(step.from, i)); break;
+                case StepKind::receive: unit(step.to, i) = name('m', ++received_); break;
+                case StepKind::copy: unit(step.to, i) = unit(step.from, i); break;
                 case StepKind::reduce:
                     unit(step.to, i) = "(" + unit(step.from, i) + unit(step.to, i) + ")";
                     break;
@@ -174,16 +168,10 @@ Schedule any_schedule(std::mt19937& random) {
         const bool fits = last.offset + units <= Machine::units;
         const auto from = fits && random() % 2 == 0 ? last : any_slice(random, units, false);
         switch (random() % 6) {
-            case 0:
-                steps.send(1, from, units);
-                break;
-            case 1:
-                steps.receive(1, last = any_slice(random, units, true), units);
-                break;
+            case 0: steps.send(1, from, units); break;
+            case 1: steps.receive(1, last = any_slice(random, units, true), units); break;
             case 2:
-            case 3:
-                steps.copy(from, last = slice_apart(random, units, from), units);
-                break;
+            case 3: steps.copy(from, last = slice_apart(random, units, from), units); break;
             default: {
                 const bool stays = fits && from.place != last.place;
                 steps.reduce(from, last = stays ? last : slice_apart(random, units, from), units);

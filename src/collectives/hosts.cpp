@@ -45,9 +45,7 @@ HostNode host_tree(const CallShape& shape, int root) {
         return node;
     }
     const auto between = binomial_tree(host, static_cast<int>(hosts.size()));
-    const auto leader = [&](int number) {
-        return hosts[static_cast<std::size_t>(number)].front();
-    };
+    const auto leader = [&](int number) { return hosts[static_cast<std::size_t>(number)].front(); };
     for (const auto& child : between.children) node.leaders.push_back(leader(child.rank));
     if (between.parent >= 0) node.parent = leader(between.parent);
     return node;

@@ -25,10 +25,8 @@ bool has_counts(Collective collective) {
         case Collective::scatterv:
         case Collective::gatherv:
         case Collective::allgatherv:
-        case Collective::reduce_scatter:
-            return true;
-        default:
-            return false;
+        case Collective::reduce_scatter: return true;
+        default: return false;
     }
 }
 

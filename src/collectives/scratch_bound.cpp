@@ -13,10 +13,8 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
     // The rank of a lane may gather what all ranks of its site and the other sites give.
     if (algorithm.needs.sites) return (ranks + std::int64_t{1}) * total_units;
     switch (algorithm.collective) {
-        case Collective::barrier:
-            return 0;
-        case Collective::bcast:
-            return total_units;
+        case Collective::barrier: return 0;
+        case Collective::bcast: return total_units;
         case Collective::reduce:
         case Collective::allreduce:
         case Collective::reduce_scatter:
@@ -24,10 +22,8 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
             // have all blocks that are scattered.
             return (algorithm.posts_at_once ? ranks : 5) * total_units;
         case Collective::scan:
-        case Collective::exscan:
-            return ranks * total_units;
-        default:
-            return 2 * total_units;
+        case Collective::exscan: return ranks * total_units;
+        default: return 2 * total_units;
     }
 }
 

@@ -44,8 +44,7 @@ void Curve::add(std::span<const double> medians_s) {
         const auto [low, high] = spans[i];
         const double fraction =
             static_cast<double>(sizes[i] - low) / static_cast<double>(high - low);
-        const double line =
-            medians_s_[low] + fraction * (medians_s_[high] - medians_s_[low]);
+        const double line = medians_s_[low] + fraction * (medians_s_[high] - medians_s_[low]);
         if (std::abs(medians_s[i] - line) <= tolerance_ * std::abs(medians_s[i])) continue;
         want_middle({low, sizes[i]});
         want_middle({sizes[i], high});

@@ -61,8 +61,7 @@ double call_s(const Clock& clock, Call&& call) {
 
 double send_s(const Bench& bench, const Pairing& pairing, Buffers& buffers) {
     const int peer = pairing.peers[0];
-    const double took_s =
-        call_s(bench.clock(), [&] { bench.harness().send(buffers.there, peer); });
+    const double took_s = call_s(bench.clock(), [&] { bench.harness().send(buffers.there, peer); });
     bench.harness().receive({}, peer);
     return took_s;
 }
@@ -155,8 +154,8 @@ bool lead_batch(const Bench& bench, const RoundTrip& round_trip, const Pairing& 
 const Pairing *find_mine(const Round& round, int rank) {
     for (const auto& pairing : round) {
         const auto& peers = pairing.peers;
-        const bool in = pairing.sender == rank ||
-                        std::find(peers.begin(), peers.end(), rank) != peers.end();
+        const bool in =
+            pairing.sender == rank || std::find(peers.begin(), peers.end(), rank) != peers.end();
         if (in) return &pairing;
     }
     return nullptr;
@@ -168,7 +167,7 @@ using Repetitions = std::map<Key, Repetition>;
 enum class Sweep { first_batch, the_rest };
 
 void run_round(const Bench& bench, const RoundTrip& round_trip, const Round& round, Sweep sweep,
-                Buffers& buffers, Repetitions& repetitions) {
+               Buffers& buffers, Repetitions& repetitions) {
     const auto *mine = find_mine(round, bench.harness().rank());
     if (mine && mine->sender != bench.harness().rank())
         serve(bench, round_trip, mine->sender, buffers);
@@ -221,7 +220,9 @@ std::vector<Measured> share(const Bench& bench, const PairRoundPlan& plan,
 
 }  // namespace
 
-std::span<const RoundTrip> round_trips() { return known; }
+std::span<const RoundTrip> round_trips() {
+    return known;
+}
 
 const RoundTrip *find_round_trip(const std::string& name) {
     const auto *found = std::find_if(known.begin(), known.end(), [&](const RoundTrip& round_trip) {
@@ -244,9 +245,8 @@ Result<std::vector<Measured>> measure_pair_rounds(const Bench& bench, const Pair
         short_of_memory = true;
     }
     if (bench.harness().any(short_of_memory))
-        return Failure{LW_ERR_MEMORY, "no memory for messages of " +
-                                          format_size(plan.there_bytes) + " and " +
-                                          format_size(plan.back_bytes) + " bytes"};
+        return Failure{LW_ERR_MEMORY, "no memory for messages of " + format_size(plan.there_bytes) +
+                                          " and " + format_size(plan.back_bytes) + " bytes"};
     Repetitions repetitions;
     for (const auto sweep : {Sweep::first_batch, Sweep::the_rest}) {
         for (const auto& round : plan.rounds) {

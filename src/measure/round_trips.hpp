@@ -42,7 +42,7 @@ struct Buffers {
 
 struct RoundTrip {
     const char *name;
-    int peers;   /* of a pairing: 1 or 2 */
+    int peers;    /* of a pairing: 1 or 2 */
     bool answers; /* whether the size of what comes back is the user's to choose; else it is 0 */
     /* One repetition at the sender; the time. */
     double (*lead)(const Bench& bench, const Pairing& pairing, Buffers& buffers);

@@ -52,8 +52,7 @@ std::vector<Port> read_ports(ibv_context *context, const Calls& calls) {
         if (!query_port(context, number, attributes)) continue;
         Port port;
         port.number = number;
-        port.active =
-            attributes.state == IBV_PORT_ACTIVE && attributes.phys_state != disabled;
+        port.active = attributes.state == IBV_PORT_ACTIVE && attributes.phys_state != disabled;
         port.mtu_bytes = bytes_of(attributes.active_mtu);
         port.lid = attributes.lid;
         port.lid_mask_bits = attributes.lmc;

@@ -223,8 +223,7 @@ TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {
                     machine.on_command_refused(now);
                 }
                 return;
-            case Action::none:
-                return;
+            case Action::none: return;
         }
     };
     const auto switch_port = [&](std::uint8_t port, bool up) {

@@ -365,8 +365,7 @@ void Protection::on_event(const ibv_async_event& event, Nanoseconds now) {
         case IBV_EVENT_DEVICE_FATAL:
             for (auto& [queue_pair, watched] : watched_) on_failed(queue_pair, watched, now);
             return;
-        default:
-            return;
+        default: return;
     }
 }
 

@@ -133,8 +133,8 @@ bool LongProduct::round(Real& nearest) const {
     }
     if (has_infinity_ || has_zero_) {
         // A zero is the number 0 * 2^least.
-        nearest = Number::number(0, has_zero_ ? Number::least_exponent : Limits::max_exponent,
-                                 negative_);
+        nearest =
+            Number::number(0, has_zero_ ? Number::least_exponent : Limits::max_exponent, negative_);
         return true;
     }
     // A subnormal number has fewer bits.
@@ -159,9 +159,8 @@ bool LongProduct::round(Real& nearest) const {
 }
 
 void LongProduct::write(std::span<std::int64_t> words) const {
-    const auto rest = std::transform(words_.begin(), words_.end(), words.begin(), [](auto word) {
-        return std::bit_cast<std::int64_t>(word);
-    });
+    const auto rest = std::transform(words_.begin(), words_.end(), words.begin(),
+                                     [](auto word) { return std::bit_cast<std::int64_t>(word); });
     rest[0] = exponent_;
     rest[1] = steps_;
     rest[2] = 0;

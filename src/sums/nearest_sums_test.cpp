@@ -123,8 +123,8 @@ Vectors<Real> near_ties(std::mt19937_64& random) {
             return value * static_cast<Real>(sign);
         };
         const Real large = std::ldexp(Real{1}, static_cast<int>(random() % 60));
-        for (std::size_t v = 0; const Real value :
-             {one, some(half), some(speck), some(speck * ulp), large, -large}) {
+        for (std::size_t v = 0;
+             const Real value : {one, some(half), some(speck), some(speck * ulp), large, -large}) {
             vectors[v++].push_back(value);
         }
     }

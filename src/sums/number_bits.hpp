@@ -50,8 +50,8 @@ struct NumberBits {
         Bits bits = static_cast<Bits>(field_max) << fraction_bits;
         // A bit that is carried beyond the fraction counts the exponent up.
         if (field < field_max) {
-            const Bits made = (static_cast<Bits>(field) << fraction_bits) +
-                              static_cast<Bits>(last_bits);
+            const Bits made =
+                (static_cast<Bits>(field) << fraction_bits) + static_cast<Bits>(last_bits);
             bits = made < bits ? made : bits;
         }
         return std::bit_cast<Real>(static_cast<Bits>(bits | sign));

@@ -88,8 +88,8 @@ void spread(const Parts& parts, int depth, int digit_bits, std::int64_t *digits,
     auto left = static_cast<WideBits>(integer) << (place % digit_bits);
     digits += static_cast<std::size_t>(place / digit_bits) * stride;
     for (; left != 0; left >>= digit_bits, digits += stride) {
-        const auto digit = static_cast<std::int64_t>(
-            static_cast<std::uint64_t>(left) & ((std::uint64_t{1} << digit_bits) - 1));
+        const auto digit = static_cast<std::int64_t>(static_cast<std::uint64_t>(left) &
+                                                     ((std::uint64_t{1} << digit_bits) - 1));
         *digits = parts.negative ? -digit : digit;
     }
 }

@@ -61,7 +61,7 @@ class Packing {
     bool is_plain(const Window& window) const;
 
     int ranks_;
-    int rank_bits_;  /* what the sum of one number a rank is longer than the number */
+    int rank_bits_; /* what the sum of one number a rank is longer than the number */
     int digit_bits_;
 };
 

@@ -141,8 +141,7 @@ TEST(WindowTest, SendsOneWordForNumbersOfEqualStepsAndTwoForOrdinaryOnes) {
 
 TEST(WindowTest, AWindowHoldsForTheLargestAndTheFinest) {
     std::vector<Window> windows(1);
-    find_windows(std::span<const double>(std::vector<double>{3.0, -0.25, 0.0}),
-                 std::span(windows));
+    find_windows(std::span<const double>(std::vector<double>{3.0, -0.25, 0.0}), std::span(windows));
 
     EXPECT_EQ(windows[0], (Window{2, 2, 0}));
 }

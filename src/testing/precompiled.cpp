@@ -2,4 +2,6 @@
 //
 // Nothing: a program for those headers to be compiled with that many begin with.
 
-int main() { return 0; }
+int main() {
+    return 0;
+}

@@ -10,15 +10,12 @@ namespace lanewise::tools {
 
 int exit_status(const Failure& failure) {
     switch (failure.status) {
-        case LW_OK:
-            return 0;
+        case LW_OK: return 0;
         case LW_ERR_ARGUMENT:
         case LW_ERR_LIMIT:
         case LW_ERR_NOT_FOUND:
-        case LW_ERR_UNSUPPORTED:
-            return 2;
-        default:
-            return 1;
+        case LW_ERR_UNSUPPORTED: return 2;
+        default: return 1;
     }
 }
 

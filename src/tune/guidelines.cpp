@@ -52,13 +52,10 @@ const std::vector<MockUp>& mock_ups() {
 std::uint64_t size_of(Size size, std::uint64_t message_bytes, int ranks) {
     const auto n = static_cast<std::uint64_t>(ranks);
     switch (size) {
-        case Size::same:
-            return message_bytes;
-        case Size::vector_of_blocks:
-            return message_bytes * n;
+        case Size::same: return message_bytes;
+        case Size::vector_of_blocks: return message_bytes * n;
         // Whole floats, and never less than the vector.
-        case Size::block_of_vector:
-            return (message_bytes + 4 * n - 1) / (4 * n) * 4;
+        case Size::block_of_vector: return (message_bytes + 4 * n - 1) / (4 * n) * 4;
     }
     return message_bytes;
 }

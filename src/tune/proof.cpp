@@ -210,44 +210,27 @@ Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner
     MPI_Comm_rank(comm, &p.rank);
     MPI_Comm_size(comm, &p.ranks);
     switch (collective) {
-        case Collective::barrier:
-            return answer(MPI_Barrier(comm), true);
-        case Collective::bcast:
-            return bcast(p);
-        case Collective::scatter:
-            return scatter(p, false);
-        case Collective::scatterv:
-            return scatter(p, true);
-        case Collective::gather:
-            return gather(p, false);
-        case Collective::gatherv:
-            return gather(p, true);
-        case Collective::allgather:
-            return allgather(p, false);
-        case Collective::allgatherv:
-            return allgather(p, true);
-        case Collective::alltoall:
-            return alltoall(p);
-        case Collective::alltoallv:
-            return uneven_alltoall(p, false);
-        case Collective::alltoallw:
-            return uneven_alltoall(p, true);
-        case Collective::reduce:
-            return reduce(p, false);
-        case Collective::allreduce:
-            return reduce(p, true);
-        case Collective::reduce_scatter:
-            return reduce_scatter(p);
-        case Collective::scan:
-            return scan(p, false);
-        case Collective::exscan:
-            return scan(p, true);
+        case Collective::barrier: return answer(MPI_Barrier(comm), true);
+        case Collective::bcast: return bcast(p);
+        case Collective::scatter: return scatter(p, false);
+        case Collective::scatterv: return scatter(p, true);
+        case Collective::gather: return gather(p, false);
+        case Collective::gatherv: return gather(p, true);
+        case Collective::allgather: return allgather(p, false);
+        case Collective::allgatherv: return allgather(p, true);
+        case Collective::alltoall: return alltoall(p);
+        case Collective::alltoallv: return uneven_alltoall(p, false);
+        case Collective::alltoallw: return uneven_alltoall(p, true);
+        case Collective::reduce: return reduce(p, false);
+        case Collective::allreduce: return reduce(p, true);
+        case Collective::reduce_scatter: return reduce_scatter(p);
+        case Collective::scan: return scan(p, false);
+        case Collective::exscan: return scan(p, true);
         case Collective::neighbor_allgather:
         case Collective::neighbor_allgatherv:
         case Collective::neighbor_alltoall:
         case Collective::neighbor_alltoallv:
-        case Collective::neighbor_alltoallw:
-            break;
+        case Collective::neighbor_alltoallw: break;
     }
     return Answer::wrong;
 }

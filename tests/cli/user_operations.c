@@ -44,7 +44,7 @@ static void teardown(void *made) {
     free(made);
 }
 
-const lw_operation_callbacks rendezvous = {sizeof(lw_operation_callbacks), "rendezvous", setup,
-                                           meet, teardown, NULL};
-const lw_operation_callbacks dying = {sizeof(lw_operation_callbacks), "dying", setup, meet_or_die,
-                                      teardown, NULL};
+const lw_operation_callbacks rendezvous = {
+    sizeof(lw_operation_callbacks), "rendezvous", setup, meet, teardown, NULL};
+const lw_operation_callbacks dying = {
+    sizeof(lw_operation_callbacks), "dying", setup, meet_or_die, teardown, NULL};

@@ -318,18 +318,11 @@ void Exchange::take(const ibv_wc& done) {
     const auto index = static_cast<std::size_t>(done.wr_id >> 32 & 0xffffff);
     const auto slot = static_cast<std::size_t>(done.wr_id & 0xffffffff);
     switch (static_cast<Kind>(done.wr_id >> 56)) {
-        case Kind::send:
-            confirm(lanes_[index]);
-            return;
-        case Kind::add:
-            ++lanes_[index].added;
-            return;
-        case Kind::receive:
-            take_message(index, slot, done);
-            return;
+        case Kind::send: confirm(lanes_[index]); return;
+        case Kind::add: ++lanes_[index].added; return;
+        case Kind::receive: take_message(index, slot, done); return;
         case Kind::write:
-        case Kind::read:
-            on_word(index, static_cast<Kind>(done.wr_id >> 56));
+        case Kind::read: on_word(index, static_cast<Kind>(done.wr_id >> 56));
     }
 }
 

@@ -86,36 +86,21 @@ struct Skewed {
     // `by` is a constant once this is inlined.
     LW_WAVEFRONT_INLINED static Vector moved(int by, const Vector& own, const Vector& other) {
         switch (by) {
-            case -7:
-                return moved_up<7>(own, other);
-            case -6:
-                return moved_up<6>(own, other);
-            case -5:
-                return moved_up<5>(own, other);
-            case -4:
-                return moved_up<4>(own, other);
-            case -3:
-                return moved_up<3>(own, other);
-            case -2:
-                return moved_up<2>(own, other);
-            case -1:
-                return moved_up<1>(own, other);
-            case 1:
-                return moved_down<1>(own, other);
-            case 2:
-                return moved_down<2>(own, other);
-            case 3:
-                return moved_down<3>(own, other);
-            case 4:
-                return moved_down<4>(own, other);
-            case 5:
-                return moved_down<5>(own, other);
-            case 6:
-                return moved_down<6>(own, other);
-            case 7:
-                return moved_down<7>(own, other);
-            default:
-                return own;
+            case -7: return moved_up<7>(own, other);
+            case -6: return moved_up<6>(own, other);
+            case -5: return moved_up<5>(own, other);
+            case -4: return moved_up<4>(own, other);
+            case -3: return moved_up<3>(own, other);
+            case -2: return moved_up<2>(own, other);
+            case -1: return moved_up<1>(own, other);
+            case 1: return moved_down<1>(own, other);
+            case 2: return moved_down<2>(own, other);
+            case 3: return moved_down<3>(own, other);
+            case 4: return moved_down<4>(own, other);
+            case 5: return moved_down<5>(own, other);
+            case 6: return moved_down<6>(own, other);
+            case 7: return moved_down<7>(own, other);
+            default: return own;
         }
     }
 

@@ -3,8 +3,8 @@
 // Direct allreduce: each rank combines one block of the vector and sends it to all others.
 // Cost, with g the time to combine a byte: 2n a + 2 (n - 1)/n bM + (n - 1)/n gM.
 
-#include "collectives/algorithm.hpp"
 #include "collectives/reduce/direct.hpp"
+#include "collectives/algorithm.hpp"
 
 namespace lanewise::collectives {
 namespace {

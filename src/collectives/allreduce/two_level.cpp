@@ -23,9 +23,7 @@ constexpr Slice result{Place::receive, 0};
 StepId combine_leaders(model::Builder& steps, const CallShape& shape, const Leaders& leaders,
                        const Reduced& reduced) {
     const Folding folding(static_cast<int>(leaders.ranks.size()));
-    const auto leader = [&](int number) {
-        return leaders.ranks[static_cast<std::size_t>(number)];
-    };
+    const auto leader = [&](int number) { return leaders.ranks[static_cast<std::size_t>(number)]; };
     const int partner = folding.in_pair(leaders.own) ? leader(folding.partner(leaders.own)) : -1;
     const Range vector{0, shape.count};
     if (!folding.is_node(leaders.own)) {

@@ -130,14 +130,10 @@ Outcome predict_call(const lw_platform& platform, const lw_model_call& call,
 
 model::StepKind kind_of(lw_step_kind kind) {
     switch (kind) {
-        case LW_STEP_SEND:
-            return model::StepKind::send;
-        case LW_STEP_RECEIVE:
-            return model::StepKind::receive;
-        case LW_STEP_COPY:
-            return model::StepKind::copy;
-        default:
-            return model::StepKind::reduce;
+        case LW_STEP_SEND: return model::StepKind::send;
+        case LW_STEP_RECEIVE: return model::StepKind::receive;
+        case LW_STEP_COPY: return model::StepKind::copy;
+        default: return model::StepKind::reduce;
     }
 }
 

@@ -17,9 +17,7 @@ constexpr std::int64_t segment_bytes = std::int64_t{128} * 1024;
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const auto place = host_tree(shape, shape.root);
-    const auto relative = [&](int rank) {
-        return (rank - shape.root + shape.ranks) % shape.ranks;
-    };
+    const auto relative = [&](int rank) { return (rank - shape.root + shape.ranks) % shape.ranks; };
     Node node;
     if (place.parent >= 0) node.parent = relative(place.parent);
     for (const auto *children : {&place.leaders, &place.members}) {

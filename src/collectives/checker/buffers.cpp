@@ -125,8 +125,7 @@ void fill(const Trial& trial, int rank, Filling& filling) {
     const Blocks blocks{trial};
     const auto own = blocks.offset(rank);
     switch (trial.collective) {
-        case Collective::barrier:
-            return;
+        case Collective::barrier: return;
         case Collective::allgather:
         case Collective::allgatherv:
             filling.give(blocks.count(rank));
@@ -138,9 +137,7 @@ void fill(const Trial& trial, int rank, Filling& filling) {
             filling.expect_blocks_of_all(blocks, own);
             return;
         case Collective::alltoallv:
-        case Collective::alltoallw:
-            filling.exchange_blocks(trial);
-            return;
+        case Collective::alltoallw: filling.exchange_blocks(trial); return;
         case Collective::allreduce:
             filling.give(trial.count);
             filling.expect_reduced(trial.count, 0, trial.ranks);
@@ -160,8 +157,7 @@ void fill(const Trial& trial, int rank, Filling& filling) {
             if (rank > 0) filling.expect_reduced(trial.count, 0, rank);
             if (trial.in_place) filling.coincide(Place::send, Place::receive, 0);
             return;
-        default:
-            fill_rooted(trial, rank, blocks, filling);
+        default: fill_rooted(trial, rank, blocks, filling);
     }
 }
 

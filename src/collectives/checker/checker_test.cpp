@@ -385,9 +385,9 @@ TEST(CheckerTest, FindsAnExscanThatHasTheOwnContribution) {
     const Steps gives = [](Builder& steps) { steps.send(1, sent, 1); };
     const Slice scratch{Place::scratch, 0};
 
-    EXPECT_THAT(fault_of(trial_of(Collective::exscan, 1),
-                         {gives, scans(scratch, scratch.at(1)).back()}),
-                HasSubstr("rank 1: element 0 of the result is not from each rank once"));
+    EXPECT_THAT(
+        fault_of(trial_of(Collective::exscan, 1), {gives, scans(scratch, scratch.at(1)).back()}),
+        HasSubstr("rank 1: element 0 of the result is not from each rank once"));
 }
 
 TEST(CheckerTest, FindsWhatIsWrittenOnTheFirstRankOfAnExscan) {

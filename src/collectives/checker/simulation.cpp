@@ -90,9 +90,7 @@ void Simulation::start(int rank, std::uint32_t id) {
         case StepKind::copy:
             if (!stays(begun, buffers_[index(rank)])) move(rank, id);
             break;
-        case StepKind::reduce:
-            reduce(rank, id);
-            break;
+        case StepKind::reduce: reduce(rank, id); break;
         case StepKind::send:
             if (trial_->collective == Collective::barrier) {
                 signalled_[global(rank, id)] = known_[index(rank)];
@@ -103,9 +101,7 @@ void Simulation::start(int rank, std::uint32_t id) {
             }
             meet(rank, id);
             return;
-        case StepKind::receive:
-            meet(rank, id);
-            return;
+        case StepKind::receive: meet(rank, id); return;
     }
     complete(rank, id);
 }

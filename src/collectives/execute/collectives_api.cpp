@@ -268,12 +268,9 @@ Refusal refusal_of_name(Collective collective, const char *name, lw_bits bits) {
 
 SameBits level_of(lw_bits bits) {
     switch (bits) {
-        case LW_BITS_ORDER:
-            return SameBits::order;
-        case LW_BITS_RANKS:
-            return SameBits::ranks;
-        default:
-            return SameBits::unasked;
+        case LW_BITS_ORDER: return SameBits::order;
+        case LW_BITS_RANKS: return SameBits::ranks;
+        default: return SameBits::unasked;
     }
 }
 

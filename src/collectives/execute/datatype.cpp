@@ -72,10 +72,8 @@ bool is_plain(MPI_Datatype type, const TypeLayout& layout) {
     switch (envelope.combiner) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_CONTIGUOUS:
-        case MPI_COMBINER_RESIZED:
-            return is_made_of_plain(type, envelope);
-        default:
-            return false;
+        case MPI_COMBINER_RESIZED: return is_made_of_plain(type, envelope);
+        default: return false;
     }
 }
 

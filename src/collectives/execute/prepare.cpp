@@ -67,8 +67,7 @@ Sides sides_of(const Call& call, const CommunicatorState& state) {
         side->displacements = call.displacements;
     }
     switch (call.collective) {
-        case Collective::bcast:
-            return {{}, receive};
+        case Collective::bcast: return {{}, receive};
         case Collective::scatter:
         case Collective::scatterv:
             if (!root) return {{}, receive};
@@ -78,21 +77,16 @@ Sides sides_of(const Call& call, const CommunicatorState& state) {
             if (!root) return {send, {}};
             return {send, blocks_received, call.send == MPI_IN_PLACE};
         case Collective::allgather:
-        case Collective::allgatherv:
-            return {send, blocks_received, call.send == MPI_IN_PLACE};
-        case Collective::alltoall:
-            return {blocks_sent, blocks_received, call.send == MPI_IN_PLACE};
+        case Collective::allgatherv: return {send, blocks_received, call.send == MPI_IN_PLACE};
+        case Collective::alltoall: return {blocks_sent, blocks_received, call.send == MPI_IN_PLACE};
         case Collective::alltoallv:
-        case Collective::alltoallw:
-            return uneven_sides(call, blocks_sent, blocks_received);
+        case Collective::alltoallw: return uneven_sides(call, blocks_sent, blocks_received);
         case Collective::neighbor_allgather:
         case Collective::neighbor_allgatherv:
         case Collective::neighbor_alltoall:
         case Collective::neighbor_alltoallv:
-        case Collective::neighbor_alltoallw:
-            return neighbor_sides(call, state, send, receive);
-        default:
-            return {};
+        case Collective::neighbor_alltoallw: return neighbor_sides(call, state, send, receive);
+        default: return {};
     }
 }
 
@@ -484,14 +478,10 @@ Call significant(Call call, const CommunicatorState& state) {
     if (state.rank == call.root) return call;
     switch (call.collective) {
         case Collective::scatter:
-        case Collective::scatterv:
-            call.counts = call.displacements = {};
-            return without_sent(call);
+        case Collective::scatterv: call.counts = call.displacements = {}; return without_sent(call);
         case Collective::gather:
-        case Collective::gatherv:
-            return without_received(call);
-        default:
-            return call;
+        case Collective::gatherv: return without_received(call);
+        default: return call;
     }
 }
 

@@ -140,14 +140,10 @@ class Compiler {
 
     static Opcode opcode_of(StepKind kind) {
         switch (kind) {
-            case StepKind::send:
-                return Opcode::send;
-            case StepKind::receive:
-                return Opcode::receive;
-            case StepKind::copy:
-                return Opcode::copy;
-            case StepKind::reduce:
-                return Opcode::reduce;
+            case StepKind::send: return Opcode::send;
+            case StepKind::receive: return Opcode::receive;
+            case StepKind::copy: return Opcode::copy;
+            case StepKind::reduce: return Opcode::reduce;
         }
         return Opcode::copy;
     }
@@ -337,16 +333,10 @@ void run_all(const Program& program, const Operands& operands, std::span<MPI_Req
                 if (position.code != MPI_SUCCESS) ++position.next;
                 break;
             }
-            case Opcode::copy:
-                position.code = copy(i, operands);
-                break;
+            case Opcode::copy: position.code = copy(i, operands); break;
             case Opcode::reduce:
-            case Opcode::combine:
-                position.code = reduce(i, operands);
-                break;
-            case Opcode::wait:
-                position.code = wait(waited(i, requests), operands.waiting);
-                break;
+            case Opcode::combine: position.code = reduce(i, operands); break;
+            case Opcode::wait: position.code = wait(waited(i, requests), operands.waiting); break;
         }
         if (position.code != MPI_SUCCESS) return;
     }
@@ -375,12 +365,8 @@ void advance_all(const Program& program, const Operands& operands, std::span<MPI
                                                              : copy(i, operands);
                 break;
             case Opcode::reduce:
-            case Opcode::combine:
-                position.code = reduce(i, operands);
-                break;
-            case Opcode::wait:
-                position.code = test_all(waited(i, requests), done, from);
-                break;
+            case Opcode::combine: position.code = reduce(i, operands); break;
+            case Opcode::wait: position.code = test_all(waited(i, requests), done, from); break;
         }
         if (position.code != MPI_SUCCESS || !done) return;
     }

@@ -16,15 +16,11 @@ namespace {
 
 bool waits(WaitsFor rule, bool is_root) {
     switch (rule) {
-        case WaitsFor::everybody:
-            return true;
-        case WaitsFor::the_root:
-            return !is_root;
-        case WaitsFor::the_others:
-            return is_root;
+        case WaitsFor::everybody: return true;
+        case WaitsFor::the_root: return !is_root;
+        case WaitsFor::the_others: return is_root;
         case WaitsFor::the_lower:
-        case WaitsFor::its_sources:
-            break;
+        case WaitsFor::its_sources: break;
     }
     return false;
 }
@@ -138,12 +134,9 @@ std::vector<Share> attribute_to_lower(std::span<const Stay> stays) {
 std::string name_of(collectives::Collective collective, Form form) {
     const std::string name = collectives::name_of(collective);
     switch (form) {
-        case Form::blocking:
-            return name;
-        case Form::nonblocking:
-            return "i" + name;
-        case Form::persistent:
-            break;
+        case Form::blocking: return name;
+        case Form::nonblocking: return "i" + name;
+        case Form::persistent: break;
     }
     return "persistent_" + name;
 }

@@ -108,14 +108,12 @@ namespace {
 // The root's result goes to its receive buffer; that of others leaves from where it came about.
 void collect(model::Builder& steps, const CallShape& shape, const Bounds& bounds,
              DirectReduction& reduction, int piece) {
-    const auto wanted =
-        shape.is_root()
-            ? Slice{Place::receive, bounds[shape.rank] + reduction.begin(piece)}
-            : reduction.spare(piece);
+    const auto wanted = shape.is_root()
+                            ? Slice{Place::receive, bounds[shape.rank] + reduction.begin(piece)}
+                            : reduction.spare(piece);
     const auto result = reduction.combine(piece, wanted);
     if (!shape.is_root()) {
-        reduction.leave(piece,
-                        steps.send(shape.root, result.at, result.count, {result.ready}));
+        reduction.leave(piece, steps.send(shape.root, result.at, result.count, {result.ready}));
         return;
     }
     reduction.leave(piece, steps.copy(result.at, wanted, result.count, {result.ready}));

@@ -3,8 +3,8 @@
 // Direct reduce-scatter: each rank gets its block from all others and combines them.
 // Cost, with g the time to combine a byte and M a block: (n - 1)(a + bM + gM).
 
-#include "collectives/algorithm.hpp"
 #include "collectives/reduce/direct.hpp"
+#include "collectives/algorithm.hpp"
 
 namespace lanewise::collectives {
 namespace {

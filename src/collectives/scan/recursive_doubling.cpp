@@ -40,7 +40,6 @@ extern constexpr Algorithm scan_recursive_doubling{
 };
 
 extern constexpr Algorithm exscan_recursive_doubling =
-    exclusive_form(scan_recursive_doubling, build<Prefixes::exclusive>,
-                   "ceil(log2(n))(a+bM+2gM)");
+    exclusive_form(scan_recursive_doubling, build<Prefixes::exclusive>, "ceil(log2(n))(a+bM+2gM)");
 
 }  // namespace lanewise::collectives

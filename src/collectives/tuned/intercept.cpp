@@ -211,37 +211,27 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
     }
     if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
     switch (call.collective) {
-        case Collective::barrier:
-            return 0;
-        case Collective::scatter:
-            return root ? sent(call) : received(call);
-        case Collective::gather:
-            return root ? received(call) : sent(call);
-        case Collective::scatterv:
-            return scatterv_bytes(call, state);
-        case Collective::gatherv:
-            return gatherv_bytes(call, state);
-        case Collective::allgatherv:
-            return allgatherv_bytes(call, state);
+        case Collective::barrier: return 0;
+        case Collective::scatter: return root ? sent(call) : received(call);
+        case Collective::gather: return root ? received(call) : sent(call);
+        case Collective::scatterv: return scatterv_bytes(call, state);
+        case Collective::gatherv: return gatherv_bytes(call, state);
+        case Collective::allgatherv: return allgatherv_bytes(call, state);
         case Collective::alltoallv:
-        case Collective::alltoallw:
-            return uneven_bytes(call, state);
+        case Collective::alltoallw: return uneven_bytes(call, state);
         case Collective::neighbor_allgather:
         case Collective::neighbor_allgatherv:
         case Collective::neighbor_alltoall:
         case Collective::neighbor_alltoallv:
-        case Collective::neighbor_alltoallw:
-            return neighbor_bytes(call, state);
-        case Collective::reduce_scatter:
-            return reduce_scatter_bytes(call, state);
+        case Collective::neighbor_alltoallw: return neighbor_bytes(call, state);
+        case Collective::reduce_scatter: return reduce_scatter_bytes(call, state);
         case Collective::bcast:
         case Collective::allgather:
         case Collective::alltoall:
         case Collective::reduce:
         case Collective::allreduce:
         case Collective::scan:
-        case Collective::exscan:
-            return received(call);
+        case Collective::exscan: return received(call);
     }
     return std::nullopt;
 }

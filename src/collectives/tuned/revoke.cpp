@@ -46,10 +46,10 @@ extern "C" LANEWISE_EXPORT int MPIX_Comm_revoke(MPI_Comm comm) {
 
 #if defined(OMPI_HAVE_MPI_EXT_FTMPI)
 /* Fortran, which under Open MPI does not go through the functions of C. */
-#define LANEWISE_DEFINE_REVOKE(symbol)                                                          \
-    extern "C" LANEWISE_EXPORT void symbol(const MPI_Fint *comm, MPI_Fint *error) {      \
-        const int code = lanewise::tuned::revoke(PMPI_Comm_f2c(*comm));                  \
-        if (error) *error = code;                                                        \
+#define LANEWISE_DEFINE_REVOKE(symbol)                                              \
+    extern "C" LANEWISE_EXPORT void symbol(const MPI_Fint *comm, MPI_Fint *error) { \
+        const int code = lanewise::tuned::revoke(PMPI_Comm_f2c(*comm));             \
+        if (error) *error = code;                                                   \
     }
 LANEWISE_DEFINE_REVOKE(mpix_comm_revoke)
 LANEWISE_DEFINE_REVOKE(mpix_comm_revoke_)

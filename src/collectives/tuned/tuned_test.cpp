@@ -382,36 +382,16 @@ std::vector<Rules> all_kinds_of_rules() {
         auto& tuning = layouts.front();
         auto& rule = tuning.rules[0].front();
         switch (kind) {
-            case 1:
-                rule.from_bytes = 1;
-                break;
-            case 2:
-                rule.from_bytes = std::uint64_t{1} << 40;
-                break;
-            case 3:
-                rule.to_bytes = 100;
-                break;
-            case 4:
-                rule.algorithm = linear;
-                break;
-            case 5:
-                rule.segment_bytes = 1024;
-                break;
-            case 6:
-                rule.lanes = 2;
-                break;
-            case 7:
-                tuning.hosts = {0, 1, 0, 1};
-                break;
-            case 8:
-                tuning.rules[1].swap(tuning.rules[0]);
-                break;
-            case 9:
-                tuning.for_every_call = true;
-                break;
-            case 10:
-                layouts.push_back({.hosts = {0, 0}, .rules = {}});
-                break;
+            case 1: rule.from_bytes = 1; break;
+            case 2: rule.from_bytes = std::uint64_t{1} << 40; break;
+            case 3: rule.to_bytes = 100; break;
+            case 4: rule.algorithm = linear; break;
+            case 5: rule.segment_bytes = 1024; break;
+            case 6: rule.lanes = 2; break;
+            case 7: tuning.hosts = {0, 1, 0, 1}; break;
+            case 8: tuning.rules[1].swap(tuning.rules[0]); break;
+            case 9: tuning.for_every_call = true; break;
+            case 10: layouts.push_back({.hosts = {0, 0}, .rules = {}}); break;
         }
     }
     return kinds;

@@ -36,8 +36,8 @@ TEST(Work, TakesLongerTheMoreStepsItHas) {
 TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
     if (testing::size_of(MPI_COMM_WORLD) < 2) return;
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
-    const PollingPlan plan{.message_bytes = 70'000, .interval_s = 1e-5, .work_s = 2e-3,
-                           .depth = 3, .repetitions = 4};
+    const PollingPlan plan{
+        .message_bytes = 70'000, .interval_s = 1e-5, .work_s = 2e-3, .depth = 3, .repetitions = 4};
 
     const auto polled = measure_polling(bench, plan);
 
@@ -54,8 +54,8 @@ TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
 TEST(Polling, LooksForMessagesOnlyAfterEachIntervalOfWork) {
     if (testing::size_of(MPI_COMM_WORLD) < 2) return;
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
-    const PollingPlan plan{.message_bytes = 64, .interval_s = 2e-3, .work_s = 2e-3,
-                           .depth = 3, .repetitions = 1};
+    const PollingPlan plan{
+        .message_bytes = 64, .interval_s = 2e-3, .work_s = 2e-3, .depth = 3, .repetitions = 1};
     const bool takes_part = testing::rank_of(MPI_COMM_WORLD) < 2;
     const int before = isends;
 

@@ -26,7 +26,9 @@ using testing::size_of;
 using Elements = std::vector<int>;
 constexpr int window = 5;
 
-int element(int rank, int place) { return (37 * rank + 11 * place + place / 251) % 113; }
+int element(int rank, int place) {
+    return (37 * rank + 11 * place + place / 251) % 113;
+}
 
 Elements sent_by(int rank, int first, int count) {
     Elements elements;
@@ -102,14 +104,20 @@ Elements sums_until(const Scene& s, int end, int first) {
     return end > 0 ? sum : Elements{};
 }
 
-Elements scattered(const Scene& s) { return sent_by(s.root, s.me * s.count, s.count); }
+Elements scattered(const Scene& s) {
+    return sent_by(s.root, s.me * s.count, s.count);
+}
 
 Elements only_at_root(const Scene& s, const Elements& elements) {
     return s.me == s.root ? elements : Elements{};
 }
 
-Elements from_left(const Scene& s) { return sent_by(s.at(-1), 0, s.count); }
-Elements nothing(const Scene&) { return {}; }
+Elements from_left(const Scene& s) {
+    return sent_by(s.at(-1), 0, s.count);
+}
+Elements nothing(const Scene&) {
+    return {};
+}
 
 Elements streamed(const Scene& s) {
     return s.me == s.partner() ? s.times(window, s.root) : Elements{};
@@ -195,10 +203,9 @@ Elements grid_gathered(const Scene& s) {
     const auto rank = [&](int r, int c) {
         return (r + dims[0]) % dims[0] * dims[1] + (c + dims[1]) % dims[1];
     };
-    return joined({sent_by(rank(row - 1, column), 0, s.count),
-                   sent_by(rank(row + 1, column), 0, s.count),
-                   sent_by(rank(row, column - 1), 0, s.count),
-                   sent_by(rank(row, column + 1), 0, s.count)});
+    return joined(
+        {sent_by(rank(row - 1, column), 0, s.count), sent_by(rank(row + 1, column), 0, s.count),
+         sent_by(rank(row, column - 1), 0, s.count), sent_by(rank(row, column + 1), 0, s.count)});
 }
 
 using Oracles = std::map<std::string, Oracle>;
@@ -208,7 +215,9 @@ Oracles of_messages() {
         {"pingpong", from_partner},
         {"pingping", from_partner},
         {"thread_pairs",
-         [](const Scene& s) { return joined({from_partner(s), from_partner(s)}); }},
+         [](const Scene& s) {
+             return joined({from_partner(s), from_partner(s)});
+         }},
         {"partitioned", at_partner},
         {"pingpong_any_source", from_partner},
         {"pingping_any_source", from_partner},
@@ -255,9 +264,7 @@ Oracles of_one_sided() {
         {"exchange_put", from_both_sides},
         {"exchange_get", from_both_sides},
         {"one_put_all",
-         [](const Scene& s) {
-             return s.me == s.root ? Elements{} : sent_by(s.root, 0, s.count);
-         }},
+         [](const Scene& s) { return s.me == s.root ? Elements{} : sent_by(s.root, 0, s.count); }},
         {"one_get_all", [](const Scene& s) { return only_at_root(s, from_others(s, 1)); }},
         {"all_put_all", [](const Scene& s) { return from_others(s, -1); }},
         {"all_get_all", [](const Scene& s) { return from_others(s, 1); }},
@@ -293,8 +300,7 @@ Oracles of_collectives() {
         {"alltoall", from_everyone},
         {"alltoallv", from_everyone},
         {"alltoallw", from_everyone},
-        {"reduce_scatter",
-         [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+        {"reduce_scatter", [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
         {"reduce_scatter_block",
          [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
         {"scan", [](const Scene& s) { return sums_until(s, s.me + 1, 0); }},

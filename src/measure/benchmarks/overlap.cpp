@@ -56,7 +56,9 @@ int calibrate(Exchange& e) {
     return code;
 }
 
-double work_s(const Exchange& e) { return static_cast<const Overlap *>(e.state.get())->work_s; }
+double work_s(const Exchange& e) {
+    return static_cast<const Overlap *>(e.state.get())->work_s;
+}
 
 }  // namespace
 

@@ -45,7 +45,7 @@ Offset ask(const Harness& harness, int peer, int exchanges, const Now& now) {
 // span begins when the reference is ready: one that is still busy would push all
 // later offsets together and leave the slope to chance.
 ClockModel learn_clock(const Harness& harness, int reference, const Clock& clock,
-                 const SyncOptions& options) {
+                       const SyncOptions& options) {
     std::vector<Offset> offsets;
     harness.receive_value<char>(reference);
     const double begin_s = clock.now_s();

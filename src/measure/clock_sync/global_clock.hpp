@@ -42,9 +42,9 @@ std::vector<std::vector<SyncPair>> hca3_rounds(int member_count);
 enum class Waiting { awake, asleep };
 
 struct SyncOptions {
-    int fit_points = 500; /* offsets in a line, at most */
-    int exchanges = 10;   /* round trips in an offset */
-    double span_s = 1.0;  /* from the first offset to the last */
+    int fit_points = 500;             /* offsets in a line, at most */
+    int exchanges = 10;               /* round trips in an offset */
+    double span_s = 1.0;              /* from the first offset to the last */
     Waiting waiting = Waiting::awake; /* asleep where ranks share processors */
 };
 

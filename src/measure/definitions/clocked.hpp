@@ -67,12 +67,9 @@ double clocked_around_both(Body& body, std::uint32_t count) {
 template <typename Body>
 double clocked(Body& body, Clocked how, std::uint32_t count) {
     switch (how) {
-        case Clocked::around_all:
-            return clocked_around_all(body, count);
-        case Clocked::around_each:
-            return clocked_around_each(body, count);
-        case Clocked::around_both:
-            return clocked_around_both(body, count);
+        case Clocked::around_all: return clocked_around_all(body, count);
+        case Clocked::around_each: return clocked_around_each(body, count);
+        case Clocked::around_both: return clocked_around_both(body, count);
     }
     return 0.0;
 }

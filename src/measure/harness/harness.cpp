@@ -44,7 +44,9 @@ Harness::Harness(MPI_Comm comm) {
     check(MPI_Comm_size(comm_, &size_));
 }
 
-Harness::~Harness() { MPI_Comm_free(&comm_); }
+Harness::~Harness() {
+    MPI_Comm_free(&comm_);
+}
 
 void Harness::send(std::span<const std::byte> bytes, int peer) const {
     do {
@@ -63,7 +65,9 @@ void Harness::receive(std::span<std::byte> bytes, int peer) const {
     } while (!bytes.empty());
 }
 
-void Harness::barrier() const { any(false); }
+void Harness::barrier() const {
+    any(false);
+}
 
 bool Harness::any(bool flag) const {
     unsigned char mine = flag ? 1 : 0;

@@ -54,22 +54,14 @@ Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t byt
 
 std::uint64_t block_count(Blocks blocks, int size, int window) {
     switch (blocks) {
-        case Blocks::none:
-            return 0;
-        case Blocks::one:
-            return 1;
-        case Blocks::two:
-            return 2;
-        case Blocks::four:
-            return 4;
-        case Blocks::six:
-            return 6;
-        case Blocks::each_rank:
-            return static_cast<std::uint64_t>(size);
-        case Blocks::window:
-            return static_cast<std::uint64_t>(window);
-        case Blocks::window_or_ranks:
-            return static_cast<std::uint64_t>(std::max(window, size));
+        case Blocks::none: return 0;
+        case Blocks::one: return 1;
+        case Blocks::two: return 2;
+        case Blocks::four: return 4;
+        case Blocks::six: return 6;
+        case Blocks::each_rank: return static_cast<std::uint64_t>(size);
+        case Blocks::window: return static_cast<std::uint64_t>(window);
+        case Blocks::window_or_ranks: return static_cast<std::uint64_t>(std::max(window, size));
     }
     return 0;
 }

@@ -8,7 +8,9 @@
 namespace lanewise::measure {
 namespace {
 
-int mine(const Exchange& e) { return e.counts[static_cast<std::size_t>(e.rank)]; }
+int mine(const Exchange& e) {
+    return e.counts[static_cast<std::size_t>(e.rank)];
+}
 
 int start_scatter(Exchange& e, MPI_Request *request) {
     return MPI_Iscatter(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
@@ -26,8 +28,8 @@ int start_gather(Exchange& e, MPI_Request *request) {
 }
 
 int start_gatherv(Exchange& e, MPI_Request *request) {
-    return MPI_Igatherv(e.send, mine(e), e.type, e.receive, e.counts.data(),
-                        e.displacements.data(), e.type, e.root, e.comm, request);
+    return MPI_Igatherv(e.send, mine(e), e.type, e.receive, e.counts.data(), e.displacements.data(),
+                        e.type, e.root, e.comm, request);
 }
 
 int start_bcast(Exchange& e, MPI_Request *request) {
@@ -63,8 +65,8 @@ int start_alltoallv(Exchange& e, MPI_Request *request) {
 
 int start_alltoallw(Exchange& e, MPI_Request *request) {
     return MPI_Ialltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
-                          e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(),
-                          e.comm, request);
+                          e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(), e.comm,
+                          request);
 }
 
 int start_reduce_scatter(Exchange& e, MPI_Request *request) {

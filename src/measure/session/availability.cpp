@@ -25,8 +25,7 @@ std::vector<double> intervals_s(const Arguments& arguments) {
     return intervals;
 }
 
-Outcome write(const measure::Bench& bench, Output& output, const Json& record,
-              const char *event) {
+Outcome write(const measure::Bench& bench, Output& output, const Json& record, const char *event) {
     if (bench.harness().rank() != 0) return Done{};
     return output.other(record, event);
 }
@@ -56,8 +55,7 @@ Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Outpu
     return Done{};
 }
 
-Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench,
-                               Output& output) {
+Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench, Output& output) {
     for (const auto bytes : arguments.sizes_bytes) {
         const auto all = measure::measure_post_work_wait(
             bench, {bytes, arguments.options.repetitions_min, arguments.validate});

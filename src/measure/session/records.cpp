@@ -60,14 +60,10 @@ int launch_of(const Json& record) {
 
 const char *stop_name(lw_stop stop) {
     switch (stop) {
-        case LW_STOP_INTERVAL:
-            return "interval";
-        case LW_STOP_MAXIMUM:
-            return "maximum";
-        case LW_STOP_TIME_LIMIT:
-            return "time_limit";
-        case LW_STOP_FIXED:
-            return "fixed";
+        case LW_STOP_INTERVAL: return "interval";
+        case LW_STOP_MAXIMUM: return "maximum";
+        case LW_STOP_TIME_LIMIT: return "time_limit";
+        case LW_STOP_FIXED: return "fixed";
     }
     return "";
 }

@@ -3,8 +3,8 @@
 // Going on with an interrupted file: what of it is kept, and which files are
 // refused.
 
-#include "measure/definitions/definition.hpp"
 #include "measure/session/records.hpp"
+#include "measure/definitions/definition.hpp"
 #include "measure/session/buffer_words.hpp"
 
 #include <gmock/gmock.h>

@@ -273,18 +273,15 @@ Outcome admit_everything(Session& session, const std::vector<Operation>& operati
 
 Outcome measure_subject(Session& session, const std::vector<Operation>& operations) {
     switch (session.arguments.subject) {
-        case Subject::clock:
-            return measure_clock(session);
-        case Subject::pair_rounds:
-            return measure_pair_rounds(session);
+        case Subject::clock: return measure_clock(session);
+        case Subject::pair_rounds: return measure_pair_rounds(session);
         case Subject::polling:
             return agree(session.bench,
                          measure_polling(session.arguments, session.bench, session.output));
         case Subject::post_work_wait:
             return agree(session.bench,
                          measure_post_work_wait(session.arguments, session.bench, session.output));
-        case Subject::operations:
-            break;
+        case Subject::operations: break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)
                                              : measure_operations(session, operations);

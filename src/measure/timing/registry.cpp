@@ -25,8 +25,8 @@ std::span<const TimingMethod *const> timing_methods() {
     return methods;
 }
 
-Agreement agree(const Bench& bench, std::span<const Reading> readings,
-                std::span<const double> rows, double elapsed_s, bool failed) {
+Agreement agree(const Bench& bench, std::span<const Reading> readings, std::span<const double> rows,
+                double elapsed_s, bool failed) {
     std::vector<double> all(rows.begin(), rows.end());
     for (const auto& reading : readings) all.push_back(reading.late ? 1.0 : 0.0);
     all.push_back(elapsed_s);

@@ -48,8 +48,8 @@ struct Agreement {
     double elapsed_s = 0.0;
     bool failed = false;
 };
-Agreement agree(const Bench& bench, std::span<const Reading> readings,
-                std::span<const double> rows, double elapsed_s, bool failed);
+Agreement agree(const Bench& bench, std::span<const Reading> readings, std::span<const double> rows,
+                double elapsed_s, bool failed);
 
 /* The batch of an agreement: of `values_s`, one a repetition, those on time. */
 Batch keep_on_time(const Agreement& agreement, std::span<const double> values_s);

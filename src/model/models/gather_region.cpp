@@ -40,10 +40,9 @@ std::optional<GatherRegion> find_gather_region(const Observations& observations)
              static_cast<double>(count) / static_cast<double>(seen.sorted_s.size())});
     }
     if (excesses_s.empty()) return std::nullopt;
-    std::sort(region.probabilities.begin(), region.probabilities.end(),
-              [](const Escalation& a, const Escalation& b) {
-                  return a.message_bytes < b.message_bytes;
-              });
+    std::sort(
+        region.probabilities.begin(), region.probabilities.end(),
+        [](const Escalation& a, const Escalation& b) { return a.message_bytes < b.message_bytes; });
     region.escalation_s = median(excesses_s);
     bool quiet = true;
     for (const auto& at : region.probabilities) {

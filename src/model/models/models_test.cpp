@@ -10,8 +10,8 @@
 #include "model/models/lmo.hpp"
 #include "model/models/loggp.hpp"
 #include "model/models/plogp.hpp"
-#include "model/testing/synthetic.hpp"
 #include "model/simulation/uniform_network.hpp"
+#include "model/testing/synthetic.hpp"
 
 namespace lanewise::model {
 namespace {
@@ -140,8 +140,7 @@ TEST(LmoTest, LeavesLinksNothingRatherThanLessAndKeepsTheRoundTripWhole) {
 TEST(LmoTest, MakesAlikeProcessorsSmallerByTheSame) {
     // Forks that take longer than any C explains: as if a processor were busy for the whole way.
     const auto way = uniform_network(4, {.send_s = 4e-5}, {.send_s = 1e-9});
-    const auto seen =
-        Synthetic(way).pairs(all_sizes()).triplets({0, 1024, 32768}).observations();
+    const auto seen = Synthetic(way).pairs(all_sizes()).triplets({0, 1024, 32768}).observations();
     const auto fitted = fit_lmo(seen);
     ASSERT_TRUE(fitted) << fitted.failure().sentence;
 
@@ -170,11 +169,8 @@ TEST(LmoTest, PredictsMessagesThatWaitForTheirReceiveAndAreNoLine) {
     const int ranks = 6;
     const auto truth = network(ranged_lmo(ranks, 0), ranks, {});
     const std::vector<std::int64_t> sizes{0, 1, 64, 512, 1024, 4096, 16384, 65536, 262144};
-    const auto fitted = fit_lmo(Synthetic(truth)
-                                    .pairs(sizes)
-                                    .trains(sizes)
-                                    .triplets({0, 1024, 65536})
-                                    .observations());
+    const auto fitted = fit_lmo(
+        Synthetic(truth).pairs(sizes).trains(sizes).triplets({0, 1024, 65536}).observations());
     ASSERT_TRUE(fitted) << fitted.failure().sentence;
     ASSERT_TRUE(fitted->model.ranges.has_value());
     EXPECT_EQ(fitted->model.ranges->waits_from_bytes, 0);

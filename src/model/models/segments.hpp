@@ -27,7 +27,6 @@ struct Segment {
 /* `marks` in rising order of x, at least two; a segment has at least two of them. `beside` are
    those of another curve, in rising order of x as well, which has lines of its own over the same
    ranges: its errors count as much, so that a range may also begin where only this curve bends. */
-std::vector<Segment> find_segments(std::span<const Mark> marks,
-                                   std::span<const Mark> beside = {});
+std::vector<Segment> find_segments(std::span<const Mark> marks, std::span<const Mark> beside = {});
 
 }  // namespace lanewise::model

@@ -191,25 +191,17 @@ Priced Simulation::run(const ScheduleOf& schedule_of) {
 void Simulation::handle(const Event& event) {
     const int rank = static_cast<int>(event.who);
     switch (event.what) {
-        case Happens::completed:
-            complete(rank, event.which);
-            return start_ready(rank);
+        case Happens::completed: complete(rank, event.which); return start_ready(rank);
         case Happens::posted:
             --ranks_[event.who].posting;
             post(rank, event.which);
             return start_ready(rank);
-        case Happens::handed:
-            return send_out(event.who);
-        case Happens::entered:
-            return enter_links(event.who);
-        case Happens::left:
-            return leave_link(event.who, event.which);
-        case Happens::sent:
-            return leave(event.who);
-        case Happens::taken:
-            return receive_at_interface(event.who);
-        case Happens::arrived:
-            return arrive(event.who);
+        case Happens::handed: return send_out(event.who);
+        case Happens::entered: return enter_links(event.who);
+        case Happens::left: return leave_link(event.who, event.which);
+        case Happens::sent: return leave(event.who);
+        case Happens::taken: return receive_at_interface(event.who);
+        case Happens::arrived: return arrive(event.who);
     }
 }
 

@@ -141,8 +141,7 @@ class World {
                 ASSERT_TRUE(end.log.restart(end.agreement.peer_received()));
                 end.agreement.on_started(now_);
                 return;
-            default:
-                return;
+            default: return;
         }
     }
 

@@ -659,9 +659,7 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
         case FrameKind::fetch_add:
             log_.add(perform_atomic(frame, pair_.regions(), attributes_.qp_access_flags));
             break;
-        case FrameKind::result:
-            on_result(frame);
-            break;
+        case FrameKind::result: on_result(frame); break;
     }
     free_slots_.push_back(slot);
 }

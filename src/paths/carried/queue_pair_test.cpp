@@ -279,13 +279,9 @@ void Program::take(const ibv_wc& done) {
             if ((done.wr_id & 0xffffff) != confirmed_) complain("confirmed out of order");
             ++confirmed_;
             return;
-        case Work::receive:
-            return take_message(done);
-        case Work::add:
-            ++added_;
-            return;
-        case Work::write:
-            return post_word(Work::read);
+        case Work::receive: return take_message(done);
+        case Work::add: ++added_; return;
+        case Work::write: return post_word(Work::read);
         case Work::read:
             if (memory_->words[2] == word_) return post_word(Work::read);
             if (memory_->words[2] != 0) complain("a word that nobody wrote");

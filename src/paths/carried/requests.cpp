@@ -11,51 +11,34 @@ namespace {
 std::optional<Operation> operation_of(ibv_wr_opcode opcode) {
     switch (opcode) {
         case IBV_WR_SEND:
-        case IBV_WR_SEND_WITH_IMM:
-            return Operation::send;
-        case IBV_WR_RDMA_WRITE:
-            return Operation::write;
-        case IBV_WR_RDMA_WRITE_WITH_IMM:
-            return Operation::announced_write;
-        case IBV_WR_RDMA_READ:
-            return Operation::read;
-        case IBV_WR_ATOMIC_CMP_AND_SWP:
-            return Operation::compare_swap;
-        case IBV_WR_ATOMIC_FETCH_AND_ADD:
-            return Operation::fetch_add;
-        default:
-            return std::nullopt;
+        case IBV_WR_SEND_WITH_IMM: return Operation::send;
+        case IBV_WR_RDMA_WRITE: return Operation::write;
+        case IBV_WR_RDMA_WRITE_WITH_IMM: return Operation::announced_write;
+        case IBV_WR_RDMA_READ: return Operation::read;
+        case IBV_WR_ATOMIC_CMP_AND_SWP: return Operation::compare_swap;
+        case IBV_WR_ATOMIC_FETCH_AND_ADD: return Operation::fetch_add;
+        default: return std::nullopt;
     }
 }
 
 ibv_wc_opcode completed(Operation operation) {
     switch (operation) {
         case Operation::write:
-        case Operation::announced_write:
-            return IBV_WC_RDMA_WRITE;
-        case Operation::read:
-            return IBV_WC_RDMA_READ;
-        case Operation::compare_swap:
-            return IBV_WC_COMP_SWAP;
-        case Operation::fetch_add:
-            return IBV_WC_FETCH_ADD;
-        default:
-            return IBV_WC_SEND;
+        case Operation::announced_write: return IBV_WC_RDMA_WRITE;
+        case Operation::read: return IBV_WC_RDMA_READ;
+        case Operation::compare_swap: return IBV_WC_COMP_SWAP;
+        case Operation::fetch_add: return IBV_WC_FETCH_ADD;
+        default: return IBV_WC_SEND;
     }
 }
 
 FrameKind kind_of(Operation operation) {
     switch (operation) {
-        case Operation::announced_write:
-            return FrameKind::announcement;
-        case Operation::compare_swap:
-            return FrameKind::compare_swap;
-        case Operation::fetch_add:
-            return FrameKind::fetch_add;
-        case Operation::result:
-            return FrameKind::result;
-        default:
-            return FrameKind::data;
+        case Operation::announced_write: return FrameKind::announcement;
+        case Operation::compare_swap: return FrameKind::compare_swap;
+        case Operation::fetch_add: return FrameKind::fetch_add;
+        case Operation::result: return FrameKind::result;
+        default: return FrameKind::data;
     }
 }
 

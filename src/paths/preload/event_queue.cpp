@@ -16,10 +16,8 @@ const void *element_of(const ibv_async_event& event) {
         case IBV_EVENT_SM_CHANGE:
         case IBV_EVENT_CLIENT_REREGISTER:
         case IBV_EVENT_GID_CHANGE:
-        case IBV_EVENT_DEVICE_FATAL:
-            return nullptr;
-        default:
-            return event.element.qp;
+        case IBV_EVENT_DEVICE_FATAL: return nullptr;
+        default: return event.element.qp;
     }
 }
 

@@ -87,12 +87,9 @@ ibv_context *open_second(const ibv_context *first) {
 
 NoticeKind kind_of(carried::Occasion occasion) {
     switch (occasion) {
-        case carried::Occasion::port_down:
-            return NoticeKind::port_down;
-        case carried::Occasion::port_up:
-            return NoticeKind::port_up;
-        default:
-            return NoticeKind::migrated;
+        case carried::Occasion::port_down: return NoticeKind::port_down;
+        case carried::Occasion::port_up: return NoticeKind::port_up;
+        default: return NoticeKind::migrated;
     }
 }
 

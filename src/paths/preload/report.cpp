@@ -18,33 +18,22 @@ std::string counted(std::uint64_t count, const char *noun) {
 
 const char *word_of(NoticeKind kind) {
     switch (kind) {
-        case NoticeKind::migrated:
-            return "migrated";
-        case NoticeKind::port_down:
-            return "port_down";
-        case NoticeKind::port_up:
-            return "port_up";
-        case NoticeKind::error:
-            return "error";
-        default:
-            return "other";
+        case NoticeKind::migrated: return "migrated";
+        case NoticeKind::port_down: return "port_down";
+        case NoticeKind::port_up: return "port_up";
+        case NoticeKind::error: return "error";
+        default: return "other";
     }
 }
 
 const char *word_of(MigrationCause cause) {
     switch (cause) {
-        case MigrationCause::command:
-            return "command";
-        case MigrationCause::carrier:
-            return "carrier";
-        case MigrationCause::retries:
-            return "retries";
-        case MigrationCause::silence:
-            return "silence";
-        case MigrationCause::peer:
-            return "peer";
-        default:
-            return nullptr;
+        case MigrationCause::command: return "command";
+        case MigrationCause::carrier: return "carrier";
+        case MigrationCause::retries: return "retries";
+        case MigrationCause::silence: return "silence";
+        case MigrationCause::peer: return "peer";
+        default: return nullptr;
     }
 }
 

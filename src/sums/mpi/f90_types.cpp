@@ -28,14 +28,10 @@ std::optional<F90Kind> f90_kind_of(MPI_Datatype type) {
     // To ask about it is an error of MPI_COMM_WORLD, where the program may not handle errors.
     if (type == MPI_DATATYPE_NULL) return std::nullopt;
     switch (combiner_of(type)) {
-        case MPI_COMBINER_F90_REAL:
-            return F90Kind::real;
-        case MPI_COMBINER_F90_COMPLEX:
-            return F90Kind::complex;
-        case MPI_COMBINER_F90_INTEGER:
-            return F90Kind::integer;
-        default:
-            return std::nullopt;
+        case MPI_COMBINER_F90_REAL: return F90Kind::real;
+        case MPI_COMBINER_F90_COMPLEX: return F90Kind::complex;
+        case MPI_COMBINER_F90_INTEGER: return F90Kind::integer;
+        default: return std::nullopt;
     }
 }
 

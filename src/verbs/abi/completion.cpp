@@ -28,22 +28,14 @@ constexpr std::uint32_t completions_least = 64;
 
 constexpr std::string_view name_of(CompletedWork work) {
     switch (work) {
-        case CompletedWork::send:
-            return "send";
-        case CompletedWork::rdma_write:
-            return "write";
-        case CompletedWork::rdma_read:
-            return "read";
-        case CompletedWork::compare_swap:
-            return "compare_swap";
-        case CompletedWork::fetch_add:
-            return "fetch_add";
-        case CompletedWork::bind_window:
-            return "bind_window";
-        case CompletedWork::local_invalidate:
-            return "local_invalidate";
-        default:
-            return "receive";
+        case CompletedWork::send: return "send";
+        case CompletedWork::rdma_write: return "write";
+        case CompletedWork::rdma_read: return "read";
+        case CompletedWork::compare_swap: return "compare_swap";
+        case CompletedWork::fetch_add: return "fetch_add";
+        case CompletedWork::bind_window: return "bind_window";
+        case CompletedWork::local_invalidate: return "local_invalidate";
+        default: return "receive";
     }
 }
 

@@ -18,13 +18,9 @@ void report_completion(CompletionQueue *queue) {
 template <typename Act>
 void with_object(const ibv_async_event& event, const Act& act) {
     switch (event.event_type) {
-        case IBV_EVENT_CQ_ERR:
-            act(event.element.cq);
-            return;
+        case IBV_EVENT_CQ_ERR: act(event.element.cq); return;
         case IBV_EVENT_SRQ_ERR:
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            act(event.element.srq);
-            return;
+        case IBV_EVENT_SRQ_LIMIT_REACHED: act(event.element.srq); return;
         case IBV_EVENT_QP_FATAL:
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR:
@@ -32,11 +28,8 @@ void with_object(const ibv_async_event& event, const Act& act) {
         case IBV_EVENT_SQ_DRAINED:
         case IBV_EVENT_PATH_MIG:
         case IBV_EVENT_PATH_MIG_ERR:
-        case IBV_EVENT_QP_LAST_WQE_REACHED:
-            act(event.element.qp);
-            return;
-        default:
-            return;
+        case IBV_EVENT_QP_LAST_WQE_REACHED: act(event.element.qp); return;
+        default: return;
     }
 }
 

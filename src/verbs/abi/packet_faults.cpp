@@ -22,24 +22,16 @@ constexpr Nanoseconds microsecond_ns = 1'000;
 std::string_view kind_of_packet(std::span<const std::byte> packet) {
     if (packet.empty()) return "unknown";
     switch (opcode_row(std::to_integer<std::uint8_t>(packet.front())).kind) {
-        case PacketKind::send:
-            return "send";
-        case PacketKind::write:
-            return "write";
-        case PacketKind::read_request:
-            return "read_request";
-        case PacketKind::read_response:
-            return "read_response";
+        case PacketKind::send: return "send";
+        case PacketKind::write: return "write";
+        case PacketKind::read_request: return "read_request";
+        case PacketKind::read_response: return "read_response";
         case PacketKind::acknowledge:
-        case PacketKind::atomic_acknowledge:
-            return "acknowledge";
+        case PacketKind::atomic_acknowledge: return "acknowledge";
         case PacketKind::compare_swap:
-        case PacketKind::fetch_add:
-            return "atomic";
-        case PacketKind::congestion_notification:
-            return "congestion_notification";
-        default:
-            return "unknown";
+        case PacketKind::fetch_add: return "atomic";
+        case PacketKind::congestion_notification: return "congestion_notification";
+        default: return "unknown";
     }
 }
 

@@ -29,17 +29,12 @@ struct Parents {
 
 std::optional<Transport> transport_of(ibv_qp_type type) {
     switch (type) {
-        case IBV_QPT_RC:
-            return Transport::rc;
-        case IBV_QPT_UC:
-            return Transport::uc;
-        case IBV_QPT_UD:
-            return Transport::ud;
+        case IBV_QPT_RC: return Transport::rc;
+        case IBV_QPT_UC: return Transport::uc;
+        case IBV_QPT_UD: return Transport::ud;
         case IBV_QPT_XRC_SEND:
-        case IBV_QPT_XRC_RECV:
-            return Transport::xrc;
-        default:
-            return std::nullopt;
+        case IBV_QPT_XRC_RECV: return Transport::xrc;
+        default: return std::nullopt;
     }
 }
 
@@ -338,10 +333,8 @@ int ibv_destroy_qp(ibv_qp *qp) {
             case IBV_EVENT_CQ_ERR:
             case IBV_EVENT_SRQ_LIMIT_REACHED:
             case IBV_EVENT_PORT_ACTIVE:
-            case IBV_EVENT_PORT_ERR:
-                return false;
-            default:
-                return event.element.qp == qp;
+            case IBV_EVENT_PORT_ERR: return false;
+            default: return event.element.qp == qp;
         }
     });
     wait_for(qp->mutex, qp->cond, qp->events_completed, object.events_taken);

@@ -585,30 +585,18 @@ Outcome kernels(const WavefrontArguments& arguments) {
 
 Outcome carry_out(const WavefrontArguments& arguments) {
     switch (arguments.command) {
-        case Command::create:
-            return create(arguments);
-        case Command::import:
-            return import_command(arguments);
-        case Command::run:
-            return run_command(arguments);
-        case Command::resume:
-            return resume_command(arguments);
-        case Command::verify:
-            return verify_command(arguments);
-        case Command::export_:
-            return export_command(arguments);
-        case Command::info:
-            return info(arguments);
-        case Command::plan:
-            return plan(arguments);
-        case Command::convert:
-            return convert(arguments);
-        case Command::split:
-            return split(arguments);
-        case Command::join:
-            return join_stores(arguments.parts, arguments.target);
-        case Command::kernels:
-            return kernels(arguments);
+        case Command::create: return create(arguments);
+        case Command::import: return import_command(arguments);
+        case Command::run: return run_command(arguments);
+        case Command::resume: return resume_command(arguments);
+        case Command::verify: return verify_command(arguments);
+        case Command::export_: return export_command(arguments);
+        case Command::info: return info(arguments);
+        case Command::plan: return plan(arguments);
+        case Command::convert: return convert(arguments);
+        case Command::split: return split(arguments);
+        case Command::join: return join_stores(arguments.parts, arguments.target);
+        case Command::kernels: return kernels(arguments);
     }
     return Done{};
 }

@@ -19,20 +19,13 @@ constexpr std::size_t header_bytes_max = 1 << 20;
 
 const char *descr_of(wavefront::Element element) {
     switch (element) {
-        case wavefront::Element::f32:
-            return "<f4";
-        case wavefront::Element::f64:
-            return "<f8";
-        case wavefront::Element::c64:
-            return "<c8";
-        case wavefront::Element::c128:
-            return "<c16";
-        case wavefront::Element::i32:
-            return "<i4";
-        case wavefront::Element::i64:
-            return "<i8";
-        case wavefront::Element::f16:
-            return "<f2";
+        case wavefront::Element::f32: return "<f4";
+        case wavefront::Element::f64: return "<f8";
+        case wavefront::Element::c64: return "<c8";
+        case wavefront::Element::c128: return "<c16";
+        case wavefront::Element::i32: return "<i4";
+        case wavefront::Element::i64: return "<i8";
+        case wavefront::Element::f16: return "<f2";
     }
     return "";
 }

@@ -60,16 +60,16 @@ Outcome add(const std::string& name, Directions& directions) {
         names.emplace_back(order.name);
     }
     const auto near = nearest_name(name, names);
-    return Failure{LW_ERR_ARGUMENT, "unknown direction \"" + name + "\"; " +
-                                        (near.empty() ? "use " + direction_names()
-                                                      : "did you mean " + near + "?")};
+    return Failure{LW_ERR_ARGUMENT,
+                   "unknown direction \"" + name + "\"; " +
+                       (near.empty() ? "use " + direction_names() : "did you mean " + near + "?")};
 }
 
 const char *name_of(const Direction& direction) {
     const auto& known = orders();
-    return std::find_if(known.begin(), known.end(), [&](const Order& order) {
-               return order.directions.front() == direction;
-           })->name;
+    return std::find_if(known.begin(), known.end(),
+                        [&](const Order& order) { return order.directions.front() == direction; })
+        ->name;
 }
 
 }  // namespace

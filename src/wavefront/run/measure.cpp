@@ -68,12 +68,8 @@ void add_row(Measure what, const Value *row, const Value *updated, std::uint64_t
                 sum += rest * rest;
                 break;
             }
-            case Measure::norm:
-                sum += value * value;
-                break;
-            case Measure::sum:
-                sum += value;
-                break;
+            case Measure::norm: sum += value * value; break;
+            case Measure::sum: sum += value; break;
             // What is no number is neither more nor less than anything, and is kept.
             case Measure::max:
                 if (!(value <= found.most)) found.most = value;
@@ -89,14 +85,10 @@ void add_row(Measure what, const Value *row, const Value *updated, std::uint64_t
 double result_of(Measure what, const Found& found) {
     switch (what) {
         case Measure::residual:
-        case Measure::norm:
-            return std::sqrt(found.sum);
-        case Measure::sum:
-            return found.sum;
-        case Measure::max:
-            return found.most;
-        case Measure::min:
-            return found.least;
+        case Measure::norm: return std::sqrt(found.sum);
+        case Measure::sum: return found.sum;
+        case Measure::max: return found.most;
+        case Measure::min: return found.least;
     }
     return 0.0;
 }

@@ -87,28 +87,20 @@ void get(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile
 void put_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, const std::byte *rows) {
     switch (element_bytes(shape.element)) {
-        case sizeof(std::uint16_t):
-            return put<std::uint16_t>(shape, window, tile, row_count, rows);
-        case sizeof(std::uint32_t):
-            return put<std::uint32_t>(shape, window, tile, row_count, rows);
-        case sizeof(std::uint64_t):
-            return put<std::uint64_t>(shape, window, tile, row_count, rows);
-        default:
-            return put<Wide>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint16_t): return put<std::uint16_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint32_t): return put<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t): return put<std::uint64_t>(shape, window, tile, row_count, rows);
+        default: return put<Wide>(shape, window, tile, row_count, rows);
     }
 }
 
 void get_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, std::byte *rows) {
     switch (element_bytes(shape.element)) {
-        case sizeof(std::uint16_t):
-            return get<std::uint16_t>(shape, window, tile, row_count, rows);
-        case sizeof(std::uint32_t):
-            return get<std::uint32_t>(shape, window, tile, row_count, rows);
-        case sizeof(std::uint64_t):
-            return get<std::uint64_t>(shape, window, tile, row_count, rows);
-        default:
-            return get<Wide>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint16_t): return get<std::uint16_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint32_t): return get<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t): return get<std::uint64_t>(shape, window, tile, row_count, rows);
+        default: return get<Wide>(shape, window, tile, row_count, rows);
     }
 }
 

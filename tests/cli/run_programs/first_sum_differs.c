@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank = 0, ranks = 1, one = 1, all = 0, any = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -9,7 +9,6 @@
  *   gpu_memory late                  the driver is loaded after the first collective
  */
 #define _GNU_SOURCE
-#include "persistent_names.h"
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "persistent_names.h"
 
 enum { no_gpu = 77, longest = 20000, ranks_max = 8 };
 
@@ -172,31 +172,16 @@ static int expect(call of, int count, int in_place) {
     for (int i = 0; i < blocks * count; ++i) {
         const int r = i / count, own = rank * count + i;
         switch (of) {
-            case bcast:
-                wanted[i] = value(0, i);
-                break;
-            case scatter:
-                wanted[i] = value(0, own);
-                break;
-            case alltoall:
-                wanted[i] = value(r, rank * count + i % count);
-                break;
+            case bcast: wanted[i] = value(0, i); break;
+            case scatter: wanted[i] = value(0, own); break;
+            case alltoall: wanted[i] = value(r, rank * count + i % count); break;
             case reduce_scatter:
-            case reduce_scatter_block:
-                wanted[i] = sum_of(0, ranks, own);
-                break;
-            case scan:
-                wanted[i] = sum_of(0, rank + 1, i);
-                break;
-            case exscan:
-                wanted[i] = sum_of(0, rank, i);
-                break;
+            case reduce_scatter_block: wanted[i] = sum_of(0, ranks, own); break;
+            case scan: wanted[i] = sum_of(0, rank + 1, i); break;
+            case exscan: wanted[i] = sum_of(0, rank, i); break;
             case reduce:
-            case allreduce:
-                wanted[i] = sum_of(0, ranks, i);
-                break;
-            default:
-                wanted[i] = value(r, i % count);
+            case allreduce: wanted[i] = sum_of(0, ranks, i); break;
+            default: wanted[i] = value(r, i % count);
         }
     }
     return blocks * count;
@@ -235,39 +220,26 @@ static void start(form as, call of, int count, int in_place, double *out, double
     static int counts[ranks_max];
     for (int r = 0; r < ranks; ++r) counts[r] = count;
     switch (of) {
-        case bcast:
-            START(Bcast, bcast, in, count, type, 0, comm);
-            break;
+        case bcast: START(Bcast, bcast, in, count, type, 0, comm); break;
         case scatter:
             START(Scatter, scatter, out, count, type, at_root ? MPI_IN_PLACE : in, count, type, 0,
                   comm);
             break;
-        case gather:
-            START(Gather, gather, from_root, count, type, in, count, type, 0, comm);
-            break;
+        case gather: START(Gather, gather, from_root, count, type, in, count, type, 0, comm); break;
         case allgather:
             START(Allgather, allgather, from, count, type, in, count, type, comm);
             break;
-        case alltoall:
-            START(Alltoall, alltoall, from, count, type, in, count, type, comm);
-            break;
-        case reduce:
-            START(Reduce, reduce, from_root, in, count, type, MPI_SUM, last, comm);
-            break;
-        case allreduce:
-            START(Allreduce, allreduce, from, in, count, type, MPI_SUM, comm);
-            break;
+        case alltoall: START(Alltoall, alltoall, from, count, type, in, count, type, comm); break;
+        case reduce: START(Reduce, reduce, from_root, in, count, type, MPI_SUM, last, comm); break;
+        case allreduce: START(Allreduce, allreduce, from, in, count, type, MPI_SUM, comm); break;
         case reduce_scatter:
             START(Reduce_scatter, reduce_scatter, from, in, counts, type, MPI_SUM, comm);
             break;
         case reduce_scatter_block:
             START(Reduce_scatter_block, reduce_scatter_block, from, in, count, type, MPI_SUM, comm);
             break;
-        case scan:
-            START(Scan, scan, from, in, count, type, MPI_SUM, comm);
-            break;
-        default:
-            START(Exscan, exscan, from, in, count, type, MPI_SUM, comm);
+        case scan: START(Scan, scan, from, in, count, type, MPI_SUM, comm); break;
+        default: START(Exscan, exscan, from, in, count, type, MPI_SUM, comm);
     }
 }
 

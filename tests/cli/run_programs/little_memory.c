@@ -77,8 +77,7 @@ static int scatter_sums(void) {
 }
 
 static int scatter_products(void) {
-    return MPI_Reduce_scatter_block(MPI_IN_PLACE, all, numbers / ranks, MPI_DOUBLE, MPI_PROD,
-                                    comm);
+    return MPI_Reduce_scatter_block(MPI_IN_PLACE, all, numbers / ranks, MPI_DOUBLE, MPI_PROD, comm);
 }
 
 static void expect_sums(const char *what) {
@@ -143,8 +142,10 @@ int main(int argc, char **argv) {
     mine = malloc(sizeof(int) * stride * numbers);
     all = malloc(sizeof(int) * stride * numbers * ranks);
     for (int i = 0; i < stride * numbers; ++i) mine[i] = rank;
-    if (argc > 1) scatter_exactly();
-    else move_and_add();
+    if (argc > 1)
+        scatter_exactly();
+    else
+        move_and_add();
     MPI_Type_free(&spread);
     MPI_Comm_free(&comm);
     MPI_Reduce(&wrong, &worst, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);

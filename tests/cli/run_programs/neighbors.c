@@ -192,15 +192,11 @@ static void make(const struct neighborhood *with, struct buffers *of, enum kind 
     describe(&sent, with->destinations, with->out, kind, count, 1, give, of->sent_space);
     describe(&received, with->sources, with->in, kind, count, 0, take, of->received_space);
     switch (kind) {
-        case gathered:
-            CALL(allgather, out, count, give, in, count, take, comm);
-            return;
+        case gathered: CALL(allgather, out, count, give, in, count, take, comm); return;
         case gathered_v:
             CALL(allgatherv, out, own, give, in, received.counts, received.places, take, comm);
             return;
-        case exchanged:
-            CALL(alltoall, out, count, give, in, count, take, comm);
-            return;
+        case exchanged: CALL(alltoall, out, count, give, in, count, take, comm); return;
         case exchanged_v:
             CALL(alltoallv, out, sent.counts, sent.places, give, in, received.counts,
                  received.places, take, comm);

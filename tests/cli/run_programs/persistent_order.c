@@ -224,20 +224,14 @@ static void wait_for_any(int tests) {
 static void wait_for_all(void) {
     int flag = 0;
     switch (round_now % WAYS) {
-        case 0:
-            MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-            break;
+        case 0: MPI_Waitall(count, requests, MPI_STATUSES_IGNORE); break;
         case 1:
             for (int i = count; i-- > 0;) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
             break;
         case 2:
-        case 3:
-            wait_for_any(round_now % WAYS == 3);
-            break;
+        case 3: wait_for_any(round_now % WAYS == 3); break;
         case 4:
-        case 5:
-            wait_for_some(round_now % WAYS == 5);
-            break;
+        case 5: wait_for_some(round_now % WAYS == 5); break;
         case 6:
             for (int i = 0; i < count; ++i) {
                 for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);

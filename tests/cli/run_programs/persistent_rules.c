@@ -192,17 +192,13 @@ static void start(MPI_Request requests[kinds], int round) {
 static void wait_for_all(MPI_Request requests[kinds], int round) {
     int index = 0, flag = 0;
     switch (round % 4) {
-        case 0:
-            MPI_Waitall(kinds - first, requests + first, MPI_STATUSES_IGNORE);
-            return;
+        case 0: MPI_Waitall(kinds - first, requests + first, MPI_STATUSES_IGNORE); return;
         case 1:
             for (int kind = kinds - 1; kind >= first; --kind) {
                 MPI_Wait(&requests[kind], MPI_STATUS_IGNORE);
             }
             return;
-        case 2:
-            do {
-                MPI_Waitany(kinds - first, requests + first, &index, MPI_STATUS_IGNORE);
+        case 2: do { MPI_Waitany(kinds - first, requests + first, &index, MPI_STATUS_IGNORE);
             } while (index != MPI_UNDEFINED);
             return;
         default:

@@ -610,18 +610,13 @@ static int call(struct job *job) {
     const MPI_Datatype type = job->kind->type;
     const MPI_Op op = job->kind->op;
     switch (job->call) {
-        case ALLREDUCE:
-            return MAKE(Allreduce, send, got, job->count, type, op);
-        case REDUCE:
-            return MAKE(Reduce, send, got, job->count, type, op, job->root);
-        case REDUCE_SCATTER:
-            return MAKE(Reduce_scatter, send, got, job->counts, type, op);
+        case ALLREDUCE: return MAKE(Allreduce, send, got, job->count, type, op);
+        case REDUCE: return MAKE(Reduce, send, got, job->count, type, op, job->root);
+        case REDUCE_SCATTER: return MAKE(Reduce_scatter, send, got, job->counts, type, op);
         case REDUCE_SCATTER_BLOCK:
             return MAKE(Reduce_scatter_block, send, got, job->counts[0], type, op);
-        case SCAN:
-            return MAKE(Scan, send, got, job->count, type, op);
-        default:
-            return MAKE(Exscan, send, got, job->count, type, op);
+        case SCAN: return MAKE(Scan, send, got, job->count, type, op);
+        default: return MAKE(Exscan, send, got, job->count, type, op);
     }
 }
 
@@ -732,15 +727,9 @@ static MPI_Comm made_from(const struct members *from, int how) {
     MPI_Group group, part;
     MPI_Request request;
     switch (how) {
-        case 0:
-            MPI_Comm_dup(from->comm, &made);
-            return made;
-        case 1:
-            MPI_Comm_split(from->comm, 0, -from->rank, &made);
-            return made;
-        case 2:
-            MPI_Comm_split(from->comm, from->rank % 3 == 0, from->rank / 2, &made);
-            return made;
+        case 0: MPI_Comm_dup(from->comm, &made); return made;
+        case 1: MPI_Comm_split(from->comm, 0, -from->rank, &made); return made;
+        case 2: MPI_Comm_split(from->comm, from->rank % 3 == 0, from->rank / 2, &made); return made;
         case 3:
             MPI_Comm_group(from->comm, &group);
             MPI_Group_excl(group, from->ranks > 1 ? 1 : 0, &once, &part);

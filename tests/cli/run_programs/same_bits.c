@@ -9,8 +9,8 @@
  * "persistent" it also prepares reductions of integers and doubles, and starts each twice.  With
  * "groups" it also adds integers and doubles over the two groups of an intercommunicator.
  */
-#include <mpi.h>
 #include <math.h>
+#include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,7 @@
 enum { CELLS = 12, COUNT = 6000 };
 
 /* As the test computes it, too. */
-static double number(int cell, int element)
-{
+static double number(int cell, int element) {
     uint64_t bits = (uint64_t)cell * 2654435761u + (uint64_t)element * 40503u + 12345u;
     bits = (bits * 6364136223846793005u + 1442695040888963407u) >> 20;
     const int exponent = (cell / 2 * 37 + element) % 90 - 45;
@@ -29,20 +28,17 @@ static double number(int cell, int element)
     return ldexp(mantissa, exponent);
 }
 
-static void print_bits(const char *what, const double *sums, int count)
-{
+static void print_bits(const char *what, const double *sums, int count) {
     for (int i = 0; i < count; ++i) printf("%s %d %a\n", what, i, sums[i]);
 }
 
-static uint64_t bits_of(double value)
-{
+static uint64_t bits_of(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static void add_own(void *in, void *inout, int *count, MPI_Datatype *type)
-{
+static void add_own(void *in, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
     for (int i = 0; i < *count; ++i) ((double *)inout)[i] += ((double *)in)[i];
 }
@@ -50,8 +46,7 @@ static void add_own(void *in, void *inout, int *count, MPI_Datatype *type)
 /* Operators whose results do not depend on how ranks are combined, and one of which this is not
  * known.
  */
-static void check_others(int rank, int ranks)
-{
+static void check_others(int rank, int ranks) {
     const double nan_of_one = -nan("0x123");
     const double given[] = {rank == ranks / 2 ? nan_of_one : rank, rank == 1 ? -0.0 : 0.0,
                             rank == 0 ? 0.0 : -0.0};
@@ -74,8 +69,7 @@ static void check_others(int rank, int ranks)
     if (rank == 0) printf("others %d\n", wrong);
 }
 
-static void start_prepared(void)
-{
+static void start_prepared(void) {
     MPI_Request requests[2];
     int ones[] = {1, 0};
     double halves[] = {0.5, 0};
@@ -90,8 +84,7 @@ static void start_prepared(void)
     for (int i = 0; i < 2; ++i) MPI_Request_free(requests + i);
 }
 
-static void add_over_groups(int rank, int ranks)
-{
+static void add_over_groups(int rank, int ranks) {
     MPI_Comm group, between;
     int one = 1, ones = 0;
     double half = 0.5, halves = 0;
@@ -104,8 +97,7 @@ static void add_over_groups(int rank, int ranks)
 }
 
 /* In place where there is one, and with blocks of one size and of several. */
-static void reduce_by_requests(const double *mine, int rank, int ranks)
-{
+static void reduce_by_requests(const double *mine, int rank, int ranks) {
     static double sums[COUNT];
     int counts[CELLS];
     MPI_Request request;
@@ -136,8 +128,7 @@ static void reduce_by_requests(const double *mine, int rank, int ranks)
 }
 
 /* The third start of each; the other two add other numbers. */
-static void reduce_by_prepared_requests(const double *mine, int rank, int ranks)
-{
+static void reduce_by_prepared_requests(const double *mine, int rank, int ranks) {
     static double given[COUNT], sums[COUNT], at_root[COUNT], part[COUNT];
     int counts[CELLS];
     MPI_Request requests[3];
@@ -160,8 +151,7 @@ static void reduce_by_prepared_requests(const double *mine, int rank, int ranks)
     print_bits("persistent_reduce_scatter", part, 300);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static double mine[COUNT], sums[COUNT], part[COUNT];
     int rank = 0, ranks = 1;
     MPI_Init(&argc, &argv);
@@ -173,8 +163,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT; ++i) {
         if (multiplies) mine[i] = 1;
         for (int c = rank * own; c < (rank + 1) * own; ++c) {
-            if (multiplies) mine[i] *= number(c, i);
-            else mine[i] += number(c, i);
+            if (multiplies)
+                mine[i] *= number(c, i);
+            else
+                mine[i] += number(c, i);
         }
     }
     if (argc > 1 && strcmp(argv[1], "scan") == 0) {
@@ -199,8 +191,10 @@ int main(int argc, char **argv)
     }
 
     for (int i = 0; i < COUNT; ++i) part[i] = mine[i];
-    if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
-    else MPI_Reduce(part, NULL, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+    else
+        MPI_Reduce(part, NULL, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
     if (rank == 0) print_bits("reduce", part, COUNT);
 
     const int block = COUNT / CELLS;

@@ -207,7 +207,8 @@ static struct record record_of(int from, int to, int i) {
 static void expect_record(const struct record *given, int from, int to, int i, const char *what) {
     const struct record wanted = record_of(from, to, i);
     expect(given->letter == wanted.letter && given->value == wanted.value &&
-               given->number == wanted.number, 1, what);
+               given->number == wanted.number,
+           1, what);
 }
 
 static void move_records(MPI_Comm comm, int count) {
@@ -215,7 +216,7 @@ static void move_records(MPI_Comm comm, int count) {
     MPI_Datatype type = committed;
     const size_t n = (size_t)(count * ranks) + 1;
     struct record *out = calloc(n, sizeof *out), *in = calloc(n, sizeof *in);
-    for (int root = 0; root < ranks; root += ranks > 4 ? 3 : 1) {
+    for (int root = 0; root<ranks; root += ranks> 4 ? 3 : 1) {
         for (int i = 0; i < count; ++i) in[i] = record_of(rank, 0, i);
         MPI_Bcast(in, count, type, root, comm);
         for (int i = 0; i < count; ++i) expect_record(in + i, root, 0, i, "bcast of records");
@@ -429,9 +430,7 @@ static void many_requests(void) {
     for (int i = 0; i < flights; ++i) {
         in[i] = number(rank, i), out[i] = i % ranks == rank ? 50 + i : -1;
         switch (i % 4) {
-            case 0:
-                MPI_Ibcast(&out[i], 1, MPI_INT, i % ranks, MPI_COMM_WORLD, &requests[i]);
-                break;
+            case 0: MPI_Ibcast(&out[i], 1, MPI_INT, i % ranks, MPI_COMM_WORLD, &requests[i]); break;
             case 1:
                 MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[i]);
                 break;
@@ -439,8 +438,7 @@ static void many_requests(void) {
                 MPI_Iallgather(&in[i], 1, MPI_INT, blocks[i], 1, MPI_INT, MPI_COMM_WORLD,
                                &requests[i]);
                 break;
-            default:
-                MPI_Iscan(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+            default: MPI_Iscan(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);

@@ -115,8 +115,10 @@ static uint32_t wait_for_message(void) {
         tell_events();
         if (got == 0) continue;
         check(done.status == IBV_WC_SUCCESS, ibv_wc_status_str(done.status));
-        if (done.wr_id == 1) sent = 1;
-        else received = 1;
+        if (done.wr_id == 1)
+            sent = 1;
+        else
+            received = 1;
     }
     const uint32_t *came = buffer + message_bytes / 4;
     check(came[0] == ~came[message_bytes / 4 - 1], "a whole message");
@@ -139,8 +141,9 @@ static struct ibv_ah_attr path(const struct end *other, int port) {
 
 static void connect_paths(const struct end *other, int reliable) {
     struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    check(ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                       IBV_QP_ACCESS_FLAGS) == 0, "INIT");
+    check(ibv_modify_qp(qp, &init,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
+          "INIT");
     struct ibv_qp_attr receiver = {.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024};
     receiver.dest_qp_num = other->qp_number;
     receiver.max_dest_rd_atomic = 1;
@@ -181,8 +184,8 @@ static void open_device(int reliable) {
     region = ibv_reg_mr(domain, buffer, 2 * message_bytes, IBV_ACCESS_LOCAL_WRITE);
     queue = ibv_create_cq(context, 8, NULL, NULL, 0);
     struct ibv_qp_init_attr init = {.send_cq = queue, .recv_cq = queue};
-    init.cap = (struct ibv_qp_cap){.max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1,
-                                   .max_recv_sge = 1};
+    init.cap = (struct ibv_qp_cap){
+        .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1};
     init.qp_type = reliable ? IBV_QPT_RC : IBV_QPT_UC;
     qp = ibv_create_qp(domain, &init);
     check(region && queue && qp, "objects");
@@ -253,8 +256,10 @@ int main(int count, char **words) {
     const struct end other = exchange(link, own);
     connect_paths(&other, reliable);
     exchange(link, own);
-    if (listening) follow();
-    else lead(atoi(words[4]), count > 5 ? atoi(words[5]) : 0);
+    if (listening)
+        follow();
+    else
+        lead(atoi(words[4]), count > 5 ? atoi(words[5]) : 0);
     tell_events();
     if (until_port_error) wait_for_port_error();
     const struct ibv_qp_attr now = ask();

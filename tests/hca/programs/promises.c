@@ -217,8 +217,8 @@ static int retransmitted(void) {
     for (; done < 400 && status == IBV_WC_SUCCESS; ++done) {
         const int reads = done % 2;
         char *local = memory + (reads ? 2 : 0) * page, *remote = memory + (reads ? 0 : 3) * page;
-        status = on(reads ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, local, mr->lkey, remote,
-                    mr->rkey, page);
+        status = on(reads ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, local, mr->lkey, remote, mr->rkey,
+                    page);
     }
     enough = 1;
     pthread_join(thread, NULL);

@@ -28,8 +28,11 @@ int main(int count, char **words) {
     struct ibv_cq *cq = ibv_create_cq(context, datagrams, NULL, channel, 0);
     char *memory = calloc(1, bytes);
     struct ibv_mr *mr = ibv_reg_mr(pd, memory, bytes, IBV_ACCESS_LOCAL_WRITE);
-    struct ibv_qp_init_attr wanted = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
-                                      .cap = {datagrams, 1, 1, 1, 0}, .sq_sig_all = 1};
+    struct ibv_qp_init_attr wanted = {.send_cq = cq,
+                                      .recv_cq = cq,
+                                      .qp_type = IBV_QPT_UD,
+                                      .cap = {datagrams, 1, 1, 1, 0},
+                                      .sq_sig_all = 1};
     struct ibv_qp *qp = ibv_create_qp(pd, &wanted);
     need(mr && qp, "ibv_create_qp");
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1};

@@ -56,8 +56,7 @@ int carry_out_by_the_mpi(const Call& c) {
     const auto send_count = static_cast<int>(c.send_count);
     const auto receive_count = static_cast<int>(c.receive_count);
     switch (c.collective) {
-        case Collective::barrier:
-            return MPI_Barrier(c.comm);
+        case Collective::barrier: return MPI_Barrier(c.comm);
         case Collective::bcast:
             return MPI_Bcast(c.receive, receive_count, c.receive_type, c.root, c.comm);
         case Collective::scatter:
@@ -128,8 +127,7 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
     const auto send_count = static_cast<int>(c.send_count);
     const auto receive_count = static_cast<int>(c.receive_count);
     switch (c.collective) {
-        case Collective::barrier:
-            return MPI_Ibarrier(c.comm, request);
+        case Collective::barrier: return MPI_Ibarrier(c.comm, request);
         case Collective::bcast:
             return MPI_Ibcast(c.receive, receive_count, c.receive_type, c.root, c.comm, request);
         case Collective::scatter:
@@ -210,17 +208,10 @@ Element::Element(int kind) {
             MPI_Type_vector(2, 1, 2, MPI_INT, &inner);
             MPI_Type_create_resized(inner, 0, 5 * sizeof(int), &type_);
             break;
-        case 2:
-            MPI_Type_indexed(2, ones, reversed, MPI_INT, &type_);
-            break;
-        case 3:
-            MPI_Type_contiguous(2, MPI_INT, &type_);
-            break;
-        case 4:
-            MPI_Type_create_resized(MPI_INT, -4, 3 * sizeof(int), &type_);
-            break;
-        default:
-            return;
+        case 2: MPI_Type_indexed(2, ones, reversed, MPI_INT, &type_); break;
+        case 3: MPI_Type_contiguous(2, MPI_INT, &type_); break;
+        case 4: MPI_Type_create_resized(MPI_INT, -4, 3 * sizeof(int), &type_); break;
+        default: return;
     }
     if (inner != MPI_DATATYPE_NULL) MPI_Type_free(&inner);
     owned_ = true;

@@ -351,18 +351,14 @@ void deliver(VirtualDevice& device, const Packet& packet) {
     VirtualQueuePair& qp = *found->second;
     if (!is_ready(qp)) return;
     switch (packet.kind) {
-        case PacketKind::datagram:
-            return on_datagram(qp, packet);
-        case PacketKind::ack:
-            return on_ack(qp, packet.psn);
-        case PacketKind::response:
-            return on_response(qp, packet);
+        case PacketKind::datagram: return on_datagram(qp, packet);
+        case PacketKind::ack: return on_ack(qp, packet.psn);
+        case PacketKind::response: return on_response(qp, packet);
         case PacketKind::not_ready:
             on_ack(qp, (packet.psn - 1) & psn_mask);
             if (!qp.posted.empty()) --qp.failures;
             return wait_again(qp, not_ready_ns);
-        default:
-            return on_request(qp, packet);
+        default: return on_request(qp, packet);
     }
 }
 
@@ -375,10 +371,8 @@ bool is_awaited(const VirtualQueuePair& qp, const Packet& packet) {
         case PacketKind::not_ready:
             return !qp.posted.empty() && ahead_of(packet.psn, qp.posted.front().first) >= 0 &&
                    ahead_of(packet.psn, qp.next_psn) < 0;
-        case PacketKind::response:
-            return std::ranges::any_of(qp.posted, begins_with);
-        default:
-            return ahead_of(packet.psn, qp.expected) >= 0;
+        case PacketKind::response: return std::ranges::any_of(qp.posted, begins_with);
+        default: return ahead_of(packet.psn, qp.expected) >= 0;
     }
 }
 

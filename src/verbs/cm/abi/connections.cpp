@@ -118,8 +118,8 @@ int reject_with(rdma_cm_id *id, const void *private_data, std::uint8_t bytes) {
     if (bytes > answer_private_bytes(own(id), Kind::rejection)) return refuse(EINVAL);
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
-    const int error = shared->agent().reject(own(id).connection, Reason::consumer,
-                                             bytes_of(private_data, bytes));
+    const int error =
+        shared->agent().reject(own(id).connection, Reason::consumer, bytes_of(private_data, bytes));
     shared->settle();
     return result(error);
 }
@@ -201,8 +201,7 @@ int rdma_disconnect(rdma_cm_id *id) {
     {
         Manager *shared = manager();
         const std::lock_guard guard(shared->lock());
-        const int error =
-            shared->agent().disconnect(object.connection, lanewise::monotonic_ns());
+        const int error = shared->agent().disconnect(object.connection, lanewise::monotonic_ns());
         shared->settle();
         // What the peer has ended and time has closed is disconnected, too.
         if (error && !object.connected) return refuse(error);

@@ -25,9 +25,9 @@ void take_kind(const rdma_addrinfo *hints, rdma_addrinfo& made) {
     const int type = hints ? hints->ai_qp_type : 0;
     const int space = hints ? hints->ai_port_space : 0;
     made.ai_flags = hints ? hints->ai_flags : 0;
-    made.ai_qp_type = type != 0                                           ? type
+    made.ai_qp_type = type != 0                                        ? type
                       : space == RDMA_PS_UDP || space == RDMA_PS_IPOIB ? IBV_QPT_UD
-                                                                          : IBV_QPT_RC;
+                                                                       : IBV_QPT_RC;
     made.ai_port_space = space != 0                      ? space
                          : made.ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP
                                                          : RDMA_PS_TCP;

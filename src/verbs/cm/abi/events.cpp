@@ -107,8 +107,7 @@ void deliver_response(IdObject& id, const Happening& happening) {
     terms.retry_count = id.terms.retry_count;
     terms.ack_timeout = id.terms.ack_timeout;
     // The peer may grant less than was asked for, never more.
-    terms.responder_resources =
-        std::min(terms.responder_resources, id.terms.responder_resources);
+    terms.responder_resources = std::min(terms.responder_resources, id.terms.responder_resources);
     terms.initiator_depth = std::min(terms.initiator_depth, id.terms.initiator_depth);
     id.terms = terms;
     auto event = make_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE);
@@ -119,8 +118,7 @@ void deliver_response(IdObject& id, const Happening& happening) {
 }
 
 void deliver_datagram_reply(IdObject& id, const Happening& happening) {
-    const bool valid =
-        happening.message.status == static_cast<std::uint8_t>(DatagramStatus::valid);
+    const bool valid = happening.message.status == static_cast<std::uint8_t>(DatagramStatus::valid);
     auto event = make_event(id, valid ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE);
     event->shown.status = valid ? 0 : happening.message.status;
     event->private_data = happening.message.private_data;
@@ -137,8 +135,7 @@ void deliver_datagram_reply(IdObject& id, const Happening& happening) {
 
 void deliver_end(IdObject& id, const Happening& happening) {
     const bool rejected = happening.what == What::rejected;
-    auto event =
-        make_event(id, rejected ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE);
+    auto event = make_event(id, rejected ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE);
     event->shown.status = rejected ? happening.message.reason : -ETIMEDOUT;
     if (rejected) set_private_data(*event, happening.message.private_data);
     add_event(id, std::move(event));
@@ -152,19 +149,14 @@ void deliver(const Happening& happening) {
     if (found == connections().end()) return;
     IdObject& id = *found->second;
     switch (happening.what) {
-        case What::response:
-            return deliver_response(id, happening);
+        case What::response: return deliver_response(id, happening);
         case What::established:
             id.connected = true;
             return add_event(id, RDMA_CM_EVENT_ESTABLISHED);
-        case What::disconnected:
-            return add_event(id, RDMA_CM_EVENT_DISCONNECTED);
-        case What::time_wait_over:
-            return add_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-        case What::datagram_reply:
-            return deliver_datagram_reply(id, happening);
-        default:
-            return deliver_end(id, happening);
+        case What::disconnected: return add_event(id, RDMA_CM_EVENT_DISCONNECTED);
+        case What::time_wait_over: return add_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+        case What::datagram_reply: return deliver_datagram_reply(id, happening);
+        default: return deliver_end(id, happening);
     }
 }
 
@@ -198,8 +190,7 @@ void follow(EventObject& event) {
             if (id.own_channel) rdma_migrate_id(&made.shown, nullptr);
             return;
         }
-        case RDMA_CM_EVENT_CONNECT_RESPONSE:
-            return answer_response(event);
+        case RDMA_CM_EVENT_CONNECT_RESPONSE: return answer_response(event);
         case RDMA_CM_EVENT_REJECTED:
         case RDMA_CM_EVENT_UNREACHABLE:
             if (!is_datagram(id)) make_broken(id);
@@ -213,8 +204,7 @@ void follow(EventObject& event) {
                 event.shown.status = -error;
             }
             return;
-        default:
-            return;
+        default: return;
     }
 }
 
@@ -324,14 +314,14 @@ int rdma_ack_cm_event(rdma_cm_event *event) {
 
 const char *rdma_event_str(rdma_cm_event_type event) {
     static constexpr std::array names{
-        "RDMA_CM_EVENT_ADDR_RESOLVED",    "RDMA_CM_EVENT_ADDR_ERROR",
-        "RDMA_CM_EVENT_ROUTE_RESOLVED",   "RDMA_CM_EVENT_ROUTE_ERROR",
-        "RDMA_CM_EVENT_CONNECT_REQUEST",  "RDMA_CM_EVENT_CONNECT_RESPONSE",
-        "RDMA_CM_EVENT_CONNECT_ERROR",    "RDMA_CM_EVENT_UNREACHABLE",
-        "RDMA_CM_EVENT_REJECTED",         "RDMA_CM_EVENT_ESTABLISHED",
-        "RDMA_CM_EVENT_DISCONNECTED",     "RDMA_CM_EVENT_DEVICE_REMOVAL",
-        "RDMA_CM_EVENT_MULTICAST_JOIN",   "RDMA_CM_EVENT_MULTICAST_ERROR",
-        "RDMA_CM_EVENT_ADDR_CHANGE",      "RDMA_CM_EVENT_TIMEWAIT_EXIT"};
+        "RDMA_CM_EVENT_ADDR_RESOLVED",   "RDMA_CM_EVENT_ADDR_ERROR",
+        "RDMA_CM_EVENT_ROUTE_RESOLVED",  "RDMA_CM_EVENT_ROUTE_ERROR",
+        "RDMA_CM_EVENT_CONNECT_REQUEST", "RDMA_CM_EVENT_CONNECT_RESPONSE",
+        "RDMA_CM_EVENT_CONNECT_ERROR",   "RDMA_CM_EVENT_UNREACHABLE",
+        "RDMA_CM_EVENT_REJECTED",        "RDMA_CM_EVENT_ESTABLISHED",
+        "RDMA_CM_EVENT_DISCONNECTED",    "RDMA_CM_EVENT_DEVICE_REMOVAL",
+        "RDMA_CM_EVENT_MULTICAST_JOIN",  "RDMA_CM_EVENT_MULTICAST_ERROR",
+        "RDMA_CM_EVENT_ADDR_CHANGE",     "RDMA_CM_EVENT_TIMEWAIT_EXIT"};
     const auto number = static_cast<std::size_t>(event);
     return number < names.size() ? names[number] : "UNKNOWN EVENT";
 }

@@ -193,9 +193,9 @@ int rdma_listen(rdma_cm_id *id, int backlog) {
         backlog > 0 ? std::min<std::size_t>(static_cast<unsigned>(backlog), backlog_max)
                     : backlog_max;
     const std::uint64_t cookie = shared->take_cookie();
-    if (object.listener != 0 || !shared->agent().listen(*object.claimed_service,
-                                                        object.local.address, cookie,
-                                                        waiting_max)) {
+    if (object.listener != 0 ||
+        !shared->agent().listen(*object.claimed_service, object.local.address, cookie,
+                                waiting_max)) {
         return refuse(EINVAL);
     }
     object.listener = cookie;
@@ -281,8 +281,7 @@ int rdma_set_option(rdma_cm_id *id, int level, int optname, void *optval, size_t
         case RDMA_OPTION_ID_REUSEADDR:
         case RDMA_OPTION_ID_AFONLY:
             return 0;  // names are free as soon as nobody has them, and the families are apart
-        default:
-            return refuse(ENOSYS);
+        default: return refuse(ENOSYS);
     }
 }
 

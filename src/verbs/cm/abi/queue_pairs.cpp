@@ -41,8 +41,7 @@ int fill_ready_to_receive(IdObject& id, ibv_qp_attr& attributes) {
     attributes.path_mtu = static_cast<ibv_mtu>(id.terms.path_mtu);
     attributes.dest_qp_num = id.terms.remote_qpn;
     attributes.rq_psn = id.terms.receive_psn;
-    const int mask =
-        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     if (!is_reliable(id)) return mask;
     attributes.max_dest_rd_atomic = id.terms.responder_resources;
     attributes.min_rnr_timer = rnr_timer;
@@ -63,14 +62,10 @@ int fill_ready_to_send(IdObject& id, ibv_qp_attr& attributes) {
 // The mask of what was filled in for a state; 0 for a state that the connection says nothing of.
 int fill(IdObject& id, ibv_qp_attr& attributes) {
     switch (attributes.qp_state) {
-        case IBV_QPS_INIT:
-            return fill_init(id, attributes);
-        case IBV_QPS_RTR:
-            return fill_ready_to_receive(id, attributes);
-        case IBV_QPS_RTS:
-            return fill_ready_to_send(id, attributes);
-        default:
-            return 0;
+        case IBV_QPS_INIT: return fill_init(id, attributes);
+        case IBV_QPS_RTR: return fill_ready_to_receive(id, attributes);
+        case IBV_QPS_RTS: return fill_ready_to_send(id, attributes);
+        default: return 0;
     }
 }
 
@@ -109,14 +104,14 @@ void destroy_queues(IdObject& id) {
 bool make_queues(IdObject& id, ibv_qp_init_attr_ex& attributes) {
     rdma_cm_id& shown = id.shown;
     if (!attributes.recv_cq) {
-        id.owns_receive_queue = make_queue(id, attributes.cap.max_recv_wr, shown.recv_cq_channel,
-                                           shown.recv_cq);
+        id.owns_receive_queue =
+            make_queue(id, attributes.cap.max_recv_wr, shown.recv_cq_channel, shown.recv_cq);
         if (!id.owns_receive_queue) return false;
         attributes.recv_cq = shown.recv_cq;
     }
     if (!attributes.send_cq) {
-        id.owns_send_queue = make_queue(id, attributes.cap.max_send_wr, shown.send_cq_channel,
-                                        shown.send_cq);
+        id.owns_send_queue =
+            make_queue(id, attributes.cap.max_send_wr, shown.send_cq_channel, shown.send_cq);
         if (!id.owns_send_queue) return false;
         attributes.send_cq = shown.send_cq;
     }
@@ -146,8 +141,8 @@ ibv_ah_attr path_of(IdObject& id) {
 std::uint8_t outstanding_max() {
     ibv_device_attr device{};
     if (ibv_query_device(the_device(), &device) != 0) return 1;
-    return static_cast<std::uint8_t>(std::min({device.max_qp_rd_atom, device.max_qp_init_rd_atom,
-                                               int{RDMA_MAX_RESP_RES}}));
+    return static_cast<std::uint8_t>(
+        std::min({device.max_qp_rd_atom, device.max_qp_init_rd_atom, int{RDMA_MAX_RESP_RES}}));
 }
 
 int make_ready(IdObject& id) {
@@ -232,8 +227,8 @@ int rdma_create_srq(rdma_cm_id *id, ibv_pd *pd, ibv_srq_init_attr *attr) {
 }
 
 int rdma_create_srq_ex(rdma_cm_id *id, ibv_srq_init_attr_ex *attr) {
-    const bool basic = !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) ||
-                       attr->srq_type == IBV_SRQT_BASIC;
+    const bool basic =
+        !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || attr->srq_type == IBV_SRQT_BASIC;
     if (!basic) return refuse(EOPNOTSUPP);
     ibv_pd *pd = attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : nullptr;
     // The extended struct begins with the plain one.

@@ -114,29 +114,14 @@ class Attack {
         Message made;
         made.service = service;
         switch (script_.number(1) % 8) {
-            case 0:
-                known_.push_back(agent_.connect(made, to, now_));
-                break;
-            case 1:
-                known_.push_back(agent_.resolve(made, to, now_));
-                break;
-            case 2:
-                agent_.accept(id(), made, now_);
-                break;
-            case 3:
-                agent_.establish(id(), now_);
-                break;
-            case 4:
-                agent_.reject(id(), Reason::consumer, {});
-                break;
-            case 5:
-                agent_.disconnect(id(), now_);
-                break;
-            case 6:
-                agent_.answer(id(), made, now_);
-                break;
-            default:
-                agent_.forget(id(), now_);
+            case 0: known_.push_back(agent_.connect(made, to, now_)); break;
+            case 1: known_.push_back(agent_.resolve(made, to, now_)); break;
+            case 2: agent_.accept(id(), made, now_); break;
+            case 3: agent_.establish(id(), now_); break;
+            case 4: agent_.reject(id(), Reason::consumer, {}); break;
+            case 5: agent_.disconnect(id(), now_); break;
+            case 6: agent_.answer(id(), made, now_); break;
+            default: agent_.forget(id(), now_);
         }
         if (known_.size() > 32) known_.erase(known_.begin());
     }

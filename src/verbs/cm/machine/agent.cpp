@@ -112,8 +112,7 @@ void Agent::wait_until(Entry& entry, Nanoseconds deadline) {
 
 void Agent::report(What what, const Entry& entry, const Message& message) {
     if (!entry.second.known) return;
-    happenings_.push_back(
-        {what, entry.first, entry.second.listener, entry.second.ends, message});
+    happenings_.push_back({what, entry.first, entry.second.listener, entry.second.ends, message});
 }
 
 // The program has decided about a request that waited at its listener.
@@ -229,8 +228,7 @@ int Agent::reject(std::uint32_t id, Reason reason, Bytes private_data) {
         reply.private_data = std::move(private_data);
         return answer(id, std::move(reply), 0);
     }
-    if (connection.state != State::request_received &&
-        connection.state != State::reply_received) {
+    if (connection.state != State::request_received && connection.state != State::reply_received) {
         return EINVAL;
     }
     if (connection.state == State::request_received) end_waiting(connection);
@@ -285,26 +283,17 @@ void Agent::forget(std::uint32_t id, Nanoseconds now) {
     Connection& connection = entry->second;
     connection.known = false;
     switch (connection.state) {
-        case State::request_received:
-            end_waiting(connection);
-            [[fallthrough]];
+        case State::request_received: end_waiting(connection); [[fallthrough]];
         case State::reply_received:
             send_rejection(connection, id, Reason::consumer, {});
             end(*entry);
             return;
-        case State::datagram_request_received:
-            reject(id, Reason::consumer, {});
-            return;
+        case State::datagram_request_received: reject(id, Reason::consumer, {}); return;
         case State::reply_sent:
-        case State::established:
-            disconnect(id, now);
-            return;
+        case State::established: disconnect(id, now); return;
         case State::request_sent:
-        case State::datagram_request_sent:
-            end(*entry);
-            return;
-        default:
-            return;  // ends by itself
+        case State::datagram_request_sent: end(*entry); return;
+        default: return;  // ends by itself
     }
 }
 
@@ -360,15 +349,10 @@ void Agent::on_request(const Message& message, const Endpoints& from) {
 
 void Agent::on_repeated_request(Entry& entry) {
     switch (entry.second.state) {
-        case State::request_received:
-            send_receipt(entry, Answered::request);
-            return;
+        case State::request_received: send_receipt(entry, Answered::request); return;
         case State::reply_sent:
-        case State::datagram_answered:
-            send_again(entry);
-            return;
-        default:
-            return;  // an old copy, or the program has not answered yet
+        case State::datagram_answered: send_again(entry); return;
+        default: return;  // an old copy, or the program has not answered yet
     }
 }
 
@@ -422,8 +406,7 @@ void Agent::on_reply(const Message& message, const Endpoints& from) {
 void Agent::on_ready(const Message& message, const Endpoints& from) {
     Entry *entry = find_peer(message, from);
     if (!entry) return;
-    if (entry->second.remote_id != message.local_id ||
-        entry->second.state != State::reply_sent) {
+    if (entry->second.remote_id != message.local_id || entry->second.state != State::reply_sent) {
         ++counters_.unexpected;
         return;
     }
@@ -435,11 +418,11 @@ void Agent::on_rejection(const Message& message, const Endpoints& from) {
     if (!entry) return;
     const Connection& connection = entry->second;
     // Who has no such service numbers no connection.
-    const bool from_peer = connection.state == State::request_sent ||
-                           (message.local_id == connection.remote_id &&
-                            (connection.state == State::reply_sent ||
-                             connection.state == State::reply_received ||
-                             connection.state == State::established));
+    const bool from_peer =
+        connection.state == State::request_sent ||
+        (message.local_id == connection.remote_id &&
+         (connection.state == State::reply_sent || connection.state == State::reply_received ||
+          connection.state == State::established));
     if (!from_peer) {
         ++counters_.unexpected;
         return;
@@ -521,22 +504,14 @@ void Agent::on_message(const Message& message, const Endpoints& from, Nanosecond
     ++counters_.messages_received;
     switch (message.kind) {
         case Kind::request:
-        case Kind::datagram_request:
-            return on_request(message, from);
-        case Kind::reply:
-            return on_reply(message, from);
-        case Kind::ready:
-            return on_ready(message, from);
-        case Kind::rejection:
-            return on_rejection(message, from);
-        case Kind::receipt:
-            return on_receipt(message, from, now);
-        case Kind::disconnect:
-            return on_disconnect(message, from, now);
-        case Kind::disconnected:
-            return on_disconnected(message, from, now);
-        case Kind::datagram_reply:
-            return on_datagram_reply(message, from);
+        case Kind::datagram_request: return on_request(message, from);
+        case Kind::reply: return on_reply(message, from);
+        case Kind::ready: return on_ready(message, from);
+        case Kind::rejection: return on_rejection(message, from);
+        case Kind::receipt: return on_receipt(message, from, now);
+        case Kind::disconnect: return on_disconnect(message, from, now);
+        case Kind::disconnected: return on_disconnected(message, from, now);
+        case Kind::datagram_reply: return on_datagram_reply(message, from);
     }
 }
 
@@ -565,14 +540,9 @@ void Agent::give_up(Entry& entry, Nanoseconds now) {
             report(What::disconnected, entry);
             enter_time_wait(entry, now);
             return;
-        case State::time_wait:
-            report(What::time_wait_over, entry);
-            break;
-        case State::datagram_answered:
-            break;
-        default:
-            report(What::unreachable, entry);
-            break;
+        case State::time_wait: report(What::time_wait_over, entry); break;
+        case State::datagram_answered: break;
+        default: report(What::unreachable, entry); break;
     }
     end(entry);
 }

@@ -298,8 +298,8 @@ TEST(Agent, MessagesOfOthersAreDroppedAndCounted) {
     wrong.local_id = id + 1;
     net.listener.on_message(wrong, true_ends, net.now);
     EXPECT_EQ(unexpected(), 3U);
-    for (const Kind kind : {Kind::reply, Kind::ready, Kind::receipt, Kind::disconnected,
-                            Kind::datagram_reply}) {
+    for (const Kind kind :
+         {Kind::reply, Kind::ready, Kind::receipt, Kind::disconnected, Kind::datagram_reply}) {
         Message late = end;
         late.kind = kind;
         net.listener.on_message(late, true_ends, net.now);
@@ -319,8 +319,8 @@ TEST(Agent, AnyMessagesFromAnybodyLeaveNoMoreConnectionsThanTheBacklog) {
     for (int i = 0; i < 20'000; ++i) {
         Message one;
         one.kind = static_cast<Kind>(0x10 + random() % 9);
-        one.local_id = random() % 3 == 0 ? static_cast<std::uint32_t>(random())
-                                         : ids[random() % ids.size()];
+        one.local_id =
+            random() % 3 == 0 ? static_cast<std::uint32_t>(random()) : ids[random() % ids.size()];
         one.remote_id = ids[random() % ids.size()];
         one.service = random() % 2 == 0 ? service : random();
         one.qpn = random() % 4 == 0 ? 0x200 : random() & 0xffffff;

@@ -125,27 +125,20 @@ void datagram_reply_fields(const Io& io, Some& m) {
 template <typename Io, typename Some>
 void fields(const Io& io, Some& m) {
     switch (m.kind) {
-        case Kind::request:
-            request_fields(io, m);
-            return;
+        case Kind::request: request_fields(io, m); return;
         case Kind::datagram_request:
             io.bits(byte(0), 32, m.local_id);
             io.bits(byte(4), 16, m.pkey);
             io.bits(byte(8), 64, m.service);
             io.rest(16, m.private_data);
             return;
-        case Kind::datagram_reply:
-            datagram_reply_fields(io, m);
-            return;
-        default:
-            break;
+        case Kind::datagram_reply: datagram_reply_fields(io, m); return;
+        default: break;
     }
     io.bits(byte(0), 32, m.local_id);
     io.bits(byte(4), 32, m.remote_id);
     switch (m.kind) {
-        case Kind::reply:
-            reply_fields(io, m);
-            return;
+        case Kind::reply: reply_fields(io, m); return;
         case Kind::receipt:
             io.bits(byte(8), 2, m.answered);
             io.bits(byte(9), 5, m.service_timeout);
@@ -160,9 +153,7 @@ void fields(const Io& io, Some& m) {
             io.bits(byte(8), 24, m.qpn);
             io.rest(12, m.private_data);
             return;
-        default:
-            io.rest(8, m.private_data);
-            return;
+        default: io.rest(8, m.private_data); return;
     }
 }
 

@@ -28,15 +28,15 @@ inline constexpr std::size_t management_bytes = 256;
 
 // The attribute of the datagram.
 enum class Kind : std::uint16_t {
-    request = 0x10,             // REQ
-    receipt = 0x11,             // MRA: the answer takes a while
-    rejection = 0x12,           // REJ
-    reply = 0x13,               // REP
-    ready = 0x14,               // RTU
-    disconnect = 0x15,          // DREQ
-    disconnected = 0x16,        // DREP
-    datagram_request = 0x17,    // SIDR_REQ: which queue pair takes datagrams for a service
-    datagram_reply = 0x18,      // SIDR_REP
+    request = 0x10,           // REQ
+    receipt = 0x11,           // MRA: the answer takes a while
+    rejection = 0x12,         // REJ
+    reply = 0x13,             // REP
+    ready = 0x14,             // RTU
+    disconnect = 0x15,        // DREQ
+    disconnected = 0x16,      // DREP
+    datagram_request = 0x17,  // SIDR_REQ: which queue pair takes datagrams for a service
+    datagram_reply = 0x18,    // SIDR_REP
 };
 
 // Why a request is rejected (IBA 1, table 112), as far as this end says it.

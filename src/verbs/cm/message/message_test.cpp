@@ -57,20 +57,20 @@ TEST(Message, ARequestHasItsFieldsWhereTheStandardHasThem) {
     EXPECT_EQ(std::to_integer<unsigned>(bytes[3]), 3U);
     EXPECT_EQ(std::to_integer<unsigned>(bytes[17]), 0x10U);
     EXPECT_EQ(at(bytes, 0), 0x11U);
-    EXPECT_EQ(at(bytes, 13), 0x06U);       // the service
-    EXPECT_EQ(at(bytes, 32), 0xabU);       // the queue pair
-    EXPECT_EQ(at(bytes, 35), 4U);          // responder resources
-    EXPECT_EQ(at(bytes, 39), 5U);          // initiator depth
-    EXPECT_EQ(at(bytes, 43), 20U << 3);    // the remote response timeout, RC, no flow control
-    EXPECT_EQ(at(bytes, 44), 0x12U);       // the starting PSN
+    EXPECT_EQ(at(bytes, 13), 0x06U);     // the service
+    EXPECT_EQ(at(bytes, 32), 0xabU);     // the queue pair
+    EXPECT_EQ(at(bytes, 35), 4U);        // responder resources
+    EXPECT_EQ(at(bytes, 39), 5U);        // initiator depth
+    EXPECT_EQ(at(bytes, 43), 20U << 3);  // the remote response timeout, RC, no flow control
+    EXPECT_EQ(at(bytes, 44), 0x12U);     // the starting PSN
     EXPECT_EQ(at(bytes, 47), 18U << 3 | 7U);
-    EXPECT_EQ(at(bytes, 48), 0xffU);       // the partition key
+    EXPECT_EQ(at(bytes, 48), 0xffU);  // the partition key
     EXPECT_EQ(at(bytes, 50), 3U << 4 | 6U);
     EXPECT_EQ(at(bytes, 51), 15U << 4);
-    EXPECT_EQ(at(bytes, 71), 1U);          // the last byte of the local GID
+    EXPECT_EQ(at(bytes, 71), 1U);  // the last byte of the local GID
     EXPECT_EQ(at(bytes, 87), 2U);
     EXPECT_EQ(at(bytes, 95), 14U << 3);
-    EXPECT_EQ(at(bytes, 140), 0x77U);      // private data
+    EXPECT_EQ(at(bytes, 140), 0x77U);  // private data
 }
 
 TEST(Message, AReplyHasItsFieldsWhereTheStandardHasThem) {

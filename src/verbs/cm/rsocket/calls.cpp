@@ -234,9 +234,8 @@ ssize_t rwrite(int socket, const void *buf, size_t count) {
 }
 
 ssize_t rwritev(int socket, const iovec *iov, int iovcnt) {
-    return over_pieces(iov, static_cast<std::size_t>(std::max(iovcnt, 0)), [&](const iovec& one) {
-        return rwrite(socket, one.iov_base, one.iov_len);
-    });
+    return over_pieces(iov, static_cast<std::size_t>(std::max(iovcnt, 0)),
+                       [&](const iovec& one) { return rwrite(socket, one.iov_base, one.iov_len); });
 }
 
 int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
@@ -299,8 +298,8 @@ int rgetsockname(int socket, sockaddr *addr, socklen_t *addrlen) {
 int rsetsockopt(int socket, int level, int, const void *optval, socklen_t) {
     if (!stream_at(socket)) return -1;
     if (!optval) return fail_call(EFAULT);
-    const bool known = level == SOL_SOCKET || level == IPPROTO_TCP || level == IPPROTO_IPV6 ||
-                       level == SOL_RDMA;
+    const bool known =
+        level == SOL_SOCKET || level == IPPROTO_TCP || level == IPPROTO_IPV6 || level == SOL_RDMA;
     return known ? 0 : fail_call(ENOPROTOOPT);
 }
 
@@ -331,13 +330,9 @@ int rfcntl(int socket, int cmd, ...) {
     const int flags = cmd == F_SETFL ? va_arg(arguments, int) : 0;
     va_end(arguments);
     switch (cmd) {
-        case F_GETFL:
-            return O_RDWR | (stream->non_blocking ? O_NONBLOCK : 0);
-        case F_SETFL:
-            stream->non_blocking = flags & O_NONBLOCK;
-            return 0;
-        default:
-            return fail_call(ENOTSUP);
+        case F_GETFL: return O_RDWR | (stream->non_blocking ? O_NONBLOCK : 0);
+        case F_SETFL: stream->non_blocking = flags & O_NONBLOCK; return 0;
+        default: return fail_call(ENOTSUP);
     }
 }
 

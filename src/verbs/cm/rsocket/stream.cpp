@@ -214,10 +214,8 @@ void Stream::take_event(const rdma_cm_event& event) {
         case RDMA_CM_EVENT_ESTABLISHED:
             if (state_ == State::connecting) state_ = State::connected;
             return;
-        case RDMA_CM_EVENT_REJECTED:
-            return fail(ECONNREFUSED);
-        case RDMA_CM_EVENT_UNREACHABLE:
-            return fail(ETIMEDOUT);
+        case RDMA_CM_EVENT_REJECTED: return fail(ECONNREFUSED);
+        case RDMA_CM_EVENT_UNREACHABLE: return fail(ETIMEDOUT);
         case RDMA_CM_EVENT_CONNECT_ERROR:
             return fail(event.status != 0 ? std::abs(event.status) : ECONNABORTED);
         case RDMA_CM_EVENT_DISCONNECTED:
@@ -225,8 +223,7 @@ void Stream::take_event(const rdma_cm_event& event) {
             peer_is_done_ = true;
             state_ = State::over;
             return;
-        default:
-            return;
+        default: return;
     }
 }
 

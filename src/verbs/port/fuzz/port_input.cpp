@@ -131,15 +131,9 @@ std::string fuzz_port(std::span<const std::uint8_t> input) {
     const auto take = [&](const Datagram& one) { taker(one); };
     while (!script.left.empty()) {
         switch (script.number(1) % 4) {
-            case 0:
-                send_batch(bench, script);
-                break;
-            case 1:
-                send_letter(bench, script);
-                break;
-            case 2:
-                write_record(bench, script);
-                break;
+            case 0: send_batch(bench, script); break;
+            case 1: send_letter(bench, script); break;
+            case 2: write_record(bench, script); break;
             default: {
                 const auto text = script.bytes(script.number(1));
                 const std::string listing(reinterpret_cast<const char *>(text.data()), text.size());

@@ -327,17 +327,10 @@ TEST(Migration, UnderAnyTrafficLosesAndDuplicatesNothing) {
             if (migration_of(pair.a) == Migration::armed &&
                 migration_of(pair.b) == Migration::armed) {
                 switch (random() % 4) {
-                    case 0:
-                        pair.wire.cut(from);
-                        break;
-                    case 1:
-                        pair.wire.path(from).cut = true;
-                        break;
-                    case 2:
-                        pair.a.migrate();
-                        break;
-                    default:
-                        pair.b.migrate();
+                    case 0: pair.wire.cut(from); break;
+                    case 1: pair.wire.path(from).cut = true; break;
+                    case 2: pair.a.migrate(); break;
+                    default: pair.b.migrate();
                 }
             } else if (port_of(pair.a) == other && port_of(pair.b) == other) {
                 pair.wire.mend(from);

@@ -213,12 +213,9 @@ bool same_answer(Bench& bench, Model& model, int step) {
     switch (step / 4) {
         case 0:
             return bench.table.bind(bench.binding(key, remote_write), by) == model.bind(key, by);
-        case 1:
-            return bench.table.bind(closing, by) == model.close(key, by);
-        case 2:
-            return bench.table.invalidate(key, by) == model.invalidate(key, by);
-        default:
-            break;
+        case 1: return bench.table.bind(closing, by) == model.close(key, by);
+        case 2: return bench.table.invalidate(key, by) == model.invalidate(key, by);
+        default: break;
     }
     if (step % 2 == 0) return bench.table.remove(bench.region_key) == model.remove_region();
     bench.table.invalidate_of(owner.qpn);

@@ -101,14 +101,11 @@ Needs without(const Needs& needs, std::uint32_t attributes) {
 
 Needs needs_of(const Change& change, Transport transport, Role role) {
     switch (transport) {
-        case Transport::rc:
-            return change.reliable;
+        case Transport::rc: return change.reliable;
         case Transport::xrc:
             return without(change.reliable, role == Role::initiator ? of_target : of_initiator);
-        case Transport::uc:
-            return change.unreliable;
-        default:
-            return change.datagram;
+        case Transport::uc: return change.unreliable;
+        default: return change.datagram;
     }
 }
 

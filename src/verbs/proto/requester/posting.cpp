@@ -12,13 +12,11 @@ namespace {
 bool supports(const Connection& connection, Operation operation) {
     switch (operation) {
         case Operation::send:
-        case Operation::send_immediate:
-            return true;
+        case Operation::send_immediate: return true;
         case Operation::write:
         case Operation::write_immediate:
         case Operation::local_invalidate:
-        case Operation::bind_window:
-            return connection.connected();
+        case Operation::bind_window: return connection.connected();
         case Operation::send_invalidate:  // unreliable connections have no opcode for it
             return connection.reliable();
         case Operation::read:

@@ -32,12 +32,9 @@ bool is_acknowledgement(const Packet& packet) {
 
 Status status_of(NakCode code) {
     switch (code) {
-        case NakCode::remote_access:
-            return Status::remote_access_error;
-        case NakCode::remote_operational:
-            return Status::remote_operation_error;
-        default:
-            return Status::remote_invalid_request;
+        case NakCode::remote_access: return Status::remote_access_error;
+        case NakCode::remote_operational: return Status::remote_operation_error;
+        default: return Status::remote_invalid_request;
     }
 }
 
@@ -537,14 +534,9 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
     heard_at_ = now;
     const std::optional<Probe> probe = probe_;
     switch (packet.row.kind) {
-        case PacketKind::read_response:
-            on_read_data(packet, now);
-            break;
-        case PacketKind::atomic_acknowledge:
-            on_atomic_data(packet, now);
-            break;
-        default:
-            on_acknowledge(packet, now);
+        case PacketKind::read_response: on_read_data(packet, now); break;
+        case PacketKind::atomic_acknowledge: on_atomic_data(packet, now); break;
+        default: on_acknowledge(packet, now);
     }
     if (probe && rtt_.may_be_answered(probe->sent, now)) {
         on_probe_answered(*probe, packet, now);

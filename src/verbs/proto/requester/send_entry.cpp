@@ -65,48 +65,33 @@ void SendEntry::take(const SendRequest& request, std::uint32_t mtu) {
 PacketKind kind_of(Operation operation) {
     switch (operation) {
         case Operation::write:
-        case Operation::write_immediate:
-            return PacketKind::write;
-        case Operation::read:
-            return PacketKind::read_request;
-        case Operation::compare_swap:
-            return PacketKind::compare_swap;
-        case Operation::fetch_add:
-            return PacketKind::fetch_add;
-        default:
-            return PacketKind::send;
+        case Operation::write_immediate: return PacketKind::write;
+        case Operation::read: return PacketKind::read_request;
+        case Operation::compare_swap: return PacketKind::compare_swap;
+        case Operation::fetch_add: return PacketKind::fetch_add;
+        default: return PacketKind::send;
     }
 }
 
 Extra extra_of(Operation operation) {
     switch (operation) {
         case Operation::send_immediate:
-        case Operation::write_immediate:
-            return Extra::immediate;
-        case Operation::send_invalidate:
-            return Extra::invalidation;
-        default:
-            return Extra::nothing;
+        case Operation::write_immediate: return Extra::immediate;
+        case Operation::send_invalidate: return Extra::invalidation;
+        default: return Extra::nothing;
     }
 }
 
 CompletedWork completed_work(Operation operation) {
     switch (operation) {
         case Operation::write:
-        case Operation::write_immediate:
-            return CompletedWork::rdma_write;
-        case Operation::read:
-            return CompletedWork::rdma_read;
-        case Operation::compare_swap:
-            return CompletedWork::compare_swap;
-        case Operation::fetch_add:
-            return CompletedWork::fetch_add;
-        case Operation::bind_window:
-            return CompletedWork::bind_window;
-        case Operation::local_invalidate:
-            return CompletedWork::local_invalidate;
-        default:
-            return CompletedWork::send;
+        case Operation::write_immediate: return CompletedWork::rdma_write;
+        case Operation::read: return CompletedWork::rdma_read;
+        case Operation::compare_swap: return CompletedWork::compare_swap;
+        case Operation::fetch_add: return CompletedWork::fetch_add;
+        case Operation::bind_window: return CompletedWork::bind_window;
+        case Operation::local_invalidate: return CompletedWork::local_invalidate;
+        default: return CompletedWork::send;
     }
 }
 

@@ -16,15 +16,11 @@ namespace {
 
 constexpr std::uint32_t access_for(PacketKind kind) {
     switch (kind) {
-        case PacketKind::write:
-            return remote_write;
-        case PacketKind::read_request:
-            return remote_read;
+        case PacketKind::write: return remote_write;
+        case PacketKind::read_request: return remote_read;
         case PacketKind::compare_swap:
-        case PacketKind::fetch_add:
-            return remote_atomic;
-        default:
-            return 0;
+        case PacketKind::fetch_add: return remote_atomic;
+        default: return 0;
     }
 }
 
@@ -201,12 +197,9 @@ bool Responder::has_right_length(const Packet& packet) const {
     const std::size_t bytes = packet.payload.size();
     const std::size_t mtu = connection_.mtu();
     switch (packet.row.part) {
-        case Part::only:
-            return bytes <= mtu;
-        case Part::last:
-            return bytes >= 1 && bytes <= mtu;
-        default:
-            return bytes == mtu;
+        case Part::only: return bytes <= mtu;
+        case Part::last: return bytes >= 1 && bytes <= mtu;
+        default: return bytes == mtu;
     }
 }
 
@@ -219,14 +212,10 @@ Responder::Verdict Responder::execute(const Packet& packet) {
         return Verdict::invalid;
     }
     switch (packet.row.kind) {
-        case PacketKind::send:
-            return take_send(packet);
-        case PacketKind::write:
-            return take_write(packet);
-        case PacketKind::read_request:
-            return take_read(packet);
-        default:
-            return take_atomic(packet);
+        case PacketKind::send: return take_send(packet);
+        case PacketKind::write: return take_write(packet);
+        case PacketKind::read_request: return take_read(packet);
+        default: return take_atomic(packet);
     }
 }
 

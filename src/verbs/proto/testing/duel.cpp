@@ -61,39 +61,22 @@ class Duel {
         switch (what % 16) {
             case 0:
             case 1:
-            case 2:
-                post(peer, other, what, value);
-                break;
+            case 2: post(peer, other, what, value); break;
             case 3:
-            case 4:
-                peer.post_receive(0, 0, duel_message_bytes + 40);
-                break;
-            case 5:
-                peer.rearm(port);
-                break;
-            case 6:
-                peer.migrate();
-                break;
-            case 7:
-                pair_.wire.cut(port);
-                break;
-            case 8:
-                pair_.wire.mend(port);
-                break;
+            case 4: peer.post_receive(0, 0, duel_message_bytes + 40); break;
+            case 5: peer.rearm(port); break;
+            case 6: peer.migrate(); break;
+            case 7: pair_.wire.cut(port); break;
+            case 8: pair_.wire.mend(port); break;
             case 9:
                 pair_.wire.path(port).cut = value >= 128;  // nobody notices
                 break;
             case 10:
                 pair_.wire.path(port) = {.loss = value / 512.0, .duplicate = 0.1, .reorder = 0.1};
                 break;
-            case 11:
-                spoil_ = std::uint32_t{what} << 8 | value;
-                break;
-            case 12:
-                end(peer, what / 16, value);
-                break;
-            default:
-                pair_.wire.run_for(Nanoseconds{1000} << (value % 12));
+            case 11: spoil_ = std::uint32_t{what} << 8 | value; break;
+            case 12: end(peer, what / 16, value); break;
+            default: pair_.wire.run_for(Nanoseconds{1000} << (value % 12));
         }
         collect();
     }

@@ -246,9 +246,7 @@ void Target::modify(QueuePair& queue_pair, Script& script) {
 void Target::life(Script& script) {
     const std::size_t index = script.byte() % queue_pairs_.size();
     switch (script.byte() % 6) {
-        case 0:
-            remove_memory();
-            break;
+        case 0: remove_memory(); break;
         case 1:
             remove_memory();
             region_.access = script.byte() & all_access;
@@ -263,11 +261,8 @@ void Target::life(Script& script) {
         case 3:
             wrong_ = wrong_ || device_.destroy(completions_) == 0;  // it is in use
             break;
-        case 4:
-            reset(*queue_pairs_[index]);
-            break;
-        default:
-            modify(*queue_pairs_[index], script);
+        case 4: reset(*queue_pairs_[index]); break;
+        default: modify(*queue_pairs_[index], script);
     }
 }
 
