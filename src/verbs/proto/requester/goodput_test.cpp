@@ -87,6 +87,21 @@ TEST(Goodput, SurvivesThatTheFirstWindowOverflowsAQueue) {
     }
 }
 
+// Such a queue overflows with each window. Two packets in a round trip get through in any case.
+TEST(Goodput, DoesNotCollapseWhereAQueueHoldsOnlyAFewPackets) {
+    for (const Nanoseconds delay_ns : {50'000, 100'000, 250'000}) {
+        for (const Nanoseconds queue_ns : {delay_ns / 2, delay_ns}) {
+            const Streamed found = stream({.delay_ns = delay_ns,
+                                           .rate_bits_per_s = link_bits_per_s,
+                                           .drops_above_ns = queue_ns},
+                                          250'000'000);
+
+            const double two_packets = 2 * 8e9 * 1024 / (2.0 * static_cast<double>(delay_ns));
+            EXPECT_GT(found.bits_per_s, two_packets) << delay_ns << " " << queue_ns;
+        }
+    }
+}
+
 TEST(Goodput, OfAPathThatLosesPacketsWithoutBeingCongestedStaysHigh) {
     for (const Nanoseconds delay_ns : {100'000, 150'000, 200'000}) {
         const Streamed found = stream(

@@ -71,6 +71,7 @@ void Requester::start(Psn first) {
     window_.open(connection_.device.config.window_bytes);
     rtt_ = {};
     capacity_ = {};
+    answered_in_part_ = false;
     unacked_ = cursor_ = highest_ = next_ = requested_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
@@ -452,6 +453,7 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     if (!before(unacked_, psn)) {
         return;
     }
+    answered_in_part_ = answered_in_part_ && probe_;
     rtt_.on_acknowledged(psn, now);
     capacity_.on_acknowledged(psn, now, rtt_.shortest_ns());
     window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());
@@ -546,15 +548,21 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
 // The response to a probe, or one that was late. If it covers the probe alone, of several packets,
 // all that followed was lost; if there was a gap, or is one, a packet was lost twice. Any other may
 // be to what was sent before, on a path whose round trip takes longer than was known (RFC 5682).
-// What it does not cover is sent again then as well, but tells nothing of the path.
+// What it does not cover is sent again then as well, but tells nothing of the path, unless nothing
+// comes until the next probe, which is answered so as well: then the path loses most of what is
+// sent at once, such as where a queue holds only a few packets.
 void Requester::on_probe_answered(const Probe& probe, const Packet& response, Nanoseconds now) {
     const bool covers_it_alone = response.row.kind == PacketKind::acknowledge &&
                                  unacked_ == probe.psn + 1 && before(unacked_, probe.cursor);
-    const bool was_needed = is_gap(response) || probe.of_gap || covers_it_alone;
+    const bool leaves_some = before(unacked_, probe.cursor) && before(unacked_, cursor_);
+    const bool in_part = leaves_some && before(probe.psn, unacked_);
+    const bool was_needed =
+        is_gap(response) || probe.of_gap || covers_it_alone || (in_part && answered_in_part_);
+    answered_in_part_ = answered_in_part_ || in_part;
     if (was_needed && probe.copies == 1) {
         rtt_.on_needed_probe(now - probe.sent);
     }
-    if (!before(unacked_, probe.cursor) || !before(unacked_, cursor_)) {
+    if (!leaves_some) {
         return;
     }
     if (was_needed) {
@@ -732,6 +740,7 @@ void Requester::on_deadline(Nanoseconds now) {
 void Requester::on_other_path() {
     rtt_ = {};
     capacity_ = {};
+    answered_in_part_ = false;
     go_back();
 }
 

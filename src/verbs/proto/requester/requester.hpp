@@ -174,6 +174,8 @@ class Requester {
     Nanoseconds rnr_until_ = never;
     Nanoseconds probe_at_ = never;
     std::optional<Probe> probe_;  // that nothing has answered
+    // Whether the answer to a probe left something in flight, of which nothing is acknowledged yet.
+    bool answered_in_part_ = false;
     Status local_error_ =
         Status::success;  // of the entry at the cursor; completed when that is the first
 };
