@@ -246,6 +246,7 @@ int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     check(count >= 5, "usage");
     const int until_port_error = strcmp(words[count - 1], "until-port-error") == 0;
+    count -= until_port_error;
     const int reliable = strcmp(words[1], "rc") == 0, listening = strcmp(words[2], "listen") == 0;
     open_device(reliable);
     struct end own = {.qp_number = qp->qp_num};

@@ -453,7 +453,7 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     if (!before(unacked_, psn)) {
         return;
     }
-    answered_in_part_ = answered_in_part_ && probe_;
+    answered_in_part_ = answered_in_part_ && probe_;  // without one, the peer answers what arrives
     rtt_.on_acknowledged(psn, now);
     capacity_.on_acknowledged(psn, now, rtt_.shortest_ns());
     window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());

@@ -62,7 +62,7 @@ class Window {
         }
         ++cut.lost_count;
     }
-    // What was sent again was lost as well, or all that followed a packet.
+    // What was sent again was lost as well, or most of what followed a packet.
     void on_loss_of_many(Psn highest, std::uint32_t mtu, std::uint32_t least_bytes) {
         shrink(highest, mtu, least_bytes);
         keep_cuts();
