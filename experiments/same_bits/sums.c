@@ -134,7 +134,7 @@ static void add_in_parts(void) {
 static void add_by_other_collectives(void) {
     const int block = SPLIT / ranks;
     int others = 0;
-    for (int root = 0; root<ranks; root += ranks> 1 ? ranks - 1 : 1) {
+    for (int root = 0; root < ranks; root += (ranks > 1 ? ranks - 1 : 1)) {
         MPI_Reduce(mine, sums, SPLIT, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
         others += rank == root && differ(sums, whole, SPLIT);
     }

@@ -15,6 +15,13 @@
 
 enum { bytes_max = 1 << 20, ranks_max = 64 };
 
+/* MPICH 4.0 puts the block of the only rank at the beginning, wherever it belongs. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+enum { ranks_of_right_allgatherv = 2 };
+#else
+enum { ranks_of_right_allgatherv = 1 };
+#endif
+
 static int rank, ranks, wrong;
 static const int counts_of_elements[] = {0, 1, 3, 17, 1000, 20011};
 enum { counts_number = sizeof counts_of_elements / sizeof *counts_of_elements };
@@ -216,7 +223,7 @@ static void move_records(MPI_Comm comm, int count) {
     MPI_Datatype type = committed;
     const size_t n = (size_t)(count * ranks) + 1;
     struct record *out = calloc(n, sizeof *out), *in = calloc(n, sizeof *in);
-    for (int root = 0; root<ranks; root += ranks> 4 ? 3 : 1) {
+    for (int root = 0; root < ranks; root += (ranks > 4 ? 3 : 1)) {
         for (int i = 0; i < count; ++i) in[i] = record_of(rank, 0, i);
         MPI_Bcast(in, count, type, root, comm);
         for (int i = 0; i < count; ++i) expect_record(in + i, root, 0, i, "bcast of records");
@@ -289,6 +296,7 @@ static void move_uneven_blocks(int longest) {
                 expect(all[3 * (places[r] + i)], number(r, i) + root, "gatherv");
             }
         }
+        if (ranks < ranks_of_right_allgatherv) continue;
         memset(all, 0, 3 * (size_t)total * sizeof *all);
         MPI_Allgatherv(mine, counts[rank], MPI_INT, all, counts, places, spaced, MPI_COMM_WORLD);
         for (int r = 0; r < ranks; ++r) {
