@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Disk: how fast fio moves bytes as a sweep does, six read for one written.
+"""Disk: how fast fio moves the bytes of a sweep.
 
 How many requests under way are best differs from disk to disk and from hour to hour, so fio tries
-several numbers in turn, with buffers known to the kernel beforehand and without, and from one job
-and two.  The requests have the size of a strip, or a mebibyte.  Buffers in huge pages are tried
-where the host lets itself reserve some: a sweep has its strips in such pages, and a virtual disk,
-which takes each request page by page, can be twice as fast with them.  These trials are short.  In
-the way that was best over all of them, and not in the best of each, which would be the luck of a
-moment, fio then moves bytes for as long as the sweep that is compared with it.
+several numbers in turn, with buffers known to the kernel beforehand and without.  The requests have
+the size of a strip, or a mebibyte.  Buffers in huge pages are tried where the host lets itself
+reserve some: a sweep has its strips in such pages, and a virtual disk, which takes each request
+page by page, can be twice as fast with them.  These trials are short.  In the way that was best
+over all of them, and not in the best of each, which would be the luck of a moment, fio then moves
+as many bytes as the sweep that is compared with it.
+
+Where a file lies on a virtual disk can make it a third faster or slower than its neighbour.  So fio
+replays passes over the files of the sweep itself, each write where the next generation goes, of
+which the next pass leaves nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from experiments.wavefront import sweeps
 from lanewise.errors import RunError
 from lanewise.launch.packages import not_found
 
-FILE_BYTES = 1 << 30
+WRITE_BEHIND = 2  # strips, as a sweep that waits for the row block below
 MEBIBYTE = 1 << 20
 HUGE_PAGES = 48  # of 2 MiB: 64 requests of a mebibyte or a strip, and some to spare
 
@@ -35,11 +39,10 @@ Rates = dict[str, float]
 
 @dataclass(frozen=True)
 class Way:
-    """How fio asks: requests under way in all, and what differs from one job on plain buffers."""
+    """How fio asks: requests under way in all, and what differs from plain buffers."""
 
     depth: int
     fixed_buffers: bool = False
-    jobs: int = 1
     whole_mebibytes: bool = False
     huge_pages: bool = False
 
@@ -49,19 +52,15 @@ class Way:
         also = [
             *(["huge pages"] if self.huge_pages else []),
             *(["fixed buffers"] if self.fixed_buffers else []),
-            *([f"{self.jobs} jobs"] if self.jobs > 1 else []),
             *(["1 MiB"] if self.whole_mebibytes else []),
         ]
         return ", ".join([f"{self.depth} under way", *also])
 
-    def options(self, strip_bytes: int) -> list[str]:
-        """Return what this section of the command line adds to the global one."""
+    def job(self, log: Path) -> list[str]:
+        """Return the job of this way, which replays `log`."""
         return [
-            f"--name={self.name}", "--stonewall", "--group_reporting",
-            f"--iodepth={self.depth // self.jobs}", f"--fixedbufs={int(self.fixed_buffers)}",
-            f"--numjobs={self.jobs}", f"--size={FILE_BYTES // self.jobs}",
-            f"--offset_increment={FILE_BYTES // self.jobs}",
-            f"--bs={MEBIBYTE if self.whole_mebibytes else strip_bytes}",
+            f"--name={self.name}", "--stonewall", f"--read_iolog={log}",
+            f"--iodepth={self.depth}", f"--fixedbufs={int(self.fixed_buffers)}",
             f"--iomem={'shmhuge' if self.huge_pages else 'malloc'}",
         ]  # fmt: skip
 
@@ -69,7 +68,6 @@ class Way:
 DEPTHS = (8, 32, 64)
 ON_PAGES = (
     *(Way(depth, fixed_buffers) for depth in DEPTHS for fixed_buffers in (False, True)),
-    Way(64, jobs=2),
     Way(64, whole_mebibytes=True),
     Way(64, fixed_buffers=True, whole_mebibytes=True),
 )
@@ -81,29 +79,33 @@ ON_HUGE_PAGES = (
 
 @dataclass(frozen=True)
 class Disk:
-    """A file that fio works on, and the ways that it can ask here."""
+    """A store that fio works on, the folder of its logs, and the ways that it can ask here."""
 
-    path: Path
-    strip_bytes: int
+    store: Path
+    folder: Path
+    passes: int
     ways: tuple[Way, ...]
 
     def rates(self, each_ms: int) -> Rates:
         """Return the bytes per second of every way, each tried for `each_ms`."""
-        return self._moved(each_ms, self.ways)
+        return self._moved(self.ways, f"--runtime={each_ms}ms")
 
-    def rate(self, way_name: str, for_ms: int) -> float:
-        """Return the bytes per second of one way over `for_ms`."""
+    def rate(self, way_name: str) -> float:
+        """Return the bytes per second of one way over all passes."""
         (way,) = (way for way in self.ways if way.name == way_name)
-        return self._moved(for_ms, [way])[way_name]
+        return self._moved([way])[way_name]
 
-    def _moved(self, each_ms: int, ways: Sequence[Way]) -> Rates:
+    def _moved(self, ways: Sequence[Way], *limits: str) -> Rates:
+        files = sweeps.files_of(self.store)
+        strips, mebibytes = self.folder / "strips.iolog", self.folder / "mebibytes.iolog"
+        for log, bytes_each in ((strips, sweeps.strip_bytes(self.store)), (mebibytes, MEBIBYTE)):
+            log.write_text(passes_over(files, bytes_each, self.passes), encoding="utf-8")
         line = [
-            "fio", "--output-format=json", "--name=global", f"--filename={self.path}", "--rw=rw",
-            "--rwmixread=86", "--direct=1", "--ioengine=io_uring", "--time_based",
-            f"--runtime={each_ms}ms",
+            "fio", "--output-format=json", "--name=global", "--direct=1", "--ioengine=io_uring",
+            "--replay_no_stall=1", "--allow_file_create=0", *limits,
         ]  # fmt: skip
         for way in ways:
-            line += way.options(self.strip_bytes)
+            line += way.job(mebibytes if way.whole_mebibytes else strips)
         jobs = json.loads(sweeps.call(line))["jobs"]
         return {
             way.name: float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
@@ -111,20 +113,36 @@ class Disk:
         }
 
 
+def passes_over(files: sweeps.Files, request_bytes: int, passes: int) -> str:
+    """Return a log, as fio replays them, of passes that all write the next generation."""
+    everyone = [*files.current, files.next]
+    requests = files.current[0].stat().st_size // request_bytes
+    lines = ["fio version 2 iolog"]
+    lines += [f"{file} {what}" for what in ("add", "open") for file in everyone]
+    for _ in range(passes):
+        for number in range(requests + WRITE_BEHIND):
+            if number < requests:
+                lines += [
+                    f"{file} read {number * request_bytes} {request_bytes}"
+                    for file in files.current
+                ]
+            behind = number - WRITE_BEHIND
+            if behind >= 0:
+                lines.append(f"{files.next} write {behind * request_bytes} {request_bytes}")
+    lines += [f"{file} close" for file in everyone]
+    return "\n".join([*lines, ""])
+
+
 @contextlib.contextmanager
-def prepared(folder: Path, strip_bytes: int) -> Iterator[Disk]:
-    """Fill a file for fio, reserve huge pages, and clear up afterwards.  RunError without fio."""
+def prepared(store: Path, folder: Path, passes: int) -> Iterator[Disk]:
+    """Reserve huge pages for fio, which replays passes over a store that was swept before.
+
+    Its logs are in `folder`.  RunError without fio.
+    """
     if shutil.which("fio") is None:
         raise RunError(f"{not_found('fio')}; the rate of the disk is measured with it")
-    path = folder / "fio.data"
-    line = ["fio", "--name=fill", f"--filename={path}", f"--size={FILE_BYTES}", "--rw=write",
-            f"--bs={MEBIBYTE}", "--direct=1", "--ioengine=io_uring", "--iodepth=8"]  # fmt: skip
-    try:
-        sweeps.call(line)
-        with reserved(HUGE_PAGES) as pages:
-            yield Disk(path, strip_bytes, ways_on(pages))
-    finally:
-        path.unlink(missing_ok=True)
+    with reserved(HUGE_PAGES) as pages:
+        yield Disk(store, folder, passes, ways_on(pages))
 
 
 def ways_on(huge_pages: int) -> tuple[Way, ...]:

@@ -5,10 +5,11 @@ Beyond out-of-core wavefront (2008), section 6.  With one wave per pass a sweep 
 than the disk, which fio measures besides; with enough waves it can be no faster than the same
 kernel on the same threads in memory.  The sweeps have a quarter of the matrices' bytes as memory,
 page cache included, and their clock is that of a user: it starts with the program and ends with it.
-The rate of a shared disk fluctuates by a factor of two within seconds, so fio takes as long as the
-sweep, both come first in turn, and each run is compared with the mean of its yardstick before and
-after it; the median of the rounds counts, with its interval.  Nothing is faster than its limit: a
-share that is clearly above 1 says that the yardstick is bad, and the experiment fails.
+The rate of a shared disk fluctuates by a factor of two within seconds, so fio replays the passes of
+the sweep on the same files, and both come first in turn.  Each run is compared with the mean of its
+yardstick before and after it; the median of the rounds counts, with its interval.  Nothing is
+faster than its limit: a share that is clearly above 1 says that the yardstick is bad, and the
+experiment fails.
 """
 
 from __future__ import annotations
@@ -90,15 +91,14 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
     """Measure disk, one wave, memory and many waves, interleaved; count bytes; compare bits."""
     with (
         sweeps.store(workspace, scale.side) as store,
-        disk.prepared(workspace.folder, sweeps.strip_bytes(store)) as fio,
+        disk.prepared(store, workspace.folder, ITERATIONS_OF_ONE) as fio,
         capped(Cap(memory_bytes=scale.cap_bytes), workspace.folder) as applied,
     ):
         found = Measured([], [], [], [], [], [])
 
-        def disk_for(seconds: float) -> None:
+        def replay() -> None:
             found.trials.append(fio.rates(scale.fio_ms))
-            way = disk.best_way(found.trials)
-            found.disk.append(fio.rate(way, round(1000 * seconds)))
+            found.disk.append(fio.rate(disk.best_way(found.trials)))
 
         def sweep(iterations: int, waves: int) -> dict[str, Any]:
             options = ("--waves", str(waves), "--memory", str(scale.budget_bytes))
@@ -110,16 +110,16 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
             found.between.append((before, before + 1))
 
         workspace.say("how many waves hide this disk")
+        sweep(ITERATIONS_OF_ONE, 1)
         found.trials.append(fio.rates(scale.fio_ms))
         first_memory = sweeps.rates_in_memory(scale.side, WAVES_FIRST)["simd_chained_cells_per_s"]
         wanted = waves_for(max(found.trials[0].values()), first_memory)
         waves = min(wanted, scale.waves_max)
-        takes_s = sweep(ITERATIONS_OF_ONE, 1)["user_s"]
-        disk_for(takes_s)
+        replay()
         found.memory.append(sweeps.rates_in_memory(scale.side, waves))
         for number in range(scale.rounds):
             workspace.say(f"round {number + 1} of {scale.rounds}: one wave, {waves} waves")
-            first, second = one_wave, partial(disk_for, takes_s)
+            first, second = one_wave, replay
             if number % 2 == 1:
                 first, second = second, first
             first()
@@ -127,7 +127,7 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
             second()
             found.memory.append(sweeps.rates_in_memory(scale.side, waves))
         if found.between[-1][1] == len(found.disk):
-            disk_for(takes_s)
+            replay()
         memory_bytes = scale.cap_bytes if applied.memory else "not capped"
     bits = _same_bits(workspace) and all(rates["bits_equal"] for rates in found.memory)
     figures = {**figures_of(found, scale), "bits_equal": float(bits)}
@@ -267,7 +267,9 @@ def share_bar(name: str, figures: dict[str, float], key: str) -> Bar:
 
 
 _OF = "median over rounds of a run over the mean of its yardstick before and after it"
-_BETWEEN_FIO = "iterations between two runs of fio, as long, in the best of its ways"
+_BETWEEN_FIO = (
+    "iterations between two replays of them by fio on the same files, in the best of its ways"
+)
 _BETWEEN_MEMORY = "passes between two runs in memory"
 _ROUNDS = Estimator("median of the rounds", ROUNDS, 1, "run")
 _RATE = "it depends on the disk and the processor; what is judged is the share of the limit"

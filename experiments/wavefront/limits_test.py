@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How many waves the experiment takes, its yardsticks, and which shares of a limit it accepts."""
 
+import json
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
-from experiments.wavefront import disk
+from experiments.wavefront import disk, sweeps
 from experiments.wavefront.limits import (
     EXPERIMENT,
     SHARES,
@@ -76,6 +80,39 @@ def test_fio_has_its_buffers_in_huge_pages_where_there_are_enough() -> None:
     assert not any(way.huge_pages for way in scarce)
     assert {way.depth for way in enough if way.huge_pages} == {8, 32, 64}
     assert len({way.name for way in enough}) == len(enough)
+
+
+@pytest.mark.parametrize(("generation", "following"), [("a", "b"), ("b", "a")])
+def test_fio_reads_what_a_pass_reads_and_writes_where_it_writes(
+    tmp_path: Path, generation: str, following: str
+) -> None:
+    matrices = [{"name": "data", "generation": generation}, {"name": "zb", "generation": "a"}]
+    (tmp_path / "manifest.json").write_text(json.dumps({"matrices": matrices}), encoding="utf-8")
+
+    for name in ("data.a.0", "data.b.0", "zb.a.0"):
+        (tmp_path / name).write_bytes(bytes(3 * 4096 + 10))
+
+    log = disk.passes_over(sweeps.files_of(tmp_path), 4096, 2).splitlines()
+
+    done = [line.removeprefix(f"{tmp_path}/").split() for line in log[1:]]
+    read = Counter(words[0] for words in done if words[1] == "read")
+    written = Counter(tuple(words) for words in done if words[1] == "write")
+    assert read == {f"data.{generation}.0": 6, "zb.a.0": 6}
+    assert written == {
+        (f"data.{following}.0", "write", f"{offset}", "4096"): 2 for offset in (0, 4096, 8192)
+    }
+
+
+def test_no_strip_is_written_before_it_was_read(tmp_path: Path) -> None:
+    file = tmp_path / "data.a.0"
+    file.write_bytes(bytes(5 * 4096))
+
+    log = disk.passes_over(sweeps.Files((file,), tmp_path / "data.b.0"), 4096, 1).splitlines()
+
+    moved = [words for words in map(str.split, log) if words[1] in ("read", "write")]
+    for at, (_, what, offset, _) in enumerate(moved):
+        assert what == "read" or ["read", offset] in [words[1:3] for words in moved[:at]]
+    assert [words[1] for words in moved].count("write") == 5
 
 
 def test_a_run_is_compared_with_its_yardsticks_before_and_after_it() -> None:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +75,40 @@ def iterate(path: Path, iterations: int, *options: str, join: Join | None = None
     return {**ended, "user_s": user_s}
 
 
+@dataclass(frozen=True)
+class Files:
+    """The files of a store: what a pass reads, and where it writes the data."""
+
+    current: tuple[Path, ...]
+    next: Path
+
+
+def files_of(path: Path) -> Files:
+    """Return the files of a store with one data matrix, of the generations of now."""
+    matrices = _manifest(path)["matrices"]
+    data = matrices[0]
+    return Files(
+        tuple(path / f"{one['name']}.{one['generation']}.0" for one in matrices),
+        path / f"{data['name']}.{'b' if data['generation'] == 'a' else 'a'}.0",
+    )
+
+
 def strip_bytes(path: Path) -> int:
     """Return the bytes of a strip of the first matrix, as it lies on the disk."""
-    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    first, rows = manifest["matrices"][0], int(manifest["rows"])
-    strips = -(-rows // int(manifest["strip_rows"]))
-    return (path / f"{first['name']}.{first['generation']}.0").stat().st_size // strips
+    manifest = _manifest(path)
+    strips = -(-int(manifest["rows"]) // int(manifest["strip_rows"]))
+    return files_of(path).current[0].stat().st_size // strips
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    found = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
 
 
 def sums_of(path: Path) -> str:
     """Return the checksum of the checksums of the data: equal for equal bits."""
-    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    return str(manifest["matrices"][0]["sums"])
+    return str(_manifest(path)["matrices"][0]["sums"])
 
 
 def rates_in_memory(side: int, waves: int) -> dict[str, Any]:
