@@ -24,4 +24,8 @@ Json parse_json(std::string_view text, std::string_view without) {
     return too_deep ? Json(Json::value_t::discarded) : value;
 }
 
+std::string json_text(const Json& value, int indent) {
+    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace lanewise

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "base/json_fwd.hpp"
@@ -20,5 +21,9 @@ namespace lanewise {
    deeply than any of our files: the library recurses once per level. The members that are called
    `without` are left out, wherever they are: what nobody looks at need not be built. */
 Json parse_json(std::string_view text, std::string_view without = {});
+
+/* The text of a value, on one line or indented. Bytes that are not UTF-8, which a path or an
+   argument may hold, are replaced: JSON has no place for them. */
+std::string json_text(const Json& value, int indent = -1);
 
 }  // namespace lanewise

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 
 namespace lanewise {
 namespace {
@@ -64,7 +65,7 @@ JsonLinesWriter::JsonLinesWriter(std::string path, std::FILE *file, std::size_t 
 }
 
 Outcome JsonLinesWriter::write(const Json& record) {
-    const std::string line = record.dump() + '\n';
+    const std::string line = json_text(record) + '\n';
     if (std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size()) {
         whole_bytes_ += line.size();
         return Done{};

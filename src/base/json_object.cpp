@@ -12,7 +12,7 @@ std::string shown(const Json& value) {
     constexpr std::size_t length_max = 60;
     if (value.is_object()) return "an object";
     if (value.is_array()) return "an array";
-    const auto text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const auto text = json_text(value);
     return text.size() <= length_max ? text : "too long";
 }
 
@@ -41,10 +41,6 @@ double number_from(const Json& value, const std::string& path) {
     return value.get<double>();
 }
 
-std::string json_text(double value) {
-    return Json(value).dump();
-}
-
 }  // namespace
 
 JsonObject::JsonObject(const Json& value, std::string path)
@@ -54,7 +50,7 @@ JsonObject::JsonObject(const Json& value, std::string path)
 
 int JsonObject::expect_schema(const char *name, int newest) {
     const auto& schema = value("schema");
-    if (schema != name) refuse_type(schema, path_of("schema"), Json(name).dump());
+    if (schema != name) refuse_type(schema, path_of("schema"), json_text(name));
     const auto version = count<int>("version", 1);
     if (version > newest) {
         throw JsonRefusal{"version " + std::to_string(version) + " is newer than version " +

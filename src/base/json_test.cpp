@@ -27,6 +27,13 @@ TEST(ParseJson, LeavesOutMembersThatNobodyWants) {
     EXPECT_TRUE(parse_json(R"({"b": [1,]})", "b").is_discarded());
 }
 
+TEST(JsonText, ReplacesWhatIsNotUtf8) {
+    const Json value = {{"path", "t\xe9.json"}, {"n", 1}};
+
+    EXPECT_EQ(json_text(value), "{\"path\":\"t\xef\xbf\xbd.json\",\"n\":1}");
+    EXPECT_EQ(json_text(Json{{"n", 1}}, 1), "{\n \"n\": 1\n}");
+}
+
 TEST(ParseJson, DiscardsWhatIsNestedWithoutEnd) {
     const std::string open(1'000'000, '[');
 

@@ -49,7 +49,7 @@ Outcome fit(const FitArguments& arguments) {
         const auto written = model::write_platform(platform, arguments.output);
         if (!written) return written;
     }
-    const auto text = arguments.json ? model::to_json(platform).dump() + "\n"
+    const auto text = arguments.json ? json_text(model::to_json(platform)) + "\n"
                                      : report::shown(*done, *observations);
     std::fputs(text.c_str(), stdout);
     return Done{};

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "base/host.hpp"
+#include "base/json.hpp"
 #include "base/json_lines.hpp"
 #include "measure/session/conditions.hpp"
 
@@ -24,7 +25,7 @@ constexpr int schema_version = 3;
 
 void print_event(const char *name, Json event) {
     event["event"] = name;
-    fmt::print("{}\n", event.dump());
+    fmt::print("{}\n", json_text(event));
     std::fflush(stdout);
 }
 
@@ -67,9 +68,9 @@ Result<Before> read_before(const std::string& path, const Json& context) {
     for (const char *key : {"record", "schema", "version", "subject", "mpi", "launcher", "ranks",
                             "margin", "confidence"}) {
         if (first.contains(key) && first[key] == context[key]) continue;
-        const auto was = first.contains(key) ? first[key].dump() : std::string("absent");
+        const auto was = first.contains(key) ? json_text(first[key]) : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
-                                            context[key].dump() +
+                                            json_text(context[key]) +
                                             "; name another file or the same conditions"};
     }
     if (first.value("same_bits", "") != context.value("same_bits", "")) {

@@ -37,6 +37,18 @@ def test_every_point_is_measured_printed_and_kept(
 
 
 @pytest.mark.one_mpi
+def test_a_file_may_have_a_name_that_is_not_utf8(
+    lanewise: Lanewise, launcher: str, tmp_path: Path
+) -> None:
+    name = os.fsdecode(b"s\xff.jsonl")
+
+    done = lanewise("measure", "bcast", "-n", 2, "--launcher", launcher, *FEW[:-1], name)
+
+    assert done.returncode == 0, done.stderr
+    assert len(load(tmp_path / name).points) == 2
+
+
+@pytest.mark.one_mpi
 def test_what_is_written_follows_the_schema_and_holds_just_so_many_samples(
     lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
@@ -161,7 +173,26 @@ def test_resuming_a_finished_file_measures_nothing(lanewise: Lanewise, tmp_path:
     done = lanewise(*command, "--resume")
 
     assert done.returncode == 0, done.stderr
-    assert load(tmp_path / "s.jsonl").points == points
+    samples = load(tmp_path / "s.jsonl")
+    assert samples.points == points
+    assert done.stderr.splitlines()[-1] == f"{len(samples.launch_points)} points in s.jsonl"
+
+
+def test_resuming_under_other_conditions_is_refused_without_a_remedy_that_cannot_work(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", "scatter", "--sizes", "8", "--repetitions", 10, "--launches", 2)
+    lanewise(*command, "-n", 2, "-o", "s.jsonl")
+    kept = (tmp_path / "s.jsonl").read_bytes()
+
+    done = lanewise(*command, "-n", 3, "-o", "s.jsonl", "--resume")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lanewise measure: s.jsonl was measured with ranks 2, not 3; name another file or the same "
+        "conditions\n"
+    )
+    assert (tmp_path / "s.jsonl").read_bytes() == kept
 
 
 @pytest.mark.one_mpi

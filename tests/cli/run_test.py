@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Lanewise
 from tuned_job import (
     EVERY_SIZE,
     FAMILIES,
@@ -183,6 +184,21 @@ def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
     assert done.stderr.count("\n") == 1
     assert "tuning.json: is not JSON, or only part of it" in done.stderr
     assert not (tmp_path / "report.json").exists()
+
+
+@pytest.mark.one_mpi
+def test_a_tuning_file_may_have_a_name_that_is_not_utf8(
+    mpi: str, compiled: Compile, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "collectives.c")
+    name = os.fsdecode(b"t\xe9.json")
+    (tmp_path / name).write_text(json.dumps(tuning(mpi)), encoding="utf-8")
+
+    line = [*launch_line(mpi), str(program)]
+    done = lanewise("run", "--tuning", name, "--report", "report.json", "--", *line)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert json.loads((tmp_path / "report.json").read_text())["tuning"].endswith("t\ufffd.json")
 
 
 @pytest.mark.one_mpi

@@ -217,6 +217,8 @@ def test_the_command_takes_and_gives_arrays_of_three_dimensions(tmp_path: Path) 
     ("words", "sentence"),
     [
         (("--shape", "11,7,0"), "not a number from 1"),
+        (("--shape", "11,,7"), "not a number from 1"),
+        (("--shape", "11,7,"), "not a number from 1"),
         (("--shape", "11"), "1 side"),
         (("--shape", "2,2,2,2"), "4 sides"),
         (("--shape", "4,4,4", "--rows", "4"), "leave --rows"),

@@ -192,6 +192,30 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns:
     assert sums(folder / "joined") == sums(in_tiles(folder / "expected", tile_columns))
 
 
+def spoil(file: Path) -> None:
+    with file.open("r+b") as bytes_of:
+        bytes_of.seek(-1, os.SEEK_END)
+        last = bytes_of.read(1)
+        bytes_of.seek(-1, os.SEEK_END)
+        bytes_of.write(bytes([last[0] ^ 1]))
+
+
+def test_what_cannot_be_split_or_joined_leaves_nothing(whole: Path) -> None:
+    parts, joined = parts_of(whole.parent, 2), whole.parent / "joined"
+    last_strip = whole / "data.a.0"
+    spoil(last_strip)
+
+    split = wavefront("split", whole, *parts)
+
+    assert split.returncode == 1 and "checksum" in split.stderr
+    assert not any(part.exists() for part in parts)
+    spoil(last_strip)
+    assert wavefront("split", whole, *parts).returncode == 0
+    spoil(parts[1] / "data.a.0")
+    assert wavefront("join", joined, *parts).returncode == 1
+    assert not joined.exists()
+
+
 def test_parts_of_which_some_are_a_pass_ahead_go_back(whole: Path) -> None:
     parts = parts_of(whole.parent, 2)
     assert wavefront("split", in_tiles(whole, 48), *parts).returncode == 0

@@ -106,7 +106,7 @@ lanewise::Outcome write_profile(const std::string& path, const ProfileContent& c
                        {"processes", processes_of(content.processes)},
                        {"sites", sites},
                        {"places", places_of(content.parts)}};
-    return write_file(path, file.dump(1) + "\n");
+    return write_file(path, json_text(file, 1) + "\n");
 }
 
 }  // namespace lanewise::tuned

@@ -124,7 +124,7 @@ Json report_of(const std::vector<Sums>& sums, int ranks) {
 
 void write(const std::vector<Sums>& sums, int ranks) {
     const auto& path = environment().report_path;
-    const auto written = write_file(path, report_of(sums, ranks).dump(1) + "\n");
+    const auto written = write_file(path, json_text(report_of(sums, ranks), 1) + "\n");
     if (!written) say(written.failure().sentence + "; name another LANEWISE_REPORT");
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 
+#include "base/json.hpp"
 #include "measure/session/records.hpp"
 
 namespace lanewise::measure::session {
@@ -15,7 +16,7 @@ namespace {
 
 void print_event(Json event, const char *name) {
     event["event"] = name;
-    fmt::print("{}\n", event.dump());
+    fmt::print("{}\n", json_text(event));
     std::fflush(stdout);
 }
 
@@ -93,7 +94,7 @@ Outcome Output::other(const Json& record, const char *event) {
     if (events_) {
         print_event(record, event);
     } else {
-        fmt::print("{}\n", record.dump(2));
+        fmt::print("{}\n", json_text(record, 2));
     }
     return file_ ? file_->write(record) : Outcome(Done{});
 }

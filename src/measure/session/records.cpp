@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/host.hpp"
+#include "base/json.hpp"
 #include "base/json_lines.hpp"
 #include "base/statistics.hpp"
 #include "measure/round_trips.hpp"
@@ -218,8 +219,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
         // Those from before there was a choice have plain buffers.
         const bool chosen = std::string(key) != "buffers" || before.contains(key);
         if (!chosen && context[key] == buffers_record(measure::plain_buffers)) continue;
-        const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
-        const auto now = context.contains(key) ? context[key].dump() : std::string("absent");
+        const auto was = before.contains(key) ? json_text(before[key]) : std::string("absent");
+        const auto now = context.contains(key) ? json_text(context[key]) : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             now + "; name another file or the same conditions"};
     }

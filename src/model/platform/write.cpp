@@ -177,7 +177,7 @@ Json to_json(const Platform& platform) {
 }
 
 Outcome write_platform(const Platform& platform, const std::string& path) {
-    return write_file(path, to_json(platform).dump(1) + "\n");
+    return write_file(path, json_text(to_json(platform), 1) + "\n");
 }
 
 }  // namespace lanewise::model

@@ -10,6 +10,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/json.hpp"
 #include "base/json_lines.hpp"
 #include "base/statistics.hpp"
 
@@ -34,7 +35,7 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     const auto version = context.value("version", Json());
     if (!version.is_number_integer() || version.get<int>() > schema_version)
         return refuse(name, 1,
-                      "schema version " + version.dump() + " is not known; upgrade lanewise");
+                      "schema version " + json_text(version) + " is not known; upgrade lanewise");
     Conditions conditions;
     const auto ranks = context.value("ranks", Json());
     if (!ranks.is_number_integer() || ranks.get<int>() < 1)
@@ -104,7 +105,7 @@ Result<Observation> observation_of(const Json& record, const Conditions& conditi
         !samples->is_array())
         return refuse(name, line, "a point without operation, message_bytes or samples_s");
     for (const auto& sample : *samples) {
-        if (!sample.is_number()) return refuse(name, line, "samples_s holds " + sample.dump());
+        if (!sample.is_number()) return refuse(name, line, "samples_s holds " + json_text(sample));
         seen.sorted_s.push_back(sample.get<double>());
     }
     if (seen.operation == "pingpong") {

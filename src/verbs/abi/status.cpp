@@ -121,17 +121,16 @@ std::string status_of(Adapter& adapter) {
         shown.push_back(queue_pair_of(*found[at]));
     }
     const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
-    return Json{{"process", getpid()},
-                {"program", name_of_program()},
-                {"device", adapter.config().name},
-                {"link_layer", infiniband ? "infiniband" : "ethernet"},
-                {"regions", adapter.engine().memory().size()},
-                {"packets_forwarded", adapter.forwarded()},
-                {"letters_refused", adapter.letters_refused()},
-                {"ports", ports_of(adapter)},
-                {"queue_pair_count", found.size()},
-                {"queue_pairs", std::move(shown)}}
-        .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text({{"process", getpid()},
+                      {"program", name_of_program()},
+                      {"device", adapter.config().name},
+                      {"link_layer", infiniband ? "infiniband" : "ethernet"},
+                      {"regions", adapter.engine().memory().size()},
+                      {"packets_forwarded", adapter.forwarded()},
+                      {"letters_refused", adapter.letters_refused()},
+                      {"ports", ports_of(adapter)},
+                      {"queue_pair_count", found.size()},
+                      {"queue_pairs", std::move(shown)}});
 }
 
 }  // namespace lanewise::verbs::abi

@@ -22,7 +22,7 @@ struct Texts {
     std::string kernel;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0;
-    std::vector<std::string> sides;
+    std::string sides;
     std::int64_t data = -1;
     std::int64_t coefficients = -1;
     std::int64_t row_coefficients = -1;
@@ -72,10 +72,9 @@ void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments
                 "Number of columns of each matrix")
         .without_default();
     command
-        .texts("--shape", "N", texts.sides,
-               "Sides of each matrix, such as 512,512,512: rows and columns, or planes, lines and "
-               "columns; instead of --rows and --cols")
-        .separated_by_commas()
+        .text("--shape", "N,...", texts.sides,
+              "Sides of each matrix, such as 512,512,512: rows and columns, or planes, lines and "
+              "columns; instead of --rows and --cols")
         .without_default();
     command.choice(
         "--element", element_names(), 1,
@@ -270,14 +269,17 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-Outcome read_sides(const std::vector<std::string>& sides, MatrixShape& shape) {
+Outcome read_sides(std::string_view sides, MatrixShape& shape) {
     std::vector<std::uint64_t> counts;
-    for (const auto& side : sides) {
+    for (std::size_t begin = 0; begin <= sides.size();) {
+        const auto side = sides.substr(begin, sides.find(',', begin) - begin);
+        begin += side.size() + 1;
         std::uint64_t count = 0;
         const auto *const end = side.data() + side.size();
         const auto [read, error] = std::from_chars(side.data(), end, count);
         if (error != std::errc{} || read != end || count < 1 || count > side_max)
-            return bad_argument("--shape: \"" + side + "\" is not a number from 1 to 2^40");
+            return bad_argument("--shape: \"" + std::string(side) +
+                                "\" is not a number from 1 to 2^40");
         counts.push_back(count);
     }
     if (counts.size() < 2 || counts.size() > 3)

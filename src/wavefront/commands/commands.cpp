@@ -38,7 +38,7 @@ constexpr double progress_period_s = 0.25;
 constexpr double mebibyte = 1 << 20;
 
 void print(const Json& event) {
-    std::puts(event.dump().c_str());
+    std::puts(json_text(event).c_str());
     std::fflush(stdout);
 }
 
@@ -287,6 +287,12 @@ Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::stri
     return written;
 }
 
+// Before a run that may take long until the first.
+Outcome check_snapshots(const std::string& folder) {
+    if (folder.empty() || std::filesystem::is_directory(folder)) return Done{};
+    return bad_argument(folder + " is no folder for snapshots; make one, or name another");
+}
+
 RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
                        const Store& store) {
     if (arguments.json) options.progress = progress_printer(store.shape());
@@ -308,6 +314,8 @@ RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
 }
 
 Outcome run_command(const WavefrontArguments& arguments) {
+    const auto taken = check_snapshots(arguments.snapshots);
+    if (!taken) return taken;
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
     const auto kernel = kernel_for(arguments, store->shape(), store->manifest().kernel);
@@ -325,6 +333,8 @@ Outcome run_command(const WavefrontArguments& arguments) {
 }
 
 Outcome resume_command(const WavefrontArguments& arguments) {
+    const auto taken = check_snapshots(arguments.snapshots);
+    if (!taken) return taken;
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
     const auto report = resume(*store, with_events(arguments.options, arguments, *store));

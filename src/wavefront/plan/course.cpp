@@ -9,6 +9,13 @@
 #include <utility>
 
 namespace lanewise::wavefront {
+namespace {
+
+std::uint64_t quotient_up(std::uint64_t whole, std::uint64_t each) {
+    return whole / each + (whole % each > 0 ? 1 : 0);
+}
+
+}  // namespace
 
 Course::Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows,
                std::uint64_t pause)
@@ -82,14 +89,14 @@ std::uint64_t Course::turns() const {
 
 std::uint64_t Course::waves_from(std::uint64_t iteration, std::uint64_t waves) const {
     const auto length = chain(iteration);
-    const auto passes = (length + waves - 1) / waves;
-    return (length + passes - 1) / passes;
+    const auto passes = quotient_up(length, waves);
+    return quotient_up(length, passes);
 }
 
 std::uint64_t Course::passes(std::uint64_t waves) const {
     std::uint64_t count = 0;
     each_chain([&](std::uint64_t length, std::uint64_t times) {
-        count += times * ((length + waves - 1) / waves);
+        count += times * quotient_up(length, waves);
     });
     return count;
 }
@@ -97,8 +104,8 @@ std::uint64_t Course::passes(std::uint64_t waves) const {
 std::uint64_t Course::waves_of_longest_pass(std::uint64_t waves) const {
     std::uint64_t most = 0;
     each_chain([&](std::uint64_t length, std::uint64_t /*times*/) {
-        const auto passes = (length + waves - 1) / waves;
-        most = std::max(most, (length + passes - 1) / passes);
+        const auto passes = quotient_up(length, waves);
+        most = std::max(most, quotient_up(length, passes));
     });
     return most;
 }

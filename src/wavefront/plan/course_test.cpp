@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -48,6 +49,16 @@ Trial draw(std::uint64_t seed) {
     trial.rows = random() % 2 ? Rows::whole : Rows::tiled;
     if (random() % 2) trial.pause = 1 + random() % 12;
     return trial;
+}
+
+TEST(CourseTest, HasOnePassOfAllIterationsHoweverManyTheyAre) {
+    const auto most = std::numeric_limits<std::uint64_t>::max();
+    const Course course({Direction{}}, 0, most, Rows::whole, 0);
+
+    EXPECT_EQ(course.passes(most), 1u);
+    EXPECT_EQ(course.passes(2), most / 2 + 1);
+    EXPECT_EQ(course.waves_from(0, most), most);
+    EXPECT_EQ(course.waves_of_longest_pass(most), most);
 }
 
 TEST(CourseTest, ChainsAreThoseOfTheIterationsOneByOne) {

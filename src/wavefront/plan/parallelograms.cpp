@@ -205,11 +205,9 @@ Result<Plan> make_parallelogram_plan(const Request& request) {
         if (request.waves) break;
     }
     Plan plan;
-    plan.memory_bytes_min = memory_for_parallelograms(request, 1, request.shape.tile_columns);
-    if (!best)
-        return too_small(request, request.waves ? memory_for_parallelograms(
-                                                      request, wanted, request.shape.tile_columns)
-                                                : plan.memory_bytes_min);
+    plan.memory_bytes_min =
+        memory_for_parallelograms(request, request.waves ? wanted : 1, request.shape.tile_columns);
+    if (!best) return too_small(request, plan.memory_bytes_min);
     divide_into_passes(request, best->waves, plan);
     plan.tiling = choose_tiling(request, plan.waves, Order::tiled);
     plan.threads =

@@ -13,6 +13,8 @@ namespace lanewise::wavefront {
 namespace {
 
 constexpr std::uint32_t radius_max = 8;
+constexpr std::uint64_t iterations_max = std::uint64_t{1} << 40;
+constexpr std::uint32_t threads_max = 4096;
 // One strip being read and one being written while the waves work on the others.
 constexpr std::uint64_t strips_in_transfer_min = 2;
 constexpr std::uint64_t strips_in_transfer_max = 4;
@@ -114,7 +116,13 @@ Outcome check_request(const Request& request) {
     if (!sound) return sound;
     if (request.iterations < 1)
         return bad_argument("0 iterations leave nothing to do; ask for 1 or more");
+    if (request.iterations > iterations_max)
+        return bad_argument(std::to_string(request.iterations) +
+                            " iterations are too many; ask for at most 2^40");
     if (request.threads < 1) return bad_argument("0 threads cannot work; use 1 or more");
+    if (request.threads > threads_max)
+        return bad_argument(std::to_string(request.threads) +
+                            " threads are too many; use at most " + std::to_string(threads_max));
     if (request.radius < 1 || request.radius > radius_max)
         return bad_argument("stencil radius " + std::to_string(request.radius) +
                             " is not within 1 to 8");
@@ -138,9 +146,8 @@ Result<Plan> make_plan(const Request& request) {
     const auto memory = [&](std::uint64_t waves, Order order, std::uint64_t transfers) {
         return memory_for(request, waves, plan.rows_per_block, order, transfers);
     };
-    plan.memory_bytes_min = memory(1, Order::plain, strips_in_transfer_min);
-    if (request.memory_bytes < plan.memory_bytes_min)
-        return too_small(request, plan.memory_bytes_min);
+    const auto least_bytes = memory(1, Order::plain, strips_in_transfer_min);
+    if (request.memory_bytes < least_bytes) return too_small(request, least_bytes);
 
     const auto [fitting, order] = choose_chain(request, plan.rows_per_block);
     if (request.waves > fitting && request.waves <= wanted_waves(request))
@@ -149,6 +156,9 @@ Result<Plan> make_plan(const Request& request) {
                                 memory(request.waves, Order::plain, strips_in_transfer_min))) +
                             "; the budget holds " + std::to_string(fitting));
     divide_into_passes(request, fitting, plan);
+    plan.memory_bytes_min = request.waves ? memory(std::min(request.waves, fitting), Order::plain,
+                                                   strips_in_transfer_min)
+                                          : least_bytes;
     plan.tiling = choose_tiling(request, plan.waves, order);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

@@ -142,6 +142,20 @@ TEST(PlanTest, SaysWhatTurningCosts) {
     EXPECT_EQ(fast->waves, 2u);
 }
 
+TEST(PlanTest, RefusesMoreIterationsOrThreadsThanThereCanBe) {
+    auto request = livermore(64, &layouts::row_major);
+    request.iterations = (std::uint64_t{1} << 40) + 1;
+    const auto endless = make_plan(request);
+    request.iterations = 1;
+    request.threads = 100'000;
+    const auto crowded = make_plan(request);
+
+    ASSERT_FALSE(endless);
+    EXPECT_THAT(endless.failure().sentence, HasSubstr("iterations are too many"));
+    ASSERT_FALSE(crowded);
+    EXPECT_THAT(crowded.failure().sentence, HasSubstr("threads are too many"));
+}
+
 TEST(PlanTest, RefusesARadiusGreaterThanAStrip) {
     auto request = livermore(64, &layouts::row_major);
     request.shape.strip_rows = 2;
@@ -151,6 +165,25 @@ TEST(PlanTest, RefusesARadiusGreaterThanAStrip) {
 
     ASSERT_FALSE(plan);
     EXPECT_THAT(plan.failure().sentence, HasSubstr("--strip-rows 3"));
+}
+
+TEST(PlanTest, TheSmallestBudgetHoldsTheWavesThatAreAskedFor) {
+    for (const std::uint64_t tile_columns : {0U, 512U}) {
+        for (const std::uint64_t waves : {1U, 3U, 64U}) {
+            auto request = livermore(4096, &layouts::row_major);
+            request.shape.tile_columns = tile_columns;
+            request.iterations = 64;
+            request.waves = waves;
+            request.memory_bytes = 4096 * mebibyte;
+            request.memory_bytes = make_plan(request)->memory_bytes_min;
+
+            const auto enough = make_plan(request);
+            request.memory_bytes -= 1;
+
+            EXPECT_TRUE(enough) << waves;
+            EXPECT_FALSE(make_plan(request)) << waves;
+        }
+    }
 }
 
 TEST(PlanTest, RefusesMoreWavesThanTheBudgetHoldsAndSaysWhatTheyNeed) {

@@ -72,10 +72,10 @@ void add_row(Measure what, const Value *row, const Value *updated, std::uint64_t
             case Measure::sum: sum += value; break;
             // What is no number is neither more nor less than anything, and is kept.
             case Measure::max:
-                if (!(value <= found.most)) found.most = value;
+                if (!(value <= found.most) && !std::isnan(found.most)) found.most = value;
                 break;
             case Measure::min:
-                if (!(value >= found.least)) found.least = value;
+                if (!(value >= found.least) && !std::isnan(found.least)) found.least = value;
                 break;
         }
     }

@@ -205,6 +205,28 @@ TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
     EXPECT_EQ(*measure(*store, *kernel, Measure::residual, 0), 0.0);
 }
 
+TEST(PausesTest, WhatIsNoNumberStaysWhateverFollowsIt) {
+    for (const auto& place : places) {
+        const Folder folder(Medium::memory);
+        auto store = filled_store(folder, place);
+        ASSERT_TRUE(store);
+        std::uint64_t row = 0;
+        const auto written = write_matrix(
+            *store, 0, [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
+                auto *const values = reinterpret_cast<double *>(rows);
+                std::fill_n(values, count * 50, 1.0);
+                for (std::uint64_t i = 0; i < count; ++i, ++row)
+                    if (row == 20) values[i * 50 + 7] = std::nan("");
+                return Done{};
+            });
+        ASSERT_TRUE(written);
+        const auto kernel = make_kernel_for("sor", {}, store->shape());
+
+        for (const auto what : {Measure::max, Measure::min, Measure::sum, Measure::norm})
+            EXPECT_TRUE(std::isnan(*measure(*store, *kernel, what, 0)));
+    }
+}
+
 TEST(PausesTest, ConditionsAreReadAndWritten) {
     for (const std::string text :
          {"residual<1e-08", "norm<2", "max<-3.5", "max<-1024.03125", "residual<1e-08*first",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "wavefront/store/folders.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {
@@ -57,6 +58,7 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
         return bad_argument(std::to_string(shape.rows) + " rows are too few for " +
                             std::to_string(ranks) + " parts; each needs " +
                             std::to_string(2 * radius) + " or more");
+    NewFolders made(folders);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         const auto first = rank * shape.rows / ranks - (rank > 0 ? radius : 0);
         const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? radius : 0);
@@ -75,6 +77,7 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
         const auto kept = part->commit(noted);
         if (!kept) return kept;
     }
+    made.keep();
     return Done{};
 }
 
@@ -89,6 +92,7 @@ Outcome join_stores(const std::vector<std::string>& folders, const std::string& 
         ranges.push_back({&part, rows_above(*part.manifest().part), rows});
         shape.rows += rows;
     }
+    NewFolders made({target});
     auto whole = Store::create(target, shape, names_of((*parts)[0].manifest()), {});
     if (!whole) return whole.failure();
     for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
@@ -98,7 +102,9 @@ Outcome join_stores(const std::vector<std::string>& folders, const std::string& 
     auto noted = whole->manifest();
     noted.iterations = (*parts)[0].manifest().iterations;
     noted.kernel = (*parts)[0].manifest().kernel;
-    return whole->commit(noted);
+    const auto kept = whole->commit(noted);
+    if (kept) made.keep();
+    return kept;
 }
 
 }  // namespace lanewise::wavefront
