@@ -59,6 +59,7 @@ def test_every_range_of_rows_is_that_of_the_array(
         -1,
         np.int64(60),
         ...,
+        (),
         (5, 6),
         (slice(2, 30), slice(None, None, 2)),
         (slice(8, 16), [1, 5, 5]),

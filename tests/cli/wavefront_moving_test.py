@@ -109,8 +109,16 @@ def test_what_progress_raises_ends_a_conversion_and_leaves_nothing(tmp_path: Pat
 
 def test_what_progress_raises_ends_a_write_and_the_matrix_stays(tmp_path: Path) -> None:
     with made(tmp_path / "s") as store:
-        with pytest.raises(RunError, match="no more"):
+        with pytest.raises(ValueError, match="no more"):
             store.write("u", VALUES[1], on_progress=stop)
+
+        np.testing.assert_array_equal(store["u"], VALUES[0])
+
+
+def test_what_progress_raises_ends_reading_and_reaches_the_caller(tmp_path: Path) -> None:
+    with made(tmp_path / "s") as store:
+        with pytest.raises(ValueError, match="no more"):
+            store.each_strip("u", lambda _first, _rows: None, on_progress=stop)
 
         np.testing.assert_array_equal(store["u"], VALUES[0])
 
@@ -134,11 +142,96 @@ def test_progress_of_arrays_goes_to_one(tmp_path: Path, suffix: str) -> None:
     assert shares.count(1.0) == 2
 
 
-def test_an_export_that_is_stopped_leaves_no_file(tmp_path: Path) -> None:
-    with made(tmp_path / "s") as store, pytest.raises(RunError, match="no more"):
-        wavefront.export_array(store, "u", tmp_path / "u.npy", on_progress=stop)
+@pytest.mark.parametrize("name", ["u.npy", "u.zarr", "u.h5", "u.h5:group/u", "u.nc"])
+@pytest.mark.parametrize("error", [ValueError("no more"), KeyboardInterrupt("no more")], ids=repr)
+def test_an_export_that_is_stopped_leaves_no_file(
+    tmp_path: Path, name: str, error: BaseException
+) -> None:
+    if not name.endswith(".npy"):
+        pytest.importorskip("zarr" if name.endswith(".zarr") else "h5py")
+
+    def show(share: float, elapsed_s: float) -> None:
+        raise error
+
+    with made(tmp_path / "s") as store:
+        with pytest.raises(type(error), match="no more"):
+            wavefront.export_array(store, "u", tmp_path / name, on_progress=show)
+
+        assert [path.name for path in tmp_path.iterdir()] == ["s"]
+        wavefront.export_array(store, "u", tmp_path / name)
+        wavefront.import_array(store, "f", tmp_path / name)
+        np.testing.assert_array_equal(store["f"], VALUES[0])
+
+
+@pytest.mark.parametrize("name", ["u.npy", "u.zarr", "u.h5", "u.nc"])
+def test_an_empty_matrix_is_not_exported(tmp_path: Path, name: str) -> None:
+    if name != "u.npy":
+        pytest.importorskip("zarr" if name == "u.zarr" else "h5py")
+    with (
+        wavefront.Store.create(tmp_path / "s", 8, 8) as store,
+        pytest.raises(RequestError, match="empty"),
+    ):
+        wavefront.export_array(store, 0, tmp_path / name)
 
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("name", "made_by"), [("u.h5", "h5py.File.create_dataset"), ("u.npy", "numpy.memmap")]
+)
+def test_an_array_that_cannot_be_made_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, made_by: str
+) -> None:
+    pytest.importorskip("h5py")
+
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError("no space left on device")
+
+    with made(tmp_path / "s") as store:
+        monkeypatch.setattr(made_by, full)
+        with pytest.raises(RunError, match="no space left"):
+            wavefront.export_array(store, "u", tmp_path / name)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+@pytest.mark.parametrize("suffix", [".zarr", ".h5", ".nc"])
+def test_an_export_that_the_disk_has_no_room_for_leaves_nothing(
+    tmp_path: Path, suffix: str
+) -> None:
+    pytest.importorskip("zarr" if suffix == ".zarr" else "h5py")
+    made(tmp_path / "s").close()
+    (tmp_path / "disk").mkdir()
+    export = f"{sys.executable} -m lanewise wavefront export s u disk/u{suffix}"
+    script = f"mount -t tmpfs -o size=64k none disk && {export}; echo $?; ls disk"
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert "No space left on device" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".nc"])
+def test_a_file_of_hdf5_is_no_longer_than_what_it_holds(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("h5py")
+
+    with made(tmp_path / "s") as store:
+        wavefront.export_array(store, "u", tmp_path / f"u{suffix}")
+
+    assert (tmp_path / f"u{suffix}").stat().st_size < VALUES[0].nbytes + (24 << 10)
+
+
+def test_an_export_below_a_file_says_why_it_fails(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    (tmp_path / "notes").write_text("")
+
+    with made(tmp_path / "s") as store, pytest.raises(RunError, match="cannot be written"):
+        wavefront.export_array(store, "u", tmp_path / "notes" / "u.h5")
 
 
 def test_a_file_that_exists_is_not_written_over(tmp_path: Path) -> None:

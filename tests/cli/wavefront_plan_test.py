@@ -8,6 +8,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,3 +101,32 @@ def test_a_plan_reads_as_a_few_lines() -> None:
 
     assert [line.split()[0] for line in text.splitlines()] == ["passes", "memory", "disk", "time"]
     assert "limited by the kernel" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "most"),
+    [("iterations", 2**63), ("waves", 2**63), ("pause_every", 2**63), ("threads", 2**32)],
+)
+def test_counts_that_the_library_cannot_hold_are_refused(option: str, most: int) -> None:
+    u, f = np.random.default_rng(1).random((2, 9, 9))
+
+    for count in (-1, most, 2**70, 2.5):
+        options: dict[str, Any] = {"iterations": 3, option: count}
+        says = f"{option} is a whole number from 0 to {most - 1}, not {count}$"
+        with pytest.raises(RequestError, match=says):
+            wavefront.run([u, f], "sor", **options)
+        with pytest.raises(RequestError, match=says):
+            wavefront.plan((9, 9), "sor", coefficients=1, **options)
+
+
+@pytest.mark.parametrize("memory", [-1, 2**63, "9000000000GiB", "9" * 400])
+def test_a_memory_that_the_library_cannot_hold_is_refused(
+    memory: str | int, tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError, match=f"memory '?{memory}'? is (not a size|more than)"):
+        wavefront.plan((9, 9), "sor", 3, coefficients=1, memory=memory)
+    with (
+        wavefront.Store.create(tmp_path / "s", 9, 9) as store,
+        pytest.raises(RequestError, match=f"memory '?{memory}'? is (not a size|more than)"),
+    ):
+        store.convert(tmp_path / "t", memory=memory)

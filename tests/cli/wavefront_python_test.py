@@ -180,6 +180,35 @@ def test_what_a_pause_raises_ends_the_run_and_it_is_made_again(tmp_path: Path) -
     assert seen == [2, 4, 6]
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda store: store.write(0, np.zeros((20, 20))),
+        lambda store: wavefront.run(store, sideways, 2, memory="64MiB"),
+        lambda store: wavefront.resume(store, sideways, memory="64MiB"),
+    ],
+    ids=["write", "run", "resume"],
+)
+@pytest.mark.parametrize("called", ["on_pause", "on_progress"])
+def test_what_a_run_calls_may_only_read_its_store(
+    tmp_path: Path, act: Callable[[wavefront.Store], object], called: str
+) -> None:
+    (values,) = random_arrays(1, 20, 20)
+    with wavefront.Store.create(tmp_path / "s", 20, 20) as store:
+        store.write(0, values)
+        with pytest.raises(RequestError, match="a run of the store is under way"):
+            wavefront.run(
+                store, sideways, 6, memory="64MiB", pause_every=2,
+                **{called: lambda _done, _measured: act(store)},
+            )  # fmt: skip
+
+        wavefront.resume(store, sideways, memory="64MiB")
+        swept = store.read(0)
+        store.write(0, values)
+        wavefront.run(store, sideways, 6, memory="64MiB")
+        np.testing.assert_array_equal(store.read(0), swept)
+
+
 def test_a_kernel_that_is_not_told_the_direction_goes_one_way() -> None:
     with pytest.raises(RequestError, match="down and right only"):
         wavefront.run(random_arrays(2), relax, 2, memory="64MiB", directions="symmetric")
@@ -223,6 +252,56 @@ def test_a_fastmath_kernel_is_refused(flag: str) -> None:
 
     with pytest.raises(RequestError, match="fastmath"):
         wavefront.run(random_arrays(2), loose, iterations=1)
+
+
+def test_a_kernel_reads_one_of_two_iterations() -> None:
+    for kind in (wavefront.RowKernel, wavefront.PlaneKernel):
+        with pytest.raises(RequestError, match='reads "updated" or "previous", not "Previous"'):
+            kind(relax, reads="Previous")
+
+
+@pytest.mark.parametrize("found", ["float64", "float16", "complex64"])
+def test_a_kernel_for_other_elements_is_refused(tmp_path: Path, found: str) -> None:
+    @numba.cfunc(wavefront.row_signature(found))
+    def stay(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        pass
+
+    says = rf'stay is for {found}, but the data are float32.* row_signature\("float32"\)'
+    (values,) = random_arrays(1)
+
+    with pytest.raises(RequestError, match=says):
+        wavefront.run(values.astype("float32"), stay, 3)
+    with pytest.raises(RequestError, match=says):
+        wavefront.plan((70, 45), wavefront.RowKernel(stay), 3, dtype="float32")
+    with (
+        wavefront.Store.create(tmp_path / "s", 70, 45, dtype="float32") as store,
+        pytest.raises(RequestError, match=says),
+    ):
+        wavefront.resume(store, stay)
+    wavefront.run(values.astype(found), stay, 3)
+
+
+def test_coefficients_of_a_kernel_have_the_type_of_the_data() -> None:
+    types = numba.types
+    rows, others = (types.CPointer(types.CPointer(t)) for t in (types.float64, types.int64))
+    index = types.int64
+    mixed = types.void(rows, rows, others, index, index, index, types.voidptr)
+
+    @numba.cfunc(mixed)
+    def stay(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        pass
+
+    with pytest.raises(RequestError, match="stay is for int64, but the data are float64"):
+        wavefront.run(random_arrays(2), stay, 3)
+
+
+def test_a_plane_kernel_for_other_elements_is_refused() -> None:
+    @numba.cfunc(wavefront.plane_signature("float64"))
+    def stay(updated, data, coefficients, plane, context):
+        pass
+
+    with pytest.raises(RequestError, match=r'float64, .* float32.* plane_signature\("float32"\)'):
+        wavefront.run(np.zeros((9, 9, 9), "float32"), stay, 3)
 
 
 @pytest.mark.parametrize(("borders", "padding"), [("periodic", "wrap"), ("neumann", "symmetric")])

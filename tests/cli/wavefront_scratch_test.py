@@ -158,6 +158,18 @@ def test_a_mapped_array_is_swept_in_the_folder_that_is_named(tmp_path: Path) -> 
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("data", "says"), [(np.zeros((6, 5), bool), "bool"), (np.zeros((0, 5)), "0 x 5")]
+)
+def test_arrays_that_no_store_can_hold_leave_no_folder(
+    tmp_path: Path, data: np.ndarray, says: str
+) -> None:
+    with pytest.raises(RequestError, match=says):
+        wavefront.run([data, data], "sor", 5, folder=tmp_path)
+
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"no store can be made in .*missing: No such file"):
         wavefront.run(list(arrays()), "sor", 1, folder=tmp_path / "missing")

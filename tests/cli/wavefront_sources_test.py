@@ -81,6 +81,69 @@ def test_variables_of_xarray_go_in_and_come_out(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, VALUES)
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize(
+    ("dtype", "encoding", "says"),
+    [
+        ("f8", {"_FillValue": -999.0}, "_FillValue -999.0"),
+        ("f4", {"_FillValue": 1e20}, "_FillValue 1e[+]20"),
+        ("c16", {"_FillValue": -9 - 8j}, "_FillValue .-9-8j"),
+        ("f8", {"_FillValue": -7, "dtype": "i4"}, "_FillValue -7"),
+        ("f8", {"missing_value": -5.0}, "missing_value -5.0"),
+    ],
+)
+def test_what_xarray_writes_as_missing_is_not_imported(
+    tmp_path: Path, zarr_format: int, dtype: str, encoding: dict[str, Any], says: str
+) -> None:
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    values = VALUES.astype(dtype)
+    values[100, 3] = np.nan
+    data = xarray.Dataset({"t": (("y", "x"), values)})
+    data.to_zarr(
+        tmp_path / "t.zarr", zarr_format=zarr_format, consolidated=False, encoding={"t": encoding}
+    )
+
+    with (
+        wavefront.Store.create(tmp_path / "s", VALUES.shape, dtype=values.dtype) as store,
+        pytest.raises(RunError, match=rf"has missing values \({says}.*\) in rows 0 to 249"),
+    ):
+        wavefront.import_array(store, 0, tmp_path / "t.zarr")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_zeros_are_not_missing_where_zarr_fills_with_them(tmp_path: Path, zarr_format: int) -> None:
+    zarr = pytest.importorskip("zarr")
+    xarray = pytest.importorskip("xarray")
+    plain = zarr.create_array(
+        tmp_path / "u.zarr", data=np.zeros((6, 5)), zarr_format=zarr_format, fill_value=0.0
+    )
+    plain.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+    other = zarr.create_array(
+        tmp_path / "v.zarr", data=np.ones((6, 5)), zarr_format=zarr_format, fill_value=1.0
+    )
+    xarray.Dataset({"t": (("y", "x"), other[:])}).to_zarr(
+        tmp_path / "w.zarr", zarr_format=zarr_format, consolidated=False
+    )
+
+    with wavefront.Store.create(tmp_path / "s", 6, 5) as store:
+        for name, value in (("u", 0.0), ("v", 1.0), ("w", 1.0)):
+            wavefront.import_array(store, 0, tmp_path / f"{name}.zarr")
+            np.testing.assert_array_equal(store, np.full((6, 5), value))
+
+
+def test_values_that_are_masked_are_not_written(tmp_path: Path) -> None:
+    masked = np.ma.masked_array(VALUES, mask=False)
+    np.testing.assert_array_equal(stored(tmp_path, masked, strip_rows=16), VALUES)
+    masked[100, 3] = np.ma.masked
+
+    with pytest.raises(RunError, match="rows 96 to 103 have masked values; put numbers in their"):
+        stored(tmp_path, masked)
+    dask_array = pytest.importorskip("dask.array")
+    with pytest.raises(RunError, match="have masked values"):
+        stored(tmp_path, dask_array.from_array(masked, chunks=(50, 40)), strip_rows=64)
+
+
 def test_a_variable_of_xarray_is_swept_in_place() -> None:
     xarray = pytest.importorskip("xarray")
     u = xarray.DataArray(VALUES.copy(), dims=("y", "x"))

@@ -259,6 +259,23 @@ def test_a_snapshot_that_cannot_be_written_leaves_nothing(native: Lanewise, tmp_
     assert [path.name for path in folder.iterdir()] == ["data.000002.npy"]
 
 
+@pytest.mark.parametrize("command", ["run", "resume"])
+@pytest.mark.parametrize("option", [("--snapshots", "later"), ("--snapshots=later",)], ids=str)
+def test_a_folder_of_snapshots_is_missed_before_the_run(
+    lanewise: Lanewise, tmp_path: Path, command: str, option: tuple[str, ...]
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 60, "--cols", 50, "--kernel", "sor")
+
+    for _ in range(2):
+        words = ("--iterations", 4, "--every", 2) if command == "run" else ()
+        done = lanewise("wavefront", command, "s", *words, *option)
+
+        assert done.returncode == 2
+        assert "later is no folder for snapshots; make one, or name another" in done.stderr
+        (tmp_path / "later").write_text("")
+    assert json.loads((tmp_path / "s" / "manifest.json").read_text())["iterations"] == 0
+
+
 def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) -> None:
     values = np.random.default_rng(1).random((50, 33))
     np.save(tmp_path / "values.npy", values)

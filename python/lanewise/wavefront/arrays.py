@@ -8,8 +8,11 @@ and the chunks of the array, so a budget of memory is kept by refusing one that 
 
 from __future__ import annotations
 
+import base64
 import math
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +30,15 @@ from lanewise.wavefront.store import Store
 # the disk (src/wavefront/plan/moving.cpp).
 LIBRARIES_BYTES = 16 << 20
 UNDER_WAY_BYTES = 16 << 20
+
+# What HDF5 writes beside the values: for each chunk, and for the rest.
+INDEX_BYTES = 128
+UNINDEXED_BYTES = 256 << 10
+
+# The attributes that say by which numbers what is missing is marked.
+_MARKS = ("_FillValue", "missing_value")
+# How xarray says a float64 in format 3 of Zarr, and each part of a complex number: in base64.
+_BITS_AS_TEXT = np.dtype("<U12")
 
 
 def import_array(
@@ -62,24 +74,53 @@ def export_array(
 ) -> None:
     """Write `matrix` of a store, or of the store in a folder, to a new array called `name`.
 
-    Names and the other arguments are as for `import_array`.  RequestError where the file exists.
+    Names and the other arguments are as for `import_array`.  RequestError where the file exists,
+    RunError where a strip is damaged or the disk is full.  Nothing is left of it where this raises.
     """
     with _opened(store, "r") as opened:
         check_memory(memory, opened, None)
         shape = opened.shape_of(matrix)
-        array = create_array(str(name), shape, opened.dtype, opened.strip_rows)
+        with _new_array(str(name), shape, opened.dtype, opened.strip_rows) as array:
 
-        def take(first: int, rows: Any) -> None:
-            array[first : first + len(rows)] = rows
+            def take(first: int, rows: Any) -> None:
+                array[first : first + len(rows)] = rows
 
-        try:
             opened.each_strip(matrix, take, on_progress=on_progress)
-        except BaseException:
-            if isinstance(array, NewNpy):
-                array.discard()
-            raise
-        if isinstance(array, NewNpy):
-            array.finish()
+
+
+@contextmanager
+def _new_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -> Iterator[Any]:
+    """Create an array for writing, of which nothing is left where what is done with it raises."""
+    path, array = _new_path(name), None
+    try:
+        array = create_array(name, shape, dtype, chunk_rows)
+        yield array
+        _finish(array, name)
+    except BaseException:
+        _discard(array, path)
+        raise
+
+
+def _finish(array: Any, name: str) -> None:
+    if isinstance(array, NewNpy):
+        array.finish()
+    elif hasattr(array, "file"):
+        try:
+            array.file.flush()
+            # HDF5 does not know of what was reserved and is not used.
+            os.truncate(array.file.filename, array.file.id.get_filesize())
+            array.file.close()
+        except (OSError, RuntimeError) as error:
+            raise RunError(f"{name} cannot be written: {error}") from None
+
+
+def _discard(array: Any, path: Path) -> None:
+    if isinstance(array, NewNpy):
+        array.discard()
+    elif path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():
+        path.unlink()
 
 
 @contextmanager
@@ -149,9 +190,7 @@ def open_array(name: str, dimensions: int = 2) -> Any:
 
 def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -> Any:
     """Create an array for writing; one that exists is refused."""
-    path, _, dataset = name.partition(":")
-    if Path(path).exists():
-        raise RequestError(f"{path} exists; name another file")
+    path, dataset = str(_new_path(name)), name.partition(":")[2]
     chunks = (min(chunk_rows, shape[0]), *shape[1:])
     try:
         if path.endswith(".npy"):
@@ -165,9 +204,28 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int)
         )
         if path.endswith(".nc"):
             _name_dimensions(file, array)
+        _reserve(file, array)
         return array
     except OSError as error:
         raise RunError(f"{name} cannot be written: {error}") from None
+
+
+def _reserve(file: Any, array: Any) -> None:
+    """Take the room on the disk for all values; OSError where there is too little."""
+    # HDF5 crashes where it closes a file that it could not write.
+    chunk_rows, *_ = array.chunks
+    count = -(-array.shape[0] // chunk_rows)
+    chunk_bytes = math.prod(array.chunks) * array.dtype.itemsize + INDEX_BYTES
+    size = count * chunk_bytes + UNINDEXED_BYTES
+    os.posix_fallocate(file.id.get_vfd_handle(), 0, size)
+
+
+def _new_path(name: str) -> Path:
+    """Return where an array of this name is; RequestError where something is there already."""
+    path = Path(name.partition(":")[0])
+    if path.exists():
+        raise RequestError(f"{path} exists; name another file")
+    return path
 
 
 def _name_dimensions(file: Any, array: Any) -> None:
@@ -208,26 +266,48 @@ def _unpacked(array: Any, name: str) -> Any:
             f"{name} is packed ({', '.join(packing)}); write it with its values first, "
             "such as by xarray without an encoding"
         )
-    filled = np.asarray(array.attrs.get("_FillValue", np.nan))
-    if filled.dtype.kind in "iuf" and not np.isnan(filled).any():
-        return _Filled(array, name, filled.flat[0])
-    return array
+    missing = _missing(array)
+    return _Filled(array, name, missing) if missing else array
+
+
+def _missing(array: Any) -> dict[str, Any]:
+    """Return the numbers that mark what is missing, by the attribute that says so."""
+    marks = {key: array.attrs[key] for key in _MARKS if key in array.attrs}
+    # In format 2 xarray leaves it to Zarr, where 0 is what arrays have that were given none.
+    if "_ARRAY_DIMENSIONS" in array.attrs and getattr(array, "fill_value", None):
+        marks.setdefault("_FillValue", array.fill_value)
+    numbers = {key: _numbers(mark, array.dtype) for key, mark in marks.items()}
+    return {key: found for key, found in numbers.items() if len(found)}
+
+
+def _numbers(mark: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the numbers that an attribute holds, as those of an array of `dtype`, without NaN."""
+    found = np.asarray(mark).ravel()
+    if found.dtype == _BITS_AS_TEXT:
+        bits = b"".join(map(base64.b64decode, found))
+        found = np.frombuffer(bits, "<c16" if dtype.kind == "c" else "<f8")
+    if found.dtype.kind not in "iufc":
+        return found[:0]
+    if dtype.kind in "fc":
+        found = found.astype(dtype)
+    return found[~np.isnan(found)]
 
 
 class _Filled:
-    """An array in a file that says by which value it marks what is missing."""
+    """An array in a file that says by which values it marks what is missing."""
 
-    def __init__(self, array: Any, name: str, missing: Any) -> None:
+    def __init__(self, array: Any, name: str, missing: dict[str, Any]) -> None:
         self.shape, self.dtype, self.chunks = array.shape, array.dtype, array.chunks
         self._array, self._name, self._missing = array, name, missing
 
     def __getitem__(self, rows: slice) -> Any:
         found = self._array[rows]
-        if (found == self._missing).any():
-            raise RunError(
-                f"{self._name} has missing values (_FillValue {self._missing}) in rows "
-                f"{rows.start} to {rows.stop - 1}; put numbers in their place first"
-            )
+        for key, numbers in self._missing.items():
+            if np.isin(found, numbers).any():
+                raise RunError(
+                    f"{self._name} has missing values ({key} {', '.join(map(str, numbers))}) in "
+                    f"rows {rows.start} to {rows.stop - 1}; put numbers in their place first"
+                )
         return found
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lanewise.errors import RunError
 from lanewise.wavefront.conversion import converted
 
 Array = npt.NDArray[Any]
@@ -58,7 +59,15 @@ class Bands:
         return len(found)
 
     def _read(self, first: int, end: int) -> Array:
-        return converted(np.asarray(self._values[first:end]), self._dtype, first)
+        found = self._values[first:end]
+        # NumPy would make an array of it that has no mask.
+        if hasattr(found, "__dask_graph__"):
+            found = found.compute()
+        if np.ma.is_masked(found):
+            raise RunError(
+                f"rows {first} to {end - 1} have masked values; put numbers in their place first"
+            )
+        return converted(np.asarray(found), self._dtype, first)
 
     def _end(self, row: int) -> int:
         at = bisect_right(self._ends, row)

@@ -36,6 +36,7 @@ _PLANE_ARGUMENTS = 5
 
 # Of elements that Numba has no numbers for: kernels get their bits.
 _NUMBA_TYPES = {"float16": "uint16"}
+_ELEMENTS = {numba: element for element, numba in _NUMBA_TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class OwnKernel:
     watch_writes: bool = False
     context: Any = None
 
+    def __post_init__(self) -> None:
+        if self.reads not in ("updated", "previous"):
+            raise RequestError(f'a kernel reads "updated" or "previous", not "{self.reads}"')
+
     @property
     def name(self) -> str:
         """Return the function's name, which a run that is gone on with must have again."""
@@ -56,6 +61,11 @@ class OwnKernel:
     @property
     def member(self) -> str:
         """Return the member of `lw_wavefront_kernel` that the function is."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> str:
+        """Return the name of the function that gives the Numba signature of the function."""
         raise NotImplementedError
 
     @property
@@ -106,6 +116,11 @@ class RowKernel(OwnKernel):
         """Return the member of `lw_wavefront_kernel` that the function is."""
         return "update_directed" if self.is_directed else "update"
 
+    @property
+    def signature(self) -> str:
+        """Return the name of the function that gives the Numba signature of the function."""
+        return "row_signature"
+
 
 @dataclass(frozen=True)
 class PlaneKernel(OwnKernel):
@@ -118,6 +133,11 @@ class PlaneKernel(OwnKernel):
     def member(self) -> str:
         """Return the member of `lw_wavefront_kernel` that the function is."""
         return "update_plane"
+
+    @property
+    def signature(self) -> str:
+        """Return the name of the function that gives the Numba signature of the function."""
+        return "plane_signature"
 
 
 def _arguments_of(function: Any) -> int:
@@ -133,14 +153,33 @@ def own_kernel(kernel: Any) -> OwnKernel:
     return PlaneKernel(kernel) if of_planes else RowKernel(kernel)
 
 
-def native_kernel(kernel: Any) -> native.Kernel:
-    """Return a kernel of one's own as the library takes it."""
+def native_kernel(kernel: Any, element: str) -> native.Kernel:
+    """Return a kernel of one's own over data of `element`, as the library takes it."""
     own = own_kernel(kernel)
+    _refuse_other_elements(own, element)
     return native.Kernel(
         struct_size=ctypes.sizeof(native.Kernel), radius=own.radius,
         reads=int(own.reads == "previous"), watch_writes=int(own.watch_writes),
         context=own.context_address, name=own.name.encode(), **{own.member: own.address},
     )  # fmt: skip
+
+
+def _refuse_other_elements(own: OwnKernel, element: str) -> None:
+    """Raise RequestError where a cfunc takes its rows for those of another type than `element`."""
+    for found in _elements_of(own.function):
+        if found != element:
+            raise RequestError(
+                f"the kernel {own.name} is for {found}, but the data are {element}; "
+                f'compile it with {own.signature}("{element}")'
+            )
+
+
+def _elements_of(function: Any) -> list[str]:
+    """Return the types of `updated`, `data` and `coefficients`, none where they are not known."""
+    # Through ctypes, complex numbers would be mere addresses.
+    rows = getattr(getattr(function, "_sig", None), "args", ())[:3]
+    values = [getattr(getattr(one, "dtype", None), "dtype", None) for one in rows]
+    return [_ELEMENTS.get(str(value), str(value)) for value in values if value is not None]
 
 
 def refuse_loose_arithmetic(function: Any) -> None:

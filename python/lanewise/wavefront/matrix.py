@@ -69,7 +69,7 @@ class Matrix:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        picked, *columns = key if isinstance(key, tuple) else (key,)
+        picked, *columns = (key if isinstance(key, tuple) else (key,)) or (...,)
         if len(columns) >= self.ndim:
             word = "two" if self.ndim == 2 else "three"
             raise IndexError(f"{1 + len(columns)} indices for the {word} dimensions of a matrix")

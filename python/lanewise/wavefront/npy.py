@@ -50,7 +50,13 @@ class NewNpy:
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: Any) -> None:
         self._path = path
         self._beside = path.with_name(path.name + ".part")
-        self._rows = np.lib.format.open_memmap(self._beside, mode="w+", dtype=dtype, shape=shape)
+        try:
+            self._rows = np.lib.format.open_memmap(
+                self._beside, mode="w+", dtype=dtype, shape=shape
+            )
+        except BaseException:
+            self.discard()
+            raise
 
     def __setitem__(self, rows: slice, values: Array) -> None:
         self._rows[rows] = values

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ Borders = str | Mapping[str, str]
 NEVER = -1.0
 # Iterations between two questions whether a run may end, as the command asks them.
 ASKED_EVERY = 32
+# Counts of the library have 64 bits, and are added to others; threads have 32.
+_MOST = 2**63 - 1
+_MOST_THREADS = 2**32 - 1
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -55,7 +59,10 @@ def size_bytes(text: str | int) -> int:
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
         raise RequestError(f"memory {text!r} is not a size; try '512MiB' or '2GiB'")
-    return int(float(match[1]) * 1024 ** _POWERS[match[2].upper()])
+    size = float(match[1]) * 1024 ** _POWERS[match[2].upper()]
+    if size > _MOST:
+        raise RequestError(f"memory {text!r} is more than {_MOST} bytes; give less")
+    return int(size)
 
 
 def run_options(  # noqa: PLR0913
@@ -71,17 +78,27 @@ def run_options(  # noqa: PLR0913
     check_finite: int = 0,
     rates: Rates = Rates(),
 ) -> native.RunOptions:
-    """Return the options of a run; RequestError for a tolerance or a size that is none."""
+    """Return the options of a run; RequestError for a tolerance, a size or a count that is none."""
     return native.RunOptions(
-        struct_size=ctypes.sizeof(native.RunOptions), threads=threads, iterations=iterations,
-        memory_bytes=size_bytes(memory), waves=waves, tolerance=_tolerance(ending.tolerance),
+        struct_size=ctypes.sizeof(native.RunOptions),
+        threads=_count("threads", threads, _MOST_THREADS),
+        iterations=_count("iterations", iterations, _MOST),
+        memory_bytes=size_bytes(memory), waves=_count("waves", waves, _MOST),
+        tolerance=_tolerance(ending.tolerance),
         check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
         until=ending.until.encode() if ending.until else None,
         rtol=ending.rtol, atol=ending.atol,
-        pause_every=pause_every or (ASKED_EVERY if ending.is_asked else 0),
+        pause_every=_count("pause_every", pause_every, _MOST)
+        or (ASKED_EVERY if ending.is_asked else 0),
         read_bytes_per_s=rates.read_bytes_per_s, write_bytes_per_s=rates.write_bytes_per_s,
         cells_per_s=rates.cells_per_s,
     )  # fmt: skip
+
+
+def _count(name: str, count: int, most: int) -> int:
+    if not hasattr(count, "__index__") or not 0 <= count <= most:
+        raise RequestError(f"{name} is a whole number from 0 to {most}, not {count}")
+    return operator.index(count)
 
 
 def _tolerance(tolerance: float | None) -> float:

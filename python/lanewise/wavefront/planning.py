@@ -79,7 +79,8 @@ def plan_of(
         function = native.loaded().lw_wavefront_plan_run
         status = function(native.byref(shape), kernel.encode(), values, len(values), *ends)
     else:
+        own = native_kernel(kernel, native.ELEMENTS[shape.element])
         function = native.loaded().lw_wavefront_plan_run_kernel
-        status = function(native.byref(shape), native.byref(native_kernel(kernel)), *ends)
+        status = function(native.byref(shape), native.byref(own), *ends)
     failures.check(status)
     return Plan(**{**native.members(plan), "disk_bound": bool(plan.disk_bound)})

@@ -102,7 +102,7 @@ def run(  # noqa: PLR0913
     iteration would change, is at most max(rtol * first, atol), `first` being that before the first
     iteration.  It ends once `until` holds, such as "residual<1e-8" or "residual<1e-8*first" (also
     norm, sum, max, min).  These are asked after every `pause_every` iterations (0: 32), when
-    `on_pause(iterations, measured)` is called, too, and may read the store.
+    `on_pause(iterations, measured)` is called, too; it may read the store, not change it.
 
     Iterations go in `directions` in turn: "down-right", "down-left", "up-left", "up-right",
     "symmetric" or "fast-sweeping", in three dimensions also "symmetric-3d" or "fast-sweeping-3d",
@@ -217,7 +217,8 @@ def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks
     if kernel is None:
         function, arguments = loaded().lw_wavefront_resume, ()
     else:
-        function, arguments = loaded().lw_wavefront_resume_kernel, (byref(native_kernel(kernel)),)
+        own = native_kernel(kernel, store.dtype.name)
+        function, arguments = loaded().lw_wavefront_resume_kernel, (byref(own),)
     return _call(store, kernel, function, arguments, options, callbacks)
 
 
@@ -236,7 +237,7 @@ def _call(  # noqa: PLR0913, PLR0917
     own = kernel.function if isinstance(kernel, OwnKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
-        with KernelErrors(call, own, name):
+        with store.running(), KernelErrors(call, own, name):
             status = call.result(
                 lambda: function(store.handle, *arguments, byref(options), byref(outcome))
             )
@@ -290,7 +291,8 @@ def _run(
         values = (ctypes.c_double * len(parameters))(*parameters)
         function, arguments = loaded().lw_wavefront_run, (kernel.encode(), values, len(values))
     else:
-        function, arguments = loaded().lw_wavefront_run_kernel, (byref(native_kernel(kernel)),)
+        own = native_kernel(kernel, store.dtype.name)
+        function, arguments = loaded().lw_wavefront_run_kernel, (byref(own),)
     return _call(store, kernel, function, arguments, options, callbacks)
 
 

@@ -56,8 +56,15 @@ class Scratch:
             self.store = Store.in_memory(tuple(data.shape), **shape)
         else:
             self._folder = self._new_folder(folder)
-            self.store = Store.create(self._folder / "store", tuple(data.shape), **shape)
+            self.store = self._new_store(self._folder / "store", tuple(data.shape), shape)
         self._left.callback(self.store.close)
+
+    def _new_store(self, folder: Path, sides: tuple[int, ...], shape: dict[str, Any]) -> Store:
+        try:
+            return Store.create(folder, sides, **shape)
+        except BaseException:
+            self._left.close()
+            raise
 
     def _new_folder(self, parent: str | Path | None) -> Path:
         chosen = scratch_folder() if parent is None else Path(parent)

@@ -7,7 +7,8 @@ import ctypes
 import math
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ class Store:
         self.failures = failures
         # Dask reads rows from several threads.
         self._reading = threading.Lock()
+        self._running = threading.Lock()
 
     @classmethod
     def open(cls, folder: str | Path, mode: str = "r+") -> Store:
@@ -163,6 +165,16 @@ class Store:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the store meanwhile; RequestError where a run of it is under way."""
+        if not self._running.acquire(blocking=False):
+            raise _under_way()
+        try:
+            yield
+        finally:
+            self._running.release()
+
     @property
     def native_shape(self) -> MatrixShape:
         """Return the native description of the shape."""
@@ -262,10 +274,13 @@ class Store:
         variable of xarray.  Where it has `chunks`, their rows are read together, up to 256 MiB, so
         each is read, or computed, once.  Values of another byte order or width are converted, and
         integers to floating point: rounded to the nearest, RunError for one that is out of range.
-        RequestError for another shape, and where real numbers would become integers, or complex
-        ones real.  `on_progress(share, elapsed_s)` is called now and then, `share` going from 0 to
-        1; what it raises is raised.  The matrix is as before where this raises.
+        RequestError for another shape, where real numbers would become integers, or complex ones
+        real, and while a run of the store is under way; RunError for masked values.
+        `on_progress(share, elapsed_s)` is called now and then, `share` going from 0 to 1; what it
+        raises is raised.  The matrix is as before where this raises.
         """
+        if self._running.locked():
+            raise _under_way()
         shape = self.shape_of(matrix)
         if tuple(values.shape) != shape:
             raise RequestError(
@@ -409,7 +424,8 @@ class Store:
             try:
                 # Fails where the caller was interrupted.
                 if call.raised is None:
-                    move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, *row))
+                    rows = np.frombuffer(memoryview(bytes_), dtype).reshape(count, *row)
+                    _move_rows(move, first, rows)
                     if (show := shown.share(first + count)) is not None:
                         call.on_caller(show)
             except BaseException as error:  # may not cross the C border
@@ -419,13 +435,25 @@ class Store:
         callback = MoveRows(moved)
         try:
             status = call.result(lambda: function(self.handle, number, callback, None))
-        except Exception as error:
-            self.failures.sentences.clear()
-            raise RunError(f"rows could not be moved: {error}") from error
         except BaseException:
             self.failures.sentences.clear()
             raise
         self.failures.check(status)
+
+
+def _under_way() -> RequestError:
+    return RequestError(
+        "a run of the store is under way, and what it calls may only read the store; "
+        "write to it or run it once that has ended"
+    )
+
+
+def _move_rows(move: Callable[[int, Array], None], first: int, rows: Array) -> None:
+    """Move rows; RunError where that fails."""
+    try:
+        move(first, rows)
+    except Exception as error:
+        raise RunError(f"rows could not be moved: {error}") from error
 
 
 def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> MatrixShape:
