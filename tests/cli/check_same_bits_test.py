@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Lanewise
-from tuned_job import Compile, launch_line
+from tuned_job import Compile, is_mpich_4_0, launch_line
 
 PROGRAM = "first_sum_differs.c"
 
@@ -51,6 +51,8 @@ def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
 def test_persistent_reductions_of_a_fortran_program_are_compared(
     mpi: str, compiled: Compile, lanewise: Lanewise
 ) -> None:
+    if is_mpich_4_0(mpi):
+        pytest.skip("MPICH 4.0 waits without end for persistent reductions of its own")
     # The functions of Open MPI 4 are an extension.
     extension = "-DWITH_EXTENSION" if mpi == "openmpi" else ""
     line = line_of(mpi, str(compiled(mpi, "mpif90", f"{extension} persistent_order.F90")))

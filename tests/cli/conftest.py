@@ -180,10 +180,16 @@ def lanewise(tmp_path: Path) -> Lanewise:
         pytest.skip(reasons[0])
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "lanewise", *map(str, arguments)],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-        )  # fmt: skip
+        words = [sys.executable, "-m", "lanewise", *map(str, arguments)]
+        with subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as running:
+            try:
+                output, errors = running.communicate(timeout=TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                running.terminate()  # it ends its ranks, which would spin for ever
+                raise
+        return subprocess.CompletedProcess(words, running.returncode, output, errors)
 
     return run
 

@@ -22,7 +22,7 @@ from tuned_job import (
     Compile,
     Run,
     counted,
-    is_version,
+    is_mpich_4_0,
     launch_line,
     tuning,
 )
@@ -104,10 +104,6 @@ def neighbor_rules(family: str, turn: int, ranks: int) -> dict[str, object]:
     named = {c: one.name for c, one in of_turn(turn).items() if c in NEIGHBORHOOD}
     started = {f"i{c}": name if family == "openmpi" else "linear_nb" for c, name in named.items()}
     return started_rules(family, named | started, ranks)
-
-
-def is_mpich_4_0(mpi: str) -> bool:
-    return mpi == "mpich" and is_version(mpi, r"Version:\s+4\.0\b")
 
 
 def assert_right(done: subprocess.CompletedProcess[str], turn: int) -> None:

@@ -86,6 +86,11 @@ def is_version(family: str, pattern: str) -> bool:
     )
 
 
+def is_mpich_4_0(family: str) -> bool:
+    """Tell whether persistent collectives may hang or fail: those of MPICH 4.0 do."""
+    return family == "mpich" and is_version(family, r"Version:\s+4\.0\b")
+
+
 def skip_unless_it_spawns(family: str) -> None:
     """Skip the test where the MPI cannot start processes from within a program."""
     if family == "mpich" and is_version(family, r"Version:\s+4\.0\b"):
