@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Interrupts while the command is loaded, which takes a moment, since many modules are imported.
+"""Signals that end a command: Ctrl-C, SIGTERM of a batch system, SIGHUP of a terminal that closes.
 
-An exception that is raised within an import may become another one, or none: Python makes a
-RuntimeError of it where a class is made, and drops it in a callback.  Nothing has begun by then, so
-the process just ends.
+They raise KeyboardInterrupt, except while the command is loaded, which takes a moment, since many
+modules are imported.  An exception that is raised within an import may become another one, or none:
+Python makes a RuntimeError of it where a class is made, and drops it in a callback.  Nothing has
+begun by then, so the process just ends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import signal
 from types import FrameType
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = b"lanewise: stopped\n"
 STATUS = 130
 
@@ -23,12 +25,14 @@ def end_at_once(_number: int, _frame: FrameType | None) -> None:
 
 
 def end_while_loading() -> None:
-    """End at once where Ctrl-C raised KeyboardInterrupt; a process that ignores it still does."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end_at_once)
+    """End at once at these signals; a process that ignores one, as under nohup, still does."""
+    for number in ENDING:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, end_at_once)
 
 
 def raise_from_now_on() -> None:
-    """Have Ctrl-C raise KeyboardInterrupt again, which what has begun can act on."""
-    if signal.getsignal(signal.SIGINT) is end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Have these signals raise KeyboardInterrupt, which what has begun can act on."""
+    for number in ENDING:
+        if signal.getsignal(number) is end_at_once:
+            signal.signal(number, signal.default_int_handler)

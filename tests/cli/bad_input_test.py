@@ -52,6 +52,10 @@ REFUSED = [
     (["scatter", "-o", "none/s.jsonl"], ["none"]),
     (["scatter", "-o", "/proc/s.jsonl"], ["/proc"]),
     (["scatter", "-o", "/"], ["/", "folder"]),
+    (["scatter", "-o", "-"], ["-o -", "./-"]),
+    (["lanes", "-o", "-"], ["-o -", "./-"]),
+    (["scatter", "--hosts", ","], ["--hosts ','", "names no host"]),
+    (["scatter", "--launches", "9" * 20], ["--launches 999", "2147483647"]),
     (["scatter", "-o", "a" * 300], ["aaa", "too long"]),
     (["scatter", "--confidense", "0.9"], ["--confidense", "--confidence"]),
 ]

@@ -3,9 +3,12 @@
 
 import json
 import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ from lanewise.results.read import load
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
+LIMIT_S = 60.0
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -55,6 +59,74 @@ def test_launches_are_kept_as_a_baseline_for_later(
 
     assert "8 and 8 launches, not interleaved" in capsys.readouterr().out
     assert (kept / "candidate.jsonl").is_file()
+
+
+def test_launches_that_are_kept_are_never_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "base.jsonl").write_text("kept")
+    mark = tmp_path / "started"
+    sides = ["--", "touch", str(mark), "--", "touch", str(mark)]
+
+    assert run(["gate", "-n", "2", "--folder", str(kept), *sides]) == 2
+
+    assert "base.jsonl exists; name another --folder, or remove" in capsys.readouterr().err
+    assert (kept / "base.jsonl").read_text() == "kept"
+    assert not mark.exists()
+
+
+def test_a_gate_that_does_not_come_to_its_end_leaves_no_baseline(tmp_path: Path) -> None:
+    even = ["--", *side(tmp_path, 1.0)]
+    once = tmp_path / "once"
+    failing = f"{shlex.join(side(tmp_path, 1.0))} && test ! -e {once} && touch {once}"
+    words = [*even, "--", "sh", "-c", failing]
+
+    assert run(["gate", "-n", "2", "--folder", str(tmp_path / "kept"), *words]) == 1
+
+    assert once.exists()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_gate_that_is_stopped_ends_what_its_command_has_started(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    started = tmp_path / "started"
+    noted = f"echo $! > {started}.new; mv {started}.new {started}"
+    words = ["--", "sh", "-c", f"sleep 600 & {noted}; wait"]
+    line = [sys.executable, "-m", "lanewise", "gate", "--launches", "8", *words, *words]
+    gate = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+    deadline_s = time.monotonic() + LIMIT_S
+    while not started.exists() and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+
+    gate.send_signal(number)
+    said = gate.communicate(timeout=LIMIT_S)[1]
+
+    assert (gate.returncode, said) == (130, "lanewise gate: stopped\n")
+    status = Path(f"/proc/{started.read_text().strip()}/status")
+    assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("true", "printed no results: true"),
+        ("echo hello", "printed no results that can be read: "),
+    ],
+)
+def test_a_command_that_prints_no_results_is_told_as_such(
+    command: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--", *command.split()]
+
+    assert run(["gate", "--launches", "8", *words, *words]) == 1
+
+    said = capsys.readouterr().err
+    assert re.match(f"lanewise gate: the (base|candidate) {why}", said)
+    assert "launch.txt" not in said
 
 
 def test_a_baseline_that_is_too_small_is_refused_before_a_launch(

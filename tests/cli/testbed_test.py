@@ -209,6 +209,19 @@ def begun(words: Sequence[str]) -> int:
     raise AssertionError(f"{words} has not begun")
 
 
+def test_a_congestion_control_that_the_kernel_has_not_is_named_with_its_line(
+    lanewise: Lanewise, base: Path, tmp_path: Path
+) -> None:
+    text = '[[site]]\nname = "a"\nhosts = 2\n[tcp]\ncongestion = "nosuch"\n'
+    (tmp_path / "t.toml").write_text(text)
+
+    done = lanewise("testbed", "run", "t.toml", "--", "true")
+
+    assert done.returncode == 2
+    assert "t.toml:5: congestion = 'nosuch': the kernel has reno" in done.stderr
+    assert_nothing_left(base)
+
+
 def test_what_floods_a_link_ends_with_its_measurement(base: Path) -> None:
     words = ["flood", "a2", "1234567.0"]
     with bed.created(shipped.find("one-switch")) as raised:

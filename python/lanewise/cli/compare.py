@@ -16,6 +16,7 @@ from lanewise.cli import gating
 from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_apart
 from lanewise.results.quantity import size_text
 from lanewise.results.table import UNLIMITED, fitted, line, microseconds
 
@@ -69,6 +70,7 @@ def compare_files(
     slowdown would have been missed.
     """
     confidence_level = confidence_of(confidence)
+    require_apart({"--junit": junit, "--markdown": markdown}, first, second)
     runs = load_both(first, second)
     if gate:
         gating.show(

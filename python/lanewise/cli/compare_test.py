@@ -124,6 +124,6 @@ def test_import_does_not_write_over_the_text_that_it_reads(
     assert run(["import", str(text), "-o", str(text)]) == 2
 
     assert capsys.readouterr().err == (
-        f"lanewise import: {text} is the text itself; name another file with -o\n"
+        f"lanewise import: -o {text} is another file of this command; name one that is not\n"
     )
     assert text.read_bytes() == IMB.read_bytes()

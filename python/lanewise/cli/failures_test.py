@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -138,6 +140,65 @@ def test_a_reader_that_stops_early_ends_the_command_without_a_word(tmp_path: Pat
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "command",
+    ["report --format text s.jsonl", "report s.jsonl -o r.csv", "compare s.jsonl s.jsonl"],
+)
+def test_a_standard_stream_that_is_closed_is_one_that_nobody_reads(
+    command: str, closed: str, tmp_path: Path
+) -> None:
+    path = specimen.write(tmp_path / "s.jsonl", specimen.records())
+    before = path.read_bytes()
+    line = f"{shlex.quote(sys.executable)} -m lanewise {command} {closed}"
+
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert path.read_bytes() == before
+
+
+# A signal comes while the command asks for something, outside of a launch.
+SIGNALLED = """
+import os, signal, sys
+from lanewise.__main__ import main
+from lanewise.testbed import bed
+
+def beds():
+    os.kill(os.getpid(), number)
+    return []
+
+number = int(sys.argv[1])
+signal.signal(signal.SIGHUP, getattr(signal, sys.argv[2]))
+bed.beds = beds
+sys.argv[1:] = ["testbed", "status"]
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_command_outside_of_a_launch_is_told_in_one_line(
+    number: signal.Signals,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(int(number)), "SIG_DFL"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (130, "lanewise testbed status: stopped\n")
+
+
+def test_a_hangup_that_is_ignored_as_by_nohup_stays_ignored() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(int(signal.SIGHUP)), "SIG_IGN"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_interrupt_ends_with_its_status(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,11 +237,11 @@ def test_an_interrupt_of_a_group_that_is_a_command_itself_is_told_in_one_line(
 
 # An interrupt where Python would make another exception of it: while a class is made in an import.
 INTERRUPTED = """
-import os, runpy, signal, sys
+import os, runpy, sys
 
 class Interrupting:
     def __set_name__(self, owner, name):
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), NUMBER)
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -189,16 +250,19 @@ class Finder:
 
 MODULE = sys.argv[1]
 sys.meta_path.insert(0, Finder())
+NUMBER = int(sys.argv[2])
 sys.argv[1:] = ["suite", "--list"]
 runpy.run_module("lanewise", run_name="__main__")
 """
 
 
 @pytest.mark.parametrize("module", ["lanewise.cli", "typer", "lanewise.cli.suite"])
-def test_an_interrupt_while_the_command_is_loaded_is_told_in_one_line(module: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_while_the_command_is_loaded_is_told_in_one_line(
+    module: str, number: signal.Signals
+) -> None:
+    line = [sys.executable, "-c", INTERRUPTED, module, str(int(number))]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (130, "lanewise: stopped\n")
 
@@ -267,6 +331,49 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured
         capsys
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("compare a.jsonl b.jsonl --gate 5% --junit a.jsonl", "--junit a.jsonl"),
+        ("compare a.jsonl b.jsonl --gate 5% --markdown ./b.jsonl", "--markdown b.jsonl"),
+        ("gate --baseline a.jsonl --junit link.jsonl -- true", "--junit link.jsonl"),
+        ("gate bcast --junit z --markdown z -- --", "--markdown z"),
+        ("gate bcast --folder . --junit base.jsonl -- --", "--junit base.jsonl"),
+        ("report a.jsonl -o a.jsonl --format text", "-o a.jsonl"),
+        ("report a.jsonl -o a.jsonl --format html", "-o a.jsonl"),
+        ("report a.jsonl -o link.jsonl --format csv", "-o link.jsonl"),
+        ("import osu.txt -o osu.txt", "-o osu.txt"),
+        ("model fit a.jsonl b.jsonl -o b.jsonl", "-o b.jsonl"),
+        ("rdma run --faults f.toml --fault-log f.toml -- true", "--fault-log f.toml"),
+        ("rdma run --faults f.toml --pcap f.toml -- true", "--pcap f.toml"),
+        ("rdma run --config f.toml --pcap f.toml -- true", "--pcap f.toml"),
+        ("rdma run --replay log --fault-log log -- true", "--fault-log log"),
+        ("rdma run --faults f.toml --fault-log z --pcap z -- true", "--pcap z"),
+        ("rdma protect --paths f.toml --report f.toml -- true", "--report f.toml"),
+        ("rdma sweep --junit z --html z -- true", "--html z"),
+        ("testbed run two-site --faults f.toml --fault-log f.toml -- true", "--fault-log f.toml"),
+        ("testbed run f.toml --fault-log f.toml -- true", "--fault-log f.toml"),
+    ],
+)
+def test_an_output_that_is_another_file_of_the_command_is_refused_and_nothing_is_lost(
+    command: str, named: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        specimen.write(tmp_path / name, specimen.launched_records(launches=40))
+    (tmp_path / "link.jsonl").symlink_to("a.jsonl")
+    for name in ("f.toml", "log", "osu.txt"):
+        (tmp_path / name).write_text("")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.chdir(tmp_path)
+
+    assert run(command.split()) == 2
+
+    assert one_line(capsys).endswith(
+        f"{named} is another file of this command; name one that is not"
+    )
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(

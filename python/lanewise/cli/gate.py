@@ -19,7 +19,7 @@ from lanewise.cli.gate_sides import Launched, Starter, starter_of
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import share
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_places
+from lanewise.files.whole import require_apart, require_places
 from lanewise.launch import sides
 from lanewise.launch.native import MEASURE
 
@@ -152,6 +152,11 @@ def gate(
     rule = Rule(share("--gate", gate), rate, looks=len(looks), share=shares_of(looks)[0])
     least_found = share("--find", find)
     require_places(junit, markdown)
+    kept = [path_in(folder, side.title) for side in chosen] if folder else []
+    require_apart({"--junit": junit, "--markdown": markdown}, baseline, *kept)
+    for path in kept:
+        if path.exists() and not values["print_command"]:
+            raise RequestError(f"{path} exists; name another --folder, or remove the file")
     if baseline is None:
         require_reachable(looks, rule.points_level)
     with starters(chosen, own, context) as found:
@@ -179,6 +184,11 @@ def starters(
             inner.mkdir()
             found.append(starter_of(side, parsed.params, NATIVE, inner))
         yield found
+
+
+def path_in(folder: Path, title: str) -> Path:
+    """Return the file of a folder in which the launches of a side are kept."""
+    return folder / f"{title}.jsonl"
 
 
 def make_folder(folder: Path) -> None:
@@ -221,17 +231,16 @@ class Course:
         if self.folder is not None:
             make_folder(self.folder)
         turns = order(seed)
-        try:
-            looks = zip(self.looks, shares_of(self.looks), strict=True)
-            for number, (count, share) in enumerate(looks, start=1):
-                self.launch_until(count, turns)
-                verdict = self.look(number, replace(self.rule, share=share))
-                last = number == len(self.looks)
-                if last or seen_enough(verdict, self.find):
-                    break
-                self.say(self.going_on(verdict))
-        finally:
-            self.keep()
+        looks = zip(self.looks, shares_of(self.looks), strict=True)
+        for number, (count, part) in enumerate(looks, start=1):
+            self.launch_until(count, turns)
+            verdict = self.look(number, replace(self.rule, share=part))
+            last = number == len(self.looks)
+            if last or seen_enough(verdict, self.find):
+                break
+            self.say(self.going_on(verdict))
+        # A gate that was stopped has too few launches for a baseline, and keeps none.
+        self.keep()
         return verdict
 
     def require_reachable(self) -> None:
@@ -295,7 +304,7 @@ class Course:
         if self.folder is None:
             return
         for title, launched in self.launched.items():
-            launched.write(self.folder / f"{title}.jsonl")
+            launched.write(path_in(self.folder, title))
 
     def say(self, text: str, end: str = "\n") -> None:
         """Write progress."""

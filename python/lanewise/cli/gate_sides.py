@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import plan
+from lanewise.launch.run import started
 from lanewise.launch.run_native import Conditions, line_of
 from lanewise.launch.sides import Side, shown
 
@@ -180,28 +180,36 @@ class CommandStarter:
 
     def start(self) -> Samples:
         """Run the command once and read what it wrote, else what it printed."""
-        from lanewise.imports.load import load
-
         path = self.folder / "launch.txt"
         path.unlink(missing_ok=True)
-        environment = {**os.environ, **self.side.variables}
         words = self.side.writing_to(path)
         try:
-            done = subprocess.run(
-                words, env=environment, capture_output=True, text=True, check=False,
-                errors="replace",
-            )  # fmt: skip
-        except OSError as error:
-            raise RequestError(
-                f"{words[0]} could not be started: {error.strerror}; check the {self.side.title}"
-            ) from None
-        if done.returncode != 0:
+            with started(words, self.side.variables) as process:
+                printed, said = process.communicate()
+        except RunError as error:
+            raise RequestError(f"{error}; check the {self.side.title}") from None
+        if process.returncode != 0:
             raise RunError(
-                f"the {self.side.title} ended with status {done.returncode}: {self.line()}",
-                (done.stdout + done.stderr).splitlines()[-LINES_SHOWN:],
+                f"the {self.side.title} ended with status {process.returncode}: {self.line()}",
+                (printed + said).splitlines()[-LINES_SHOWN:],
             )
         if not self.side.names_output:
-            path.write_text(done.stdout, encoding="utf-8")
+            if not printed.strip():
+                raise RunError(f"the {self.side.title} printed no results: {self.line()}")
+            path.write_text(printed, encoding="utf-8")
         elif not path.is_file():
             raise RunError(f"the {self.side.title} wrote no {{output}}: {self.line()}")
-        return load(path, self.ranks)
+        return self.results_in(path)
+
+    def results_in(self, path: Path) -> Samples:
+        """Return the results of a launch; RunError where it has none."""
+        from lanewise.imports.load import load
+
+        try:
+            return load(path, self.ranks)
+        except RequestError as error:
+            did = "wrote" if self.side.names_output else "printed"
+            why = str(error).replace(str(path), "what it " + did)
+            raise RunError(
+                f"the {self.side.title} {did} no results that can be read: {why}"
+            ) from None

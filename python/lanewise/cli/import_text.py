@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import counted, positive_count
-from lanewise.errors import RequestError
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import require_apart, write_whole
 
 File = Annotated[
     Path,
@@ -46,9 +45,8 @@ def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     """
     from lanewise.imports.load import lines_for, load
 
+    require_apart({"-o": Path(output)}, file)
     samples = load(file, positive_count("-n", ranks) if ranks else 0)
-    if Path(output).exists() and file.samefile(output):
-        raise RequestError(f"{output} is the text itself; name another file with -o")
     write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))
     launches = f" over {samples.launches} launches" if samples.launches > 1 else ""
     typer.echo(f"{output}  {counted(len(samples.points), 'point')}{launches}")

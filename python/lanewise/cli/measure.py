@@ -76,6 +76,8 @@ def measure(
     lanes between sites.
     """
     values = context.params
+    if values["output"] == "-":
+        raise RequestError("-o - is no file; name one, ./- if it is to be called so")
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         if tuple(values["operations"]) == ("lanes",):
@@ -175,14 +177,15 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: S
             launching.launch(
                 "measure", choice, replace(one, program=(*one.program, "--events")), on_event,
                 done=lambda: seen.ended, kept=lambda: kept(seen, values),
-                earlier=earlier_launches(launch - 1, values),
+                earlier=earlier_launches(launch - 1, values) if launch > first else "",
                 conditions=launching.conditions_of(values),
             )  # fmt: skip
             job = replace(job, notice="")
     if values["as_json"]:
         typer.echo(json.dumps({"records": records}))
     if values["output"]:
-        sys.stderr.write(f"{counted(seen.done, 'point')} in {values['output']}\n")
+        points = counted(seen.resumed + seen.done, "point")
+        sys.stderr.write(f"{points} in {values['output']}\n")
 
 
 def confidence_of(values: Mapping[str, Any]) -> float:
@@ -203,6 +206,7 @@ def recall(values: Mapping[str, Any], seen: Seen) -> int:
     samples = load(path)
     for point in samples.launch_points:
         seen.earlier.setdefault(key_of(point), []).append(point)
+    seen.resumed = len([*samples.launch_points, *samples.polling, *samples.waiting])
     if not values["launches"]:
         seen.launches = samples.context.launches
     return min(samples.launches, seen.launches)

@@ -15,6 +15,8 @@ from lanewise.errors import RequestError
 from lanewise.toml import quantities
 from lanewise.toml.quantities import RATE, SPEED, Kind
 
+COUNT_MAX = 2**31 - 1  # the largest that native programs take
+
 _DURATION = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*(ns|us|µs|ms|s|min|h|)")
 _UNITS_S = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0,
@@ -29,6 +31,8 @@ def positive_count(option: str, text: str) -> int:
         count = 0
     if count < 1:
         raise RequestError(f"{option} {text} is not a whole number from 1 up; try {option} 4")
+    if count > COUNT_MAX:
+        raise RequestError(f"{option} {text} is above {COUNT_MAX}; try {option} 4")
     return count
 
 

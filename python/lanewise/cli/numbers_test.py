@@ -89,3 +89,11 @@ def test_a_duration_may_be_zero_where_that_means_something() -> None:
 )
 def test_one_thing_is_singular(count: int, what: str, text: str) -> None:
     assert counted(count, what) == text
+
+
+@pytest.mark.parametrize("text", ["2147483648", "5000000000", "9" * 20])
+def test_a_count_that_is_too_large_for_a_native_program_is_refused(text: str) -> None:
+    with pytest.raises(RequestError, match=f"^--launches {text} is above 2147483647; try "):
+        positive_count("--launches", text)
+
+    assert positive_count("--launches", "2147483647") == 2**31 - 1

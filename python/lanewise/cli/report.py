@@ -13,7 +13,7 @@ import typer
 from lanewise.cli.numbers import counted
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import require_apart, write_whole
 from lanewise.results.table import UNLIMITED
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMATS = ("html", "text", "csv", "parquet", "json")
 SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
 STANDARD_OUTPUT = "-"
+PAGE = "report.html"
 
 Files = Annotated[
     list[Path],
@@ -88,8 +89,10 @@ def report(
         raise RequestError(f"--raw is for csv and json; leave it out for {chosen}")
     if definition and chosen != "text":
         raise RequestError(f"--as is for text; add --format text, or leave it out for {chosen}")
+    if output != STANDARD_OUTPUT and (output or chosen == "html"):
+        require_apart({"-o": Path(output or PAGE)}, *files)
     if chosen == "html":
-        write_page(files, output or "report.html")
+        write_page(files, output or PAGE)
     elif chosen == "text":
         columns = columns_shown() if output in ("", STANDARD_OUTPUT) else UNLIMITED
         write_text(text_of(files, definition, columns), output)
@@ -105,7 +108,7 @@ def format_of(named: str, output: str) -> str:
         return named
     if output == STANDARD_OUTPUT:
         return "text"
-    suffix = Path(output or "report.html").suffix
+    suffix = Path(output or PAGE).suffix
     if suffix not in SUFFIXES:
         raise RequestError(
             f"{output} does not say what to write; end it with {', '.join(SUFFIXES)}, "

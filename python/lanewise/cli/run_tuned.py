@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import typer
 
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place, require_places
+from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
 
 Line = Annotated[
@@ -146,6 +147,7 @@ def run_tuned(
         ruled=tuning is not None,
     )
     require_places(output)
+    require_apart({"--report": report, "--profile": profile, "-o": output}, tuning, platform)
     if same_bits not in ("", *tuned.SAME_BITS):
         raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
@@ -173,6 +175,8 @@ def run_tuned(
         sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
         unruled = replace(options, tuning=None, report=None)
         variables = tuned.variables_for(library, unruled, os.environ)
+    require_program(words[0])
+    remove_former(options.report, options.profile)
     environment = {**os.environ, **tuned.root_variables(launcher)}
     if rounds == 0 and profile is None and (fault or launcher is None):
         become(words if fault else tuned.launch_line(words, launcher, variables), environment)
@@ -229,35 +233,46 @@ def compare(
 
 def existing(path: Path, maker: str) -> Path:
     """Return the absolute path of a file; RequestError naming its maker where it is not there."""
-    if not path.is_file():
+    if path.exists() and not path.is_file():
+        raise RequestError(f"{path} is not a regular file, as every rank reads it; name one")
+    if not path.exists():
         raise RequestError(f"{path} does not exist; make it with: lanewise {maker} -o {path}")
     return path.resolve()
 
 
 def new_file(option: str, path: Path | None) -> Path | None:
-    """Return the absolute path of a file to be written, where nothing of an earlier run is left.
-
-    A link is followed.  What is no regular file, such as a device or a pipe, is left as it is.
-    """
+    """Return the absolute path of a file to be written; a link is followed."""
     if path is None:
         return None
     try:
         require_place(path)
     except RequestError as error:
         raise RequestError(f"{option} {error}") from None
-    if path.exists() and not path.is_file():
-        return path.absolute()
-    target = path.resolve()
-    target.unlink(missing_ok=True)
-    return target
+    return path.absolute() if path.exists() and not path.is_file() else path.resolve()
 
 
 def new_regular_file(option: str, path: Path | None) -> Path | None:
     """Do the same for a file that is read again, which a device or a pipe cannot be."""
     found = new_file(option, path)
-    if found is not None and found.exists():
+    if found is not None and found.exists() and not found.is_file():
         raise RequestError(f"{option} {path}: the table is read from it; name a file")
     return found
+
+
+def remove_former(*files: Path | None) -> None:
+    """Remove what an earlier run left in these files.
+
+    What is no regular file, such as a device or a pipe, is left as it is.
+    """
+    for file in files:
+        if file is not None and file.is_file():
+            file.unlink()
+
+
+def require_program(name: str) -> None:
+    """Raise RequestError where what is to be started is no program."""
+    if shutil.which(name) is None:
+        raise RequestError(f"{name} could not be started: it is no program that is found here")
 
 
 def become(command: list[str], environment: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.cli import run
-from lanewise.cli.run_tuned import new_file
+from lanewise.cli.run_tuned import new_file, remove_former
 
 Capture = pytest.CaptureFixture[str]
 
@@ -25,12 +25,14 @@ def test_a_file_of_an_earlier_run_is_removed(tmp_path: Path) -> None:
     report = tmp_path / "run.json"
     report.write_text("old")
 
-    assert new_file("--report", report) == report
+    remove_former(new_file("--report", report), new_file("--profile", tmp_path / "none.json"))
+
     assert not report.exists()
 
 
 def test_what_is_no_regular_file_is_left_as_it_is(pipe: Path) -> None:
-    assert new_file("--report", pipe) == pipe
+    remove_former(new_file("--report", pipe))
+
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
@@ -39,9 +41,41 @@ def test_a_link_is_kept_and_its_target_is_written(tmp_path: Path) -> None:
     report.write_text("old")
     link.symlink_to(report)
 
-    assert new_file("--report", link) == report
+    remove_former(new_file("--report", link))
+
     assert link.is_symlink()
     assert not report.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--report", "kept.json", "--tuning", "kept.json", "--", "mpirun", "true"],
+        ["--profile", "kept.json", "--report", "kept.json", "--tuning", "t.json", "--", "mpirun"],
+        ["--interleaved", "2", "-o", "kept.json", "--tuning", "kept.json", "--", "mpirun", "true"],
+        ["--profile", "kept.json", "--", "nosuchprogram"],
+        ["--profile", "kept.json", "--platform", "none.json", "--", "mpirun", "true"],
+        ["--profile", "kept.json", "--mpi", "openmpi", "--", "./nosuchprogram"],
+        ["--profile", "kept.json", "--print-command", "--", "mpirun", "true"],
+    ],
+)
+def test_a_file_stays_where_nothing_is_started(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("kept.json", "t.json"):
+        Path(name).write_text("{}")
+
+    status = run(["run", *words])
+
+    assert status == (0 if "--print-command" in words else 2)
+    assert Path("kept.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("path", [".", os.devnull])
+def test_a_tuning_file_is_a_file(path: str, capsys: Capture) -> None:
+    assert run(["run", "--tuning", path, "--", "mpirun", "true"]) == 2
+    assert f"{path} is not a regular file" in capsys.readouterr().err
 
 
 def test_a_profile_that_cannot_be_read_again_is_refused(pipe: Path, capsys: Capture) -> None:

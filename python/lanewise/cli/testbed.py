@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from lanewise.cli.example import ExampleTyper
 from lanewise.cli.numbers import share
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_apart
 from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
 from lanewise.toml.quantities import SHARE, TIME
 
@@ -127,6 +129,8 @@ def run(
         faults=faults,
         fault_log=fault_log,
     )
+    if fault_log:
+        require_apart({"--fault-log": Path(fault_log)}, Path(file), Path(faults))
     found = bed.find_bed(file)
     if found is not None:
         raise typer.Exit(running.run_in(found, wanted))
@@ -171,7 +175,6 @@ def fault(
     its time.
     """
     import threading
-    from pathlib import Path
 
     from lanewise.testbed import bed
     from lanewise.testbed import fault as faults

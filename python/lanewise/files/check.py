@@ -8,8 +8,9 @@ A keyword that is not known here is refused when the schema is compiled.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Check = Callable[[Any], bool]
@@ -18,8 +19,19 @@ ANNOTATIONS = {"$schema", "$id", "$defs", "$comment", "title", "description", "e
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number; true and false are none in JSON."""
-    return type(value) in (float, int)
+    """Tell whether a value is a number that can be computed with.
+
+    True and false are none in JSON, nor is there a NaN or an infinity.
+    """
+    return type(value) in (float, int) and all_finite([value])
+
+
+def all_finite(values: Iterable[float]) -> bool:
+    """Tell whether numbers are finite, and whole ones not too large for what computes with them."""
+    try:
+        return all(map(math.isfinite, values))
+    except OverflowError:
+        return False
 
 
 def is_integer(value: Any) -> bool:
@@ -150,5 +162,8 @@ def limited(holds: Callable[[Any, Any], bool], limit: Any) -> Check:
 def of_items(check: Check) -> Check:
     """Return the check of the items of a list."""
     if check is is_number:  # of samples, of which there are many
-        return lambda value: not isinstance(value, list) or {*map(type, value)} <= {float, int}
+        return lambda value: (
+            not isinstance(value, list)
+            or ({*map(type, value)} <= {float, int} and all_finite(value))
+        )
     return lambda value: not isinstance(value, list) or all(map(check, value))

@@ -8,15 +8,16 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import RequestError
-from lanewise.files.check import Check, compiled
+from lanewise.files.check import TYPES, Check, compiled
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 Place = Iterable[str | int]
 SHOWN_MAX = 40
@@ -61,6 +62,24 @@ def schema_of(name: str, definition: str = "") -> dict[str, Any]:
 
 
 @cache
+def explainer() -> Callable[[Any], Validator]:
+    """Return the validator of jsonschema, with the types as the compiled checks know them."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 (slow, and seldom needed)
+    from jsonschema.validators import extend  # noqa: PLC0415
+
+    known = {name: partial(_is, holds) for name, holds in TYPES.items()}
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many(known)
+    found: Callable[[Any], Validator] = extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, type_checker=types
+    )
+    return found
+
+
+def _is(holds: Check, _checker: object, value: Any) -> bool:
+    return holds(value)
+
+
+@cache
 def check_of(name: str, definition: str = "") -> Check:
     """Return the compiled check of a schema."""
     schema = schema_of(name, definition)
@@ -71,9 +90,7 @@ def fault_in(value: Any, name: str, definition: str = "") -> Fault | None:
     """Return the first thing in `value` that does not follow a schema, None where all does."""
     if check_of(name, definition)(value):
         return None
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 (slow, and seldom needed)
-
-    errors = Draft202012Validator(schema_of(name, definition)).iter_errors(value)
+    errors = explainer()(schema_of(name, definition)).iter_errors(value)
     first = min(errors, key=lambda error: (len(error.absolute_path), str(error.absolute_path)))
     return Fault(tuple(first.absolute_path), sentence_of(first))
 
@@ -162,10 +179,22 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text; ValueError says why there is none, whatever the text is."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("values are nested too deeply") from None
+    except ValueError:
+        raise ValueError("a number has too many digits") from None
+
+
 def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:
     """Return the JSON object in a file; RequestError with a remedy for each way it can fail."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RequestError(f"{path} does not exist; {missing}") from None
     except OSError as error:

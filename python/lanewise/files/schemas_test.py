@@ -72,7 +72,14 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", r"is not JSON .*; do b"), ("[]", "is no JSON object; do b")]
+    ("text", "said"),
+    [
+        ("{", r"is not JSON .*; do b"),
+        ("[" * 100_000, r"is not JSON \(values are nested too deeply\); do b"),
+        ("1" * 5000, r"is not JSON \(a number has too many digits\); do b"),
+        ("[]", "is no JSON object; do b"),
+    ],
+    ids=["cut off", "deep", "digits", "list"],
 )
 def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "x.json"

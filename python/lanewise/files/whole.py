@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
@@ -64,6 +64,33 @@ def require_places(*paths: Path | None) -> None:
     for path in paths:
         if path is not None:
             require_place(path)
+
+
+def require_apart(outputs: Mapping[str, Path | None], *others: Path | None) -> None:
+    """Raise RequestError if an output is another one, or one of the files that are read.
+
+    `outputs` are those that are named, by their options.
+    """
+    taken = [path for path in others if path is not None]
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if any(_is_one_file(path, other) for other in taken):
+            raise RequestError(
+                f"{option} {path} is another file of this command; name one that is not"
+            )
+        taken.append(path)
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    """Tell whether two paths lead to one regular file, which may be missing so far.
+
+    What is no regular file, such as /dev/null, may be named several times.
+    """
+    try:
+        return one.samefile(other) and one.is_file()
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def require_there(path: Path, maker: str) -> None:

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError, RunError
-from lanewise.files.whole import require_place, require_there, whole_file, write_whole
+from lanewise.files.whole import (
+    require_apart,
+    require_place,
+    require_there,
+    whole_file,
+    write_whole,
+)
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_beside_it(
@@ -101,3 +107,26 @@ def test_a_file_to_read_that_is_not_there_is_refused_with_what_writes_it(tmp_pat
         require_there(gone, "lanewise model fit")
     gone.touch()
     require_there(gone, "lanewise model fit")
+
+
+def test_an_output_that_is_read_is_refused_by_whatever_name(tmp_path: Path) -> None:
+    read = tmp_path / "in"
+    read.write_text("kept")
+    (tmp_path / "link").symlink_to("in")
+    (tmp_path / "hard").hardlink_to(read)
+
+    for name in ("in", "link", "hard", "../" + tmp_path.name + "/in"):
+        with pytest.raises(RequestError, match=rf"^-o .*{name} is another file of this command; "):
+            require_apart({"-o": tmp_path / name}, None, read)
+
+
+def test_two_outputs_of_one_name_are_refused_before_there_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"^--b .*/x is another file of this command; "):
+        require_apart({"--a": tmp_path / "x", "--b": tmp_path / "." / "x"})
+
+
+def test_files_that_differ_and_devices_may_be_written(tmp_path: Path) -> None:
+    null = Path("/dev/null")
+
+    require_apart({"--a": tmp_path / "x", "--b": tmp_path / "y", "--c": None}, tmp_path / "z", None)
+    require_apart({"--a": null, "--b": null}, null)

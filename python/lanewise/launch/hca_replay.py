@@ -136,7 +136,7 @@ class _Line:
         self.where = where
         try:
             self.values = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self.refuse("this is no line of JSON") from None
         if not isinstance(self.values, dict):
             raise self.refuse("this is no object of JSON")

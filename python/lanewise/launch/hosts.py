@@ -37,6 +37,8 @@ def hosts_in(text: str, where: str = "--hosts") -> tuple[Named, ...]:
     for word in OUTSIDE_BRACKETS.split(text):
         if word.strip():
             found += _hosts(word.strip(), where)
+    if text and not found:
+        raise RequestError(f"{where} '{text}' names no host; write node1:4,node2:4")
     return tuple(found)
 
 

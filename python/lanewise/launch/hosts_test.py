@@ -25,6 +25,11 @@ def test_hosts_on_the_command_line(text: str, expected: list[Named]) -> None:
     assert list(hosts_in(text)) == expected
 
 
+def test_a_list_that_names_no_host_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"^--hosts ' , ' names no host; write node1:4,node2:4$"):
+        hosts_in(" , ")
+
+
 @pytest.mark.parametrize("text", ["a:0", "a:x", "a:", "-a", "node[1-", "node[2-1]"])
 def test_hosts_that_nobody_can_mean_are_refused(text: str) -> None:
     with pytest.raises(RequestError, match=r"^--hosts"):

@@ -79,7 +79,7 @@ def read_build(manifest: Path) -> NativeBuild:
             programs=manifest.parent / values["bin"],
             libraries=manifest.parent / values["lib"],
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RequestError(
             f"{manifest} cannot be used ({error!r}); build it again: {build_command()}"
         ) from None

@@ -90,8 +90,8 @@ def run(
     `on_event` gets each JSON object that the ranks print; ranks that stay long after the last one
     are ended, and count as done.  The outcome has the last `tail_lines` of all other
     output.  Raises RunError where the launcher cannot be started, and LimitError where it has not
-    ended after `limit_s`, its ranks killed; on KeyboardInterrupt (or SIGTERM, which
-    becomes one) ends the ranks first.
+    ended after `limit_s`, its ranks killed; on KeyboardInterrupt (or SIGTERM and SIGHUP,
+    which become one) ends the ranks first.
     """
     outcome = Outcome(output=deque(maxlen=tail_lines))
     with terminated_as_interrupted(), started(line, variables) as process:
@@ -189,19 +189,22 @@ def living_members(session: int) -> list[int]:
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Turn SIGTERM, which a batch system sends, into KeyboardInterrupt meanwhile."""
+    """Have SIGTERM of a batch system and SIGHUP of a terminal raise KeyboardInterrupt meanwhile.
+
+    A signal that is ignored, as SIGHUP is under nohup, still is.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def keep_tail(stream: IO[str], outcome: Outcome) -> None:

@@ -74,7 +74,7 @@ def test_a_launcher_that_is_not_there_is_a_failure() -> None:
         run(["/none/mpirun"], {}, print)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_launcher_and_its_children(number: int) -> None:
     children: list[int] = []
     script = 'sleep 600 & echo "{\\"event\\": \\"start\\", \\"child\\": $!}"; wait'
@@ -87,6 +87,17 @@ def test_an_interrupt_ends_the_launcher_and_its_children(number: int) -> None:
         run(shell(script), {}, interrupt)
 
     assert not alive(children[0])
+
+
+def test_a_hangup_that_is_ignored_does_not_end_a_launch() -> None:
+    script = """echo "{\\"event\\": \\"start\\"}"; exit 4"""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        outcome = run(shell(script), {}, lambda _: os.kill(os.getpid(), signal.SIGHUP))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert outcome.status == 4
 
 
 def test_a_launcher_deaf_to_polite_requests_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

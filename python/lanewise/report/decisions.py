@@ -8,7 +8,6 @@ tuning (what is used instead of the MPI's default, with the evidence), and turns
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.platform import load as load_platform
+from lanewise.files.schemas import parsed
 from lanewise.results.quantity import percent_text, size_text, time_text
 from lanewise.tuning import interleaved
 from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
@@ -73,8 +73,7 @@ NO_DECISIONS = Decisions((), (), (), ())
 def schema_of(path: Path) -> str:
     """Return the schema that a file names, empty for samples and for what cannot be read."""
     try:
-        with path.open(encoding="utf-8") as file:
-            values = json.load(file)
+        values = parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
     return str(values.get("schema", "")) if isinstance(values, dict) else ""

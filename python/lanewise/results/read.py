@@ -7,13 +7,14 @@ that stops in the middle: what comes before it is good and is kept, with a warni
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.files.schemas import parsed, shown
 from lanewise.results.launches import over_launches
 from lanewise.results.records import (
     SCHEMA_NAME,
@@ -132,8 +133,10 @@ def context_of(path: Path, line: str) -> Context:
             f"{path}:1: not a {SCHEMA_NAME} context record; is it a file of lanewise measure?"
         )
     version = values.pop("version", None)
-    if not isinstance(version, int):
-        raise RequestError(f"{path}:1: key 'version' is missing or not an integer")
+    if type(version) is not int or version < 1:
+        raise RequestError(
+            f"{path}:1: key 'version' is {shown(version)}, not 1 or 2; the file is damaged"
+        )
     if version > SCHEMA_VERSION:
         raise RequestError(
             f"{path}:1: schema version {version} is newer than {SCHEMA_VERSION}, "
@@ -170,11 +173,13 @@ def add_line(samples: Samples, number: int, line: str) -> None:
 def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
     """Parse a line that must be one JSON object."""
     try:
-        values = json.loads(line)
-    except json.JSONDecodeError as error:
+        values = parsed(line)
+    except JSONDecodeError as error:
         raise RequestError(
             f"{path}:{number}: not JSON at column {error.colno} ({error.msg}); the file is damaged"
         ) from None
+    except ValueError as error:
+        raise RequestError(f"{path}:{number}: not JSON ({error}); the file is damaged") from None
     if not isinstance(values, dict):
         raise RequestError(f"{path}:{number}: not a JSON object")
     return values

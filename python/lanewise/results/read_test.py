@@ -141,6 +141,45 @@ def test_a_missing_key_is_refused_by_name(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "complaint"),
+    [
+        ("elapsed_s", math.nan, "key 'elapsed_s' is NaN, not a number"),
+        ("median_s", math.nan, "key 'median_s' is NaN, not a number or null"),
+        ("median_s", math.inf, "key 'median_s' is Infinity, not a number or null"),
+        ("median_s", 10**400, "key 'median_s' is 1000.*, not a number or null"),
+        ("samples_s", [1e-6, -math.inf], r"key 'samples_s\[1\]' is -Infinity, not a number"),
+        ("samples_s", [10**400], r"key 'samples_s\[0\]' is 1000.*, not a number"),
+    ],
+    ids=["NaN", "NaN or null", "infinity", "too large", "infinite sample", "too large sample"],
+)
+def test_a_time_that_cannot_be_is_refused_by_name(
+    tmp_path: Path, key: str, value: object, complaint: str
+) -> None:
+    point = {**specimen.point_record("scatter", 8, [1e-6]), key: value}
+    path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(), point])
+
+    with pytest.raises(RequestError, match=f"odd.jsonl:2: {complaint}"):
+        load(path)
+
+
+def test_a_time_may_be_less_than_nothing_since_some_methods_subtract_a_cost(
+    tmp_path: Path,
+) -> None:
+    point = specimen.point_record("bcast", 8, [-1e-6])
+    path = specimen.write(tmp_path / "short.jsonl", [specimen.context_record(), point])
+
+    assert load(path).points[0].median_s == -1e-6
+
+
+@pytest.mark.parametrize("version", [0, -1, True, 1.0, "2", None])
+def test_a_version_that_there_never_was_is_refused(tmp_path: Path, version: object) -> None:
+    path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(version=version)])
+
+    with pytest.raises(RequestError, match=r"odd.jsonl:1: key 'version' is .*, not 1 or 2"):
+        load(path)
+
+
 def test_an_unknown_record_is_refused(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(), {"record": "song"}])
 
@@ -155,6 +194,26 @@ def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path: Path)
     path.write_text("\n".join(lines) + "\n")
 
     with pytest.raises(RequestError, match=r"bad.jsonl:2: not JSON at column"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[" * 100_000, "values are nested too deeply"),
+        (f'{{"seed": {"1" * 5000}}}', "a number has too many digits"),
+    ],
+    ids=["deep", "digits"],
+)
+def test_a_line_with_more_than_can_be_read_is_refused_with_its_number(
+    tmp_path: Path, line: str, why: str
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(f"{json.dumps(specimen.context_record())}\n{line}\n")
+
+    with pytest.raises(
+        RequestError, match=rf"bad.jsonl:2: not JSON \({why}\); the file is damaged$"
+    ):
         load(path)
 
 

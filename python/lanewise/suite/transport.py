@@ -29,7 +29,7 @@ from lanewise.errors import RequestError
 from lanewise.files.schemas import require
 from lanewise.launch.hca import LINK_LAYERS
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.toml.lines import SyntaxFault, parse_with_lines
+from lanewise.toml.lines import parse_with_lines
 
 SCHEMA_NAME = "lanewise-transport"
 SCHEMA_NAME_BEFORE = "lanewise-fabric"
@@ -100,7 +100,7 @@ def parse(text: str, name: str, where: str) -> Transport:
     """Make the transport `name` from the text of its file, which messages call `where`."""
     try:
         values, lines = parse_with_lines(text)
-    except SyntaxFault as error:
+    except ValueError as error:
         raise RequestError(f"{where}: {error}") from None
 
     def place(path: Iterable[str | int]) -> str:

@@ -23,7 +23,7 @@ from lanewise.testbed import state as folders
 from lanewise.testbed.describe import Testbed
 from lanewise.testbed.layout import make_plan
 from lanewise.testbed.plan import Plan
-from lanewise.testbed.read import read
+from lanewise.testbed.read import read, require_congestion
 from lanewise.testbed.state import CONTROL, DESCRIPTION, Info
 
 PROGRAM = "lanewise-delay-line"
@@ -111,8 +111,11 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
         answer = json.loads(said) if said.startswith("{") else {}
         if "ready" not in answer:
             process.wait()
-            kind = RefusedError if answer.get("refused") else RunError
-            raise kind(answer.get("error") or last_words(state))
+            error = answer.get("error") or last_words(state)
+            if answer.get("refused"):
+                raise RefusedError(error)
+            require_congestion(source.text, source.where)
+            raise RunError(error)
     except BaseException:
         process.terminate()
         process.wait()

@@ -7,6 +7,8 @@ What is unknown or cannot be is refused before anything is made, with file, line
 from __future__ import annotations
 
 import ipaddress
+import os
+import pathlib
 import re
 from dataclasses import replace
 from typing import Any
@@ -19,11 +21,39 @@ from lanewise.toml.tables import Tables, hint
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
 _HOSTS_MAX = 1000
+LISTED = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+MODULES = pathlib.Path("/lib/modules")
 
 
 def read(text: str, name: str, where: str) -> Testbed:
     """Read a description; RequestError says `where`, the line and the key that is wrong."""
     return _Reader(text, where).testbed(name)
+
+
+def require_congestion(text: str, where: str) -> None:
+    """Raise RequestError where the kernel lacks the congestion control of a description.
+
+    It loads modules once they are asked for, so this is known after a testbed could not be made.
+    """
+    reader = _Reader(text, where)
+    reader.require_listed(reader.values.get("tcp", {}).get("congestion", ""))
+
+
+def _listed() -> list[str]:
+    """Return the congestion controls that are loaded, none where the kernel does not say."""
+    try:
+        return LISTED.read_text(encoding="ascii").split()
+    except OSError:
+        return []
+
+
+def _may_be_loaded(congestion: str) -> bool:
+    """Tell whether there is a module of this name, or no telling what there is."""
+    try:
+        modules = (MODULES / os.uname().release / "modules.dep").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return f"/tcp_{congestion}.ko" in modules
 
 
 class _Reader(Tables):
@@ -162,7 +192,18 @@ class _Reader(Tables):
         congestion = table.get("congestion", "")
         if not isinstance(congestion, str) or not re.fullmatch(r"[a-z0-9_]*", congestion):
             raise self.refuse((*path, "congestion"), f"congestion = {congestion!r} is no name")
+        if not _may_be_loaded(congestion):
+            self.require_listed(congestion)
         return Tcp(congestion, self.quantity(table, path, "buffer", SIZE, least=4096))
+
+    def require_listed(self, congestion: str) -> None:
+        """Refuse a congestion control that the kernel does not list, where it lists them."""
+        listed = _listed()
+        if congestion and listed and congestion not in listed:
+            raise self.refuse(
+                ("tcp", "congestion"),
+                f"congestion = {congestion!r}: the kernel has {', '.join(listed)}",
+            )
 
     def name(self, table: dict[str, Any], path: Path) -> str:
         value = self.needed(table, path, "name", 'as in name = "a"')

@@ -43,7 +43,7 @@ class Wanted:
 def run_in(bed: Bed, wanted: Wanted) -> int:
     """Run a command in a testbed and return its status.
 
-    On KeyboardInterrupt (or SIGTERM) the command is asked to end, then killed.
+    On KeyboardInterrupt (or SIGTERM or SIGHUP) the command is asked to end, then killed.
     """
     plan = bed.plan()
     chosen = launchers.chosen_hosts(plan, wanted.hosts)

@@ -24,9 +24,20 @@ Path = tuple[str | int, ...]
 def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
     """Return the values of a TOML text, and the line (from 1) of each path in them.
 
-    Raises SyntaxFault, whose message has the line.
+    Raises ValueError, whose message has the line: SyntaxFault where the text is no TOML.
     """
-    values = tomllib.loads(text)
+    try:
+        return tomllib.loads(text), _places(text)
+    except SyntaxFault:
+        raise
+    except RecursionError:
+        why = "values are nested too deeply"
+    except ValueError:
+        why = "a number has too many digits"
+    raise ValueError(f"{why} (at line {_line_that_is_too_much(text)})")
+
+
+def _places(text: str) -> dict[Path, int]:
     found: dict[Path, int] = {}
     begin = 1
     lines = text.splitlines(keepends=True)
@@ -38,7 +49,23 @@ def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
         for path in _paths(so_far, ()):
             found.setdefault(path, begin)
         begin = number + 1
-    return values, found
+    return found
+
+
+def _line_that_is_too_much(text: str) -> int:
+    lines = text.splitlines(keepends=True)
+    ends = range(1, len(lines))
+    return next((end for end in ends if _is_too_much("".join(lines[:end]))), len(lines))
+
+
+def _is_too_much(text: str) -> bool:
+    try:
+        _paths(tomllib.loads(text), ())
+    except SyntaxFault:
+        return False
+    except (RecursionError, ValueError):
+        return True
+    return False
 
 
 def _paths(value: Any, path: Path) -> list[Path]:

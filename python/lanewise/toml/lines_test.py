@@ -45,6 +45,20 @@ def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:
         parse_with_lines("a = 1\nb = \n")
 
 
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("[" * 5000, "values are nested too deeply"),
+        (f"{{ {'b.' * 5000}b = 1 }}", "values are nested too deeply"),
+        ("1" * 5000, "a number has too many digits"),
+    ],
+    ids=["lists", "tables", "digits"],
+)
+def test_a_text_with_more_than_can_be_read_is_refused_with_its_line(value: str, why: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{why} \(at line 2\)$"):
+        parse_with_lines(f"x = 1\na = {value}\ny = 2\n")
+
+
 @given(st.lists(st.booleans(), max_size=30))
 def test_blank_lines_move_keys_and_change_no_value(blank: list[bool]) -> None:
     lines = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.toml import quantities
-from lanewise.toml.lines import Path, SyntaxFault, parse_with_lines
+from lanewise.toml.lines import Path, parse_with_lines
 from lanewise.toml.quantities import Kind
 
 
@@ -33,7 +33,7 @@ class Tables:
         self.where = where
         try:
             self.values, self.lines = parse_with_lines(text)
-        except SyntaxFault as error:
+        except ValueError as error:
             raise RequestError(f"{where}: {error}") from None
 
     def refuse(self, path: Path, sentence: str) -> RequestError:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.files.schemas import parsed
 from lanewise.tuning.content import COLLECTIVES, NONBLOCKING, Choice, Point, Tuning
 from lanewise.tuning.decide import decide
 from lanewise.tuning.judge import (
@@ -40,7 +40,7 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the context and the records of an evidence file, a cut-off last line left out."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        records = [json.loads(line) for line in lines]
+        records = [parsed(line) for line in lines]
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ import typer
 from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place, require_there
+from lanewise.files.whole import require_apart, require_places, require_there
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -73,8 +74,9 @@ def fit(
     paths = list(files or [])
     for path in paths:
         require_there(Path(path), "lanewise measure")
-    if output:
-        require_place(Path(output))
+    wanted = Path(output) if output else None
+    require_places(wanted)
+    require_apart({"-o": wanted}, *map(Path, paths))
     if measure:
         launching = {
             "--launcher": launcher, "--host": host, "--hostfile": hostfile,
@@ -82,15 +84,17 @@ def fit(
         }  # fmt: skip
         words = [f"{option}={text}" for option, text in launching.items() if text]
         count = positive_count("-n", ranks or str(room(os.environ, host, hostfile).ranks))
-        paths += measure_all(count, Path(samples), words)
+        runs = experiments(count, Path(samples))
+        require_apart({"-o": wanted}, *runs)
+        paths += measure_all(count, runs, words)
     elif ranks or launcher or host or hostfile or launcher_args:
         raise RequestError("the options below Launch are for measuring; add --measure or omit them")
     line = [*paths, *(["-o", output] if output else []), *(["--json"] if as_json else [])]
     sys.stdout.write(ask(*line))
 
 
-def measure_all(ranks: int, folder: Path, words: list[str]) -> list[str]:
-    """Measure every experiment that the models need into `folder`, and return the files."""
+def experiments(ranks: int, folder: Path) -> dict[Path, dict[str, str]]:
+    """Return the experiments that the models need by the files, which `folder` is to have."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -98,19 +102,35 @@ def measure_all(ranks: int, folder: Path, words: list[str]) -> list[str]:
             f"--samples {folder} cannot be made: {error.strerror}; name another folder"
         ) from None
     runs = json.loads(ask("--experiments", str(ranks)))["experiments"]
-    paths = []
-    for number, run in enumerate(runs, start=1):
-        path = folder / f"{run['name']}.jsonl"
+    return {folder / f"{run['name']}.jsonl": run for run in runs}
+
+
+def measure_all(ranks: int, runs: Mapping[Path, Mapping[str, str]], words: list[str]) -> list[str]:
+    """Measure every experiment into its file, and return the files."""
+    for number, (path, run) in enumerate(runs.items(), start=1):
         sys.stderr.write(f"{number}/{len(runs)} {run['operation']} {run['arguments']}\n")
         resumed = ["--resume"] if path.exists() else []
         shown = [] if sys.stderr.isatty() else ["-q"]
         line = [run["operation"], *run["arguments"].split(), "-n", str(ranks), "-o", str(path)]
-        done = subprocess.run(
-            [sys.executable, "-m", "lanewise", "measure", *line, *words, *resumed, *shown],
-            stdout=subprocess.DEVNULL,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise typer.Exit(done.returncode)
-        paths.append(str(path))
-    return paths
+        status = status_of(["measure", *line, *words, *resumed, *shown])
+        if status != 0:
+            raise typer.Exit(status)
+    return [str(path) for path in runs]
+
+
+def status_of(words: Sequence[str]) -> int:
+    """Run another command of Lanewise and return its status; an interrupt ends it first.
+
+    It has a session of its own, so that a Ctrl-C reaches it once, from here.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lanewise", *words],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()

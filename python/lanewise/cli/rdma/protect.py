@@ -14,6 +14,7 @@ from lanewise.cli.numbers import duration_s
 from lanewise.cli.rdma.run import Program, become
 from lanewise.errors import RequestError
 from lanewise.files import paths
+from lanewise.files.whole import require_apart
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection, check, variables_for
 from lanewise.launch.use_mark import use_mark
@@ -85,6 +86,7 @@ def protect(
     """
     if not program:
         raise RequestError("no program; say: lanewise rdma protect -- ibv_rc_pingpong 10.0.0.2")
+    require_apart({"--report": report}, path_file)
     if path_file is not None:
         paths.load(path_file)
         path_file = path_file.resolve()

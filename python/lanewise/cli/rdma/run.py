@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_apart
 from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.hca_faults import read_file as read_faults
@@ -121,6 +122,9 @@ def run_on_device(
         device = replace(device, congestion=congestion)
     if pcap is not None:
         device = replace(device, pcap=pcap)
+    outputs = {"--fault-log": fault_log, "--pcap": device.pcap}
+    named = {option: Path(name) for option, name in outputs.items() if name}
+    require_apart(named, config, faults, replay)
     text = _fault_script(faults, seed, replay, fault_log)
     device = replace(device, faults=text, fault_log=fault_log)
     environment = {
@@ -149,8 +153,6 @@ def _fault_script(faults: Path | None, seed: int, replay: Path | None, fault_log
         if fault_log:
             raise RequestError("--fault-log goes with --faults FILE or --replay LOG")
         return ""
-    if fault_log and Path(fault_log).resolve() == replay.resolve():
-        raise RequestError(f"--fault-log {fault_log}: this is the log of --replay; name another")
     return replay_script(read_replay(replay), str(replay))
 
 

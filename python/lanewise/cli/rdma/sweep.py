@@ -14,7 +14,7 @@ from lanewise.cli.numbers import duration_s, positive_count
 from lanewise.cli.rdma.run import Program
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_places, write_whole
+from lanewise.files.whole import require_apart, require_places, write_whole
 from lanewise.launch.machine import core_count
 from lanewise.launch.run import terminated_as_interrupted
 
@@ -70,6 +70,7 @@ def sweep(
     if not program:
         raise RequestError("no program; say: lanewise rdma sweep -- PROGRAM")
     require_places(junit, html)
+    require_apart({"--junit": junit, "--html": html})
     asked = runs.Asked(
         program=program,
         server=_words("--server", server),
