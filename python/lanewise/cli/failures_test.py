@@ -237,7 +237,7 @@ def test_an_interrupt_of_a_group_that_is_a_command_itself_is_told_in_one_line(
 
 # An interrupt where Python would make another exception of it: while a class is made in an import.
 INTERRUPTED = """
-import os, runpy, sys
+import os, runpy, signal, sys
 
 class Interrupting:
     def __set_name__(self, owner, name):
@@ -251,6 +251,7 @@ class Finder:
 MODULE = sys.argv[1]
 sys.meta_path.insert(0, Finder())
 NUMBER = int(sys.argv[2])
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 sys.argv[1:] = ["suite", "--list"]
 runpy.run_module("lanewise", run_name="__main__")
 """

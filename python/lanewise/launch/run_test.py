@@ -83,8 +83,12 @@ def test_an_interrupt_ends_the_launcher_and_its_children(number: int) -> None:
         children.append(event["child"])
         os.kill(os.getpid(), number)
 
-    with pytest.raises(KeyboardInterrupt):
-        run(shell(script), {}, interrupt)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(shell(script), {}, interrupt)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
     assert not alive(children[0])
 

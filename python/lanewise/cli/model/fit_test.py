@@ -19,12 +19,13 @@ LIMIT_S = 60.0
 
 # The command, whose measurement is a program that needs a moment to end its ranks.
 FITTING = f"""
-import sys
+import signal, sys
 from lanewise.__main__ import main
 from lanewise.cli.model import fit
 
 fit.ask = lambda *_: '{json.dumps(EXPERIMENTS)}'
 sys.executable = "./measure"
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 sys.argv[1:] = ["model", "fit", "--measure", "-n", "2"]
 main()
 """
@@ -48,7 +49,10 @@ def test_a_measurement_is_stopped_and_waited_for(tmp_path: Path, number: signal.
         time.sleep(0.02)
 
     fitting.send_signal(number)
-    said = fitting.communicate(timeout=LIMIT_S)[1]
+    try:
+        said = fitting.communicate(timeout=LIMIT_S)[1]
+    finally:
+        fitting.terminate()
 
     assert fitting.returncode == 130
     assert said.splitlines()[-1] == "lanewise model fit: stopped"
