@@ -45,6 +45,10 @@ _COUNTS = {
     "data": "data_count", "coefficients": "coefficient_count",
     "row_coefficients": "row_coefficient_count", "column_coefficients": "column_coefficient_count",
 }  # fmt: skip
+_UNDER_WAY = (
+    "a run of the store is under way, and what it calls may only read the store; "
+    "write to it or run it once that has ended"
+)
 
 
 class Store:
@@ -169,7 +173,7 @@ class Store:
     def running(self) -> Iterator[None]:
         """Run the store meanwhile; RequestError where a run of it is under way."""
         if not self._running.acquire(blocking=False):
-            raise _under_way()
+            raise RequestError(_UNDER_WAY)
         try:
             yield
         finally:
@@ -280,7 +284,7 @@ class Store:
         raises is raised.  The matrix is as before where this raises.
         """
         if self._running.locked():
-            raise _under_way()
+            raise RequestError(_UNDER_WAY)
         shape = self.shape_of(matrix)
         if tuple(values.shape) != shape:
             raise RequestError(
@@ -439,13 +443,6 @@ class Store:
             self.failures.sentences.clear()
             raise
         self.failures.check(status)
-
-
-def _under_way() -> RequestError:
-    return RequestError(
-        "a run of the store is under way, and what it calls may only read the store; "
-        "write to it or run it once that has ended"
-    )
 
 
 def _move_rows(move: Callable[[int, Array], None], first: int, rows: Array) -> None:
