@@ -128,7 +128,7 @@ def test_a_suite_of_collectives_is_right(
 
     assert_right(done, turn)
     intercepted = counted(tmp_path, "intercepted")
-    served = {c for c in ALLS if intercepted[c] > 0}
+    served = {c for c in ALLS if intercepted.get(c)}
     assert ranks == 1 or served >= {c for c in ALLS if serves(of_turn(turn)[c], ranks)}
 
 
