@@ -147,11 +147,11 @@ def run_tuned(
         ruled=tuning is not None,
     )
     require_places(output)
-    require_apart({"--report": report, "--profile": profile, "-o": output}, tuning, platform)
     if same_bits not in ("", *tuned.SAME_BITS):
         raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
+    require_apart({"--report": report, "--profile": profile, "-o": output}, tuning, platform)
     options = tuned.Options(
         existing(tuning, "tune") if tuning else None,
         new_file("--report", report),
@@ -234,7 +234,7 @@ def compare(
 def existing(path: Path, maker: str) -> Path:
     """Return the absolute path of a file; RequestError naming its maker where it is not there."""
     if path.exists() and not path.is_file():
-        raise RequestError(f"{path} is not a regular file, as every rank reads it; name one")
+        raise RequestError(f"{path} is not a regular file, which every rank can read; name one")
     if not path.exists():
         raise RequestError(f"{path} does not exist; make it with: lanewise {maker} -o {path}")
     return path.resolve()
@@ -272,7 +272,7 @@ def remove_former(*files: Path | None) -> None:
 def require_program(name: str) -> None:
     """Raise RequestError where what is to be started is no program."""
     if shutil.which(name) is None:
-        raise RequestError(f"{name} could not be started: it is no program that is found here")
+        raise RequestError(f"{name} could not be started: no such program; check its name and PATH")
 
 
 def become(command: list[str], environment: dict[str, str]) -> None:

@@ -51,6 +51,7 @@ def test_a_link_is_kept_and_its_target_is_written(tmp_path: Path) -> None:
     "words",
     [
         ["--report", "kept.json", "--tuning", "kept.json", "--", "mpirun", "true"],
+        ["--report", "tuning.json", "--", "mpirun", "true"],
         ["--profile", "kept.json", "--report", "kept.json", "--tuning", "t.json", "--", "mpirun"],
         ["--interleaved", "2", "-o", "kept.json", "--tuning", "kept.json", "--", "mpirun", "true"],
         ["--profile", "kept.json", "--", "nosuchprogram"],
@@ -63,13 +64,14 @@ def test_a_file_stays_where_nothing_is_started(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("kept.json", "t.json"):
+    names = ("kept.json", "t.json", "tuning.json")
+    for name in names:
         Path(name).write_text("{}")
 
     status = run(["run", *words])
 
     assert status == (0 if "--print-command" in words else 2)
-    assert Path("kept.json").read_text() == "{}"
+    assert [Path(name).read_text() for name in names] == ["{}"] * 3
 
 
 @pytest.mark.parametrize("path", [".", os.devnull])
