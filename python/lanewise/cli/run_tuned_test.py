@@ -64,6 +64,7 @@ def test_a_file_stays_where_nothing_is_started(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lanewise.cli.run_tuned.become", lambda *_: pytest.fail("was started"))
     names = ("kept.json", "t.json", "tuning.json")
     for name in names:
         Path(name).write_text("{}")
