@@ -115,7 +115,8 @@ LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn re
 LW_API lw_status lw_wavefront_open_reading(const char *folder, lw_wavefront_report_fn report,
                                            void *report_context, lw_wavefront **store);
 
-/* Close a store and free it; NULL is fine. */
+/* Close a store and free it; NULL is fine. Not while a call on it is under way, so not in what that
+ * calls either. */
 LW_API void lw_wavefront_close(lw_wavefront *store);
 
 /*

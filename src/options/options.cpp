@@ -259,6 +259,13 @@ Option& Options::declare(const std::string& names, const char *type, const std::
     return option;
 }
 
+bool Options::given(const std::string& name) const {
+    return std::any_of(options_.begin(), options_.end(), [&](const Option& option) {
+        const auto names = names_in(option.names_);
+        return option.given() && std::find(names.begin(), names.end(), name) != names.end();
+    });
+}
+
 Option& Options::flag(const std::string& names, bool& value, const std::string& help) {
     auto& option = declare(names, "flag", "", help);
     option.arity_ = Option::Arity::none;

@@ -129,6 +129,9 @@ class Options {
        the help, the version, or with --describe the declarations as JSON. */
     Result<std::optional<std::string>> parse(int argc, char **argv);
 
+    /* After parsing: whether the command line has the option of this name, such as "--output". */
+    bool given(const std::string& name) const;
+
     /* The declarations as JSON, in the form of schema/options.schema.json. */
     std::string described() const;
 

@@ -121,6 +121,15 @@ TEST_F(Declared, ReadEachTypeInItsGrammar) {
     EXPECT_EQ(values.colour, Colour::red);
 }
 
+TEST_F(Declared, KnowWhichOfThemAreGivenByAnyOfTheirNames) {
+    EXPECT_EQ(text({"-o", "file", "--warmup", "0"}), "");
+
+    EXPECT_TRUE(options.given("--output"));
+    EXPECT_TRUE(options.given("-o"));
+    EXPECT_TRUE(options.given("--warmup"));
+    EXPECT_FALSE(options.given("--root"));
+}
+
 TEST_F(Declared, RefuseWithTheNameAndTheRemedy) {
     EXPECT_EQ(refused({"--root", "first"}), "--root \"first\" is no whole number");
     EXPECT_EQ(refused({"--warmup", "-1"}), "--warmup \"-1\" is no whole number from 0 up");

@@ -163,6 +163,22 @@ def test_resume_measures_what_is_missing_and_nothing_else(
     assert path.read_text().startswith(kept)
     assert [point.message_bytes for point in samples.points] == [2**power for power in range(11)]
     assert samples.warnings == []
+    assert json.loads(path.read_text().splitlines()[-1])["points"] == 11
+
+
+def test_the_end_of_a_file_counts_the_points_of_all_launches(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", "scatter", "-n", 2, "--sizes", "1,8", "--repetitions", 10)
+
+    lanewise(*command, "--launches", 3, "-o", "s.jsonl")
+    measured = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    lanewise(*command, "--launches", 3, "-o", "s.jsonl", "--resume")
+    resumed = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+
+    for records in (measured, resumed):
+        assert [record["record"] for record in records] == ["context", *["point"] * 6, "end"]
+        assert records[-1]["points"] == 6
 
 
 def test_resuming_a_finished_file_measures_nothing(lanewise: Lanewise, tmp_path: Path) -> None:

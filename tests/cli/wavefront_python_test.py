@@ -186,8 +186,9 @@ def test_what_a_pause_raises_ends_the_run_and_it_is_made_again(tmp_path: Path) -
         lambda store: store.write(0, np.zeros((20, 20))),
         lambda store: wavefront.run(store, sideways, 2, memory="64MiB"),
         lambda store: wavefront.resume(store, sideways, memory="64MiB"),
+        lambda store: store.close(),
     ],
-    ids=["write", "run", "resume"],
+    ids=["write", "run", "resume", "close"],
 )
 @pytest.mark.parametrize("called", ["on_pause", "on_progress"])
 def test_what_a_run_calls_may_only_read_its_store(

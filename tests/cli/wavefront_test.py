@@ -220,6 +220,7 @@ def test_a_damaged_coefficient_by_column_is_named(lanewise: Lanewise, tmp_path: 
     done = lanewise("wavefront", "verify", "s")
 
     assert done.returncode == 1
+    assert "1 strip is damaged; restore it from a copy" in done.stderr
     assert f"s/{path.name} is damaged" in done.stderr
 
 

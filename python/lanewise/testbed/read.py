@@ -10,6 +10,7 @@ import ipaddress
 import os
 import pathlib
 import re
+import socket
 from dataclasses import replace
 from typing import Any
 
@@ -48,12 +49,28 @@ def _listed() -> list[str]:
 
 
 def _may_be_loaded(congestion: str) -> bool:
-    """Tell whether there is a module of this name, or no telling what there is."""
+    """Tell whether the kernel loads a congestion control once it is asked for it.
+
+    A container may hold no list of the modules of its kernel.  There root asks the kernel itself,
+    which answers other users about what is loaded already.
+    """
     try:
         modules = (MODULES / os.uname().release / "modules.dep").read_text(encoding="utf-8")
     except OSError:
-        return True
+        return os.geteuid() != 0 or _is_given(congestion)
     return f"/tcp_{congestion}.ko" in modules
+
+
+def _is_given(congestion: str) -> bool:
+    """Ask the kernel for a connection with a congestion control, which loads its module."""
+    with socket.socket() as connection:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+    return True
 
 
 class _Reader(Tables):

@@ -167,6 +167,17 @@ def test_a_congestion_control_may_be_loaded_or_a_module(kernel: Path, name: str)
     assert read(WITH_TCP.format(name), "t", "t.toml").tcp.congestion == name
 
 
+def test_where_no_modules_are_listed_root_asks_the_kernel(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kernel / "modules.dep").unlink()
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+
+    assert read(WITH_TCP.format("cubic"), "t", "t.toml").tcp.congestion == "cubic"
+    with pytest.raises(RequestError, match=r"^t.toml:5: congestion = 'nosuch'"):
+        read(WITH_TCP.format("nosuch"), "t", "t.toml")
+
+
 def test_a_congestion_control_that_the_kernel_has_not_is_refused(kernel: Path) -> None:
     said = r"^t.toml:5: congestion = 'nosuch': the kernel has reno, cubic$"
 
@@ -174,7 +185,10 @@ def test_a_congestion_control_that_the_kernel_has_not_is_refused(kernel: Path) -
         read(WITH_TCP.format("nosuch"), "t", "t.toml")
 
 
-def test_where_modules_are_not_seen_the_kernel_is_asked_first(kernel: Path) -> None:
+def test_where_no_modules_are_listed_other_users_hear_of_it_when_the_testbed_is_made(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     (kernel / "modules.dep").unlink()
     text = WITH_TCP.format("nosuch")
 

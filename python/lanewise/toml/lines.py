@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which line of a TOML text each key stands on.
 
-The parser of the standard library gives values without places.  The text is parsed again up to
-each of its lines: what is new since the last line at which it could be parsed stands on the lines
-between.  That is quadratic, and a description has some dozens of lines.
+The parser of the standard library gives values without places.  The text is therefore cut into its
+statements, which are the shortest runs of lines that the parser takes, and each is parsed alone.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -38,31 +38,66 @@ def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
 
 
 def _places(text: str) -> dict[Path, int]:
-    found: dict[Path, int] = {}
-    begin = 1
-    lines = text.splitlines(keepends=True)
-    for number in range(1, len(lines) + 1):
-        try:
-            so_far = tomllib.loads("".join(lines[:number]))
-        except SyntaxFault:
-            continue
-        for path in _paths(so_far, ()):
-            found.setdefault(path, begin)
-        begin = number + 1
+    found: dict[Path, int] = {(): 1}
+    table: Path = ()
+    last: dict[Path, int] = {}
+    for line, statement in _statements(text):
+        paths = _paths(tomllib.loads(statement), ())
+        if statement.lstrip().startswith("["):
+            table = _table_of(paths[-1], last)
+            below = [table[: count + 1] for count in range(len(table))]
+        else:
+            below = [(*table, *path) for path in paths]
+        for path in below:
+            found.setdefault(path, line)
     return found
 
 
-def _line_that_is_too_much(text: str) -> int:
-    lines = text.splitlines(keepends=True)
-    ends = range(1, len(lines))
-    return next((end for end in ends if _is_too_much("".join(lines[:end]))), len(lines))
+def _table_of(header: Path, last: dict[Path, int]) -> Path:
+    """Return the table that a header opens, where `last` has the last index of each array.
+
+    A header parsed alone has the index 0 where it adds a table to an array, and none elsewhere.
+    """
+    table: Path = ()
+    for word in header:
+        if isinstance(word, int):
+            last[table] = last.get(table, -1) + 1
+            table = (*table, last[table])
+            continue
+        if table in last:
+            table = (*table, last[table])
+        table = (*table, word)
+    return table
 
 
-def _is_too_much(text: str) -> bool:
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each statement, comment and blank line of a text with the line on which it begins."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    begin = 0
+    for end in range(1, len(lines) + 1):
+        statement = "\n".join(lines[begin:end])
+        if _is_whole(statement):
+            yield begin + 1, statement
+            begin = end
+
+
+def _is_whole(statement: str) -> bool:
     try:
-        _paths(tomllib.loads(text), ())
+        tomllib.loads(statement)
     except SyntaxFault:
         return False
+    except (RecursionError, ValueError):
+        return True
+    return True
+
+
+def _line_that_is_too_much(text: str) -> int:
+    return next((line for line, statement in _statements(text) if _is_too_much(statement)), 1)
+
+
+def _is_too_much(statement: str) -> bool:
+    try:
+        _paths(tomllib.loads(statement), ())
     except (RecursionError, ValueError):
         return True
     return False

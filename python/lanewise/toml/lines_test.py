@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every key of a TOML text is found on its line."""
 
+import sys
+from unittest.mock import Mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.toml.lines import SyntaxFault, parse_with_lines
+from lanewise.toml.lines import Path, SyntaxFault, parse_with_lines
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 TEXT = '''# a comment
 [[site]]
@@ -36,8 +44,60 @@ name = "b"
         (("site", 1, "name"), 14),
     ],
 )
-def test_a_key_stands_on_the_line_where_it_begins(path: tuple[str | int, ...], line: int) -> None:
+def test_a_key_stands_on_the_line_where_it_begins(path: Path, line: int) -> None:
     assert parse_with_lines(TEXT)[1][path] == line
+
+
+NESTED = """[[site]]
+[[site.host]]
+name = "a"
+[[site.host]]
+ports.first = 1
+[site.wan]
+rate = "1"
+[[site]]
+[site.wan.loss]
+share = 0.1
+[[site.host]]
+name = "b"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("site",), 1),
+        (("site", 0, "host", 0, "name"), 3),
+        (("site", 0, "host", 1), 4),
+        (("site", 0, "host", 1, "ports"), 5),
+        (("site", 0, "host", 1, "ports", "first"), 5),
+        (("site", 0, "wan"), 6),
+        (("site", 1), 8),
+        (("site", 1, "wan"), 9),
+        (("site", 1, "wan", "loss"), 9),
+        (("site", 1, "wan", "loss", "share"), 10),
+        (("site", 1, "host", 0, "name"), 12),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_a_key_of_a_table_in_an_array_stands_on_its_line(path: Path, line: int, end: str) -> None:
+    assert parse_with_lines(NESTED.replace("\n", end))[1][path] == line
+
+
+def test_a_separator_of_lines_inside_a_string_begins_no_line() -> None:
+    assert parse_with_lines('a = "x\u2028y\x85z"\nb = 1\n')[1][("b",)] == 2
+
+
+def test_a_statement_is_parsed_as_often_in_a_long_text_as_in_a_short_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "[[fault]]\nat = 1\n" * 500
+    parsed = Mock(wraps=tomllib.loads)
+    monkeypatch.setattr(tomllib, "loads", parsed)
+
+    parse_with_lines(text)
+
+    assert sum(len(call.args[0]) for call in parsed.call_args_list) < 4 * len(text)
 
 
 def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:

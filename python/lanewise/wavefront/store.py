@@ -47,7 +47,7 @@ _COUNTS = {
 }  # fmt: skip
 _UNDER_WAY = (
     "a run of the store is under way, and what it calls may only read the store; "
-    "write to it or run it once that has ended"
+    "write to it, run it or close it once that has ended"
 )
 
 
@@ -158,7 +158,9 @@ class Store:
         return self._handle
 
     def close(self) -> None:
-        """Close the store; others may then change it."""
+        """Close the store; others may then change it.  RequestError while a run is under way."""
+        if self._running.locked():
+            raise RequestError(_UNDER_WAY)
         if self._handle:
             loaded().lw_wavefront_close(self._handle)
             self._handle = ctypes.c_void_p()

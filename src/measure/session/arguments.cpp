@@ -205,6 +205,41 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
     return Done{};
 }
 
+/* An option that changes nothing but where it `applies`, which is with `what`. */
+struct Special {
+    const char *name;
+    const char *what;
+    bool (*applies)(const Arguments&);
+};
+
+Outcome refuse_idle(const Options& options, const Arguments& arguments) {
+    static constexpr auto in_pairings = [](const Arguments& a) {
+        return a.subject == Subject::pair_rounds;
+    };
+    static constexpr auto polls = [](const Arguments& a) { return a.subject == Subject::polling; };
+    static constexpr auto checks = [](const Arguments& a) { return a.subject == Subject::clock; };
+    static constexpr auto adapts = [](const Arguments& a) { return a.tolerance > 0.0; };
+    static constexpr auto skews = [](const Arguments& a) {
+        return a.options.clock == LW_CLOCK_SKEWED;
+    };
+    static constexpr Special specials[] = {
+        {"--reply", "pairs or triplets", in_pairings},
+        {"--order", "pairs or triplets", in_pairings},
+        {"--intervals", "polling", polls},
+        {"--work", "polling", polls},
+        {"--wait", "clock", checks},
+        {"--stride", "--adaptive", adapts},
+        {"--skew-offset", "--clock skewed", skews},
+        {"--skew-drift", "--clock skewed", skews},
+    };
+    for (const auto& special : specials) {
+        if (!options.given(special.name) || special.applies(arguments)) continue;
+        return bad_argument(fmt::format("{0} changes nothing without {1}; leave {0} out",
+                                        special.name, special.what));
+    }
+    return Done{};
+}
+
 Outcome check_output(const Arguments& arguments) {
     namespace fs = std::filesystem;
     if (arguments.output.empty()) {
@@ -319,6 +354,8 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
         const auto outcome = step(texts, arguments);
         if (!outcome) return outcome.failure();
     }
+    const auto idle = refuse_idle(options, arguments);
+    if (!idle) return idle.failure();
     return {std::move(arguments)};
 }
 

@@ -222,6 +222,14 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
         Slip{{"polling", "--work", "0"}, "try 0.02"},
         Slip{{"polling", "bcast"}, "cannot be combined with others"},
+        Slip{{"bcast", "--reply", "8"}, "--reply changes nothing without pairs or triplets; leave"},
+        Slip{{"bcast", "--order", "parallel"}, "--order changes nothing without pairs"},
+        Slip{{"bcast", "--wait", "2"}, "--wait changes nothing without clock"},
+        Slip{{"clock", "--work", "2"}, "--work changes nothing without polling"},
+        Slip{{"pairs", "--intervals", "1us:1ms:3"}, "--intervals changes nothing without polling"},
+        Slip{{"bcast", "--stride", "8"}, "--stride changes nothing without --adaptive"},
+        Slip{{"bcast", "--skew-drift", "1e-6"}, "--skew-drift changes nothing without --clock"},
+        Slip{{"bcast", "--skew-offset", "1"}, "--skew-offset changes nothing without --clock"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {

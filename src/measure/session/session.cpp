@@ -40,6 +40,7 @@ struct Session {
     std::set<std::string> done; /* tasks of the file that is resumed */
     std::size_t points = 0;     /* of the whole run */
     std::size_t next = 0;       /* number of the next point to be printed */
+    std::size_t before = 0;     /* points of the file that is resumed */
     Outcome written = Done{};
 };
 
@@ -237,6 +238,7 @@ Outcome open_file(Session& session) {
                 if (!written) return written;
             }
             session.output.keep_in(std::move(*writer));
+            session.before = before.points;
             for (const auto& task : before.tasks) tasks += task + '\n';
             return Done{};
         }();
@@ -332,7 +334,7 @@ Outcome run_session(const Arguments& arguments) {
     options.skew_drift *= rank == 0 ? 0.0 : (rank % 2 == 0 ? -1.0 : 1.0);
     Bench bench(MPI_COMM_WORLD, options);
     Output output(arguments.events);
-    Session session{arguments, bench, output, {}, 0, 0, Done{}};
+    Session session{arguments, bench, output, {}, 0, 0, 0, Done{}};
     session.points = count_points(arguments, *operations, bench.harness().size());
 
     // Synchronising clocks is part of what a method costs.
@@ -344,7 +346,7 @@ Outcome run_session(const Arguments& arguments) {
     const auto measured = measure_subject(session, *operations);
     if (!measured) return measured;
     const double elapsed_s = bench.clock().now_s() - begin_s;
-    if (rank == 0) session.written = output.end(session.next, elapsed_s);
+    if (rank == 0) session.written = output.end(session.before + session.next, elapsed_s);
     return agree(bench, session.written);
 }
 

@@ -293,8 +293,7 @@ lw_status lw_wavefront_verify(const lw_wavefront *store) {
         if (!damaged) return damaged.failure();
         if (damaged->empty()) return lanewise::Done{};
         for (const auto& name : *damaged) report_failure(store, {LW_ERR_IO, name});
-        return Failure{LW_ERR_IO, std::to_string(damaged->size()) +
-                                      " strips are damaged; restore them from a copy"};
+        return damage(damaged->size());
     });
 }
 

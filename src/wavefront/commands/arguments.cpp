@@ -137,7 +137,8 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
     command.choice("--io", queues, options.queue, "How strips are read and written");
     command
         .text("--snapshots", "FOLDER", arguments.snapshots,
-              "Write the data to FOLDER/NAME.ITERATION.npy after every --every iterations")
+              "Write the data after every --every iterations to FOLDER/NAME.ITERATION.npy, such as "
+              "data.000050.npy")
         .without_default();
     command.flag("--check-finite", texts.check_finite,
                  "Stop at the first value that is not finite and print where it is");

@@ -355,8 +355,7 @@ Outcome verify_command(const WavefrontArguments& arguments) {
     if (arguments.json) print({{"event", "verify"}, {"damaged", *damaged}});
     if (!damaged->empty()) {
         for (const auto& name : *damaged) std::fprintf(stderr, "%s\n", name.c_str());
-        return Failure{LW_ERR_IO, std::to_string(damaged->size()) +
-                                      " strips are damaged; restore them from a copy"};
+        return damage(damaged->size());
     }
     if (!arguments.json) fmt::print("every strip of {} is sound\n", arguments.store);
     return Done{};

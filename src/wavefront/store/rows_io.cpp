@@ -459,6 +459,11 @@ Result<std::vector<std::string>> verify(const Store& store, const std::atomic<bo
     return damaged;
 }
 
+Failure damage(std::size_t strips) {
+    if (strips == 1) return {LW_ERR_IO, "1 strip is damaged; restore it from a copy"};
+    return {LW_ERR_IO, std::to_string(strips) + " strips are damaged; restore them from a copy"};
+}
+
 double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
                   std::uint64_t columns, std::uint64_t column) {
     const auto bits = mix(mix(seed * 64 + matrix) + row * columns + column);

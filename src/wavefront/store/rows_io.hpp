@@ -67,6 +67,9 @@ Outcome copy_matrices(const Store& from, Store& to, const Moving& moving = {});
 Result<std::vector<std::string>> verify(const Store& store,
                                         const std::atomic<bool> *stop = nullptr);
 
+/* The failure of a store with so many damaged strips. */
+Failure damage(std::size_t strips);
+
 /* A value in [0, 1) that depends on seed, matrix and place alone: contents for trials. */
 double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
                   std::uint64_t columns, std::uint64_t column);
