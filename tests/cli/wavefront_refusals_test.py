@@ -51,6 +51,8 @@ BAD = [
     (["import", "s", "data", "complex.npy"], ["complex128", "float64", "astype"]),
     (["import", "s", "data", "wrong_single.npy"], ["(3, 4) float32", "(64, 64) float64"]),
     (["import", "s", "data", "classic.nc"], ["classic.nc", "nccopy -k netCDF-4"]),
+    (["import", "s", "data", "cut.npy"], ["cut.npy", "ends within its values"]),
+    (["import", "s", "data", "s"], ["s is a folder"]),
     (["import", "s", "data", "short.raw"], ["short.raw", "less"]),
     (["import", "s", "data", "long.raw"], ["long.raw", "more"]),
     (["export", "s", "dada", "x.npy"], ["dada"]),
@@ -76,6 +78,8 @@ def test_bad_input_is_refused_in_one_line(
     np.save(tmp_path / "wrong.npy", np.zeros((3, 4)))
     np.save(tmp_path / "complex.npy", np.zeros((64, 64), "c16"))
     np.save(tmp_path / "wrong_single.npy", np.zeros((3, 4), "f4"))
+    np.save(tmp_path / "cut.npy", np.zeros((64, 64), order="F"))
+    os.truncate(tmp_path / "cut.npy", 64 * 64 * 8)
     (tmp_path / "classic.nc").write_bytes(b"CDF\x01" + bytes(64))
     (tmp_path / "short.raw").write_bytes(bytes(64 * 64 * 8 - 8))
     (tmp_path / "long.raw").write_bytes(bytes(64 * 64 * 8 + 8))

@@ -317,12 +317,25 @@ def run_profiled(
 def status_of(command: list[str], environment: dict[str, str]) -> int:
     """Run the command with the terminal and the signals, and return the exit status of a shell."""
     sys.stdout.flush()
+    process: subprocess.Popen[bytes] | None = None
+    ended = False
+
+    def end(*_: object) -> None:
+        nonlocal ended
+        ended = True
+        if process:
+            process.terminate()
+
+    # An interrupt of the terminal reaches the launcher too, which ends its ranks and says so.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
         raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
-    # An interrupt of the terminal reaches the launcher too, which ends its ranks and says so.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    if ended:
+        process.terminate()
     status = process.wait()
     return status if status >= 0 else 128 - status

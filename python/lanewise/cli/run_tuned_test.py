@@ -2,7 +2,10 @@
 """What `lanewise run` does with the files that it is to write."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +90,23 @@ def test_a_profile_that_cannot_be_read_again_is_refused(pipe: Path, capsys: Capt
     assert status == 2
     assert f"--profile {pipe}" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+STATUS_OF_A_SLEEP = """
+import os, signal, sys
+from lanewise.cli.run_tuned import status_of
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+sys.exit(status_of(["sh", "-c", "echo started; exec sleep 60"], dict(os.environ)))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_command_ends_the_program_that_it_runs(number: signal.Signals) -> None:
+    command = [sys.executable, "-c", STATUS_OF_A_SLEEP]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "started\n"
+
+        started.send_signal(number)
+
+        assert started.wait(timeout=20) == 128 + signal.SIGTERM

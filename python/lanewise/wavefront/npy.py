@@ -74,7 +74,13 @@ class NewNpy:
 
 def open_npy(path: str) -> Any:
     """Open a file for reading rows; ValueError or OSError for one that is no sound `.npy` file."""
-    mapped = np.load(path, mmap_mode="r")
+    shape, _fortran, dtype = _header(path)
+    try:
+        mapped = np.load(path, mmap_mode="r")
+    except ValueError:
+        if dtype.hasobject:
+            raise
+        raise ValueError(f"it ends within its values, {shape} of {dtype}") from None
     if not np.isfortran(mapped):
         return mapped
     return FortranRows(Path(path), mapped.offset, mapped.shape, mapped.dtype)
@@ -83,7 +89,16 @@ def open_npy(path: str) -> Any:
 def is_as_stored(path: str, stored: np.dtype[Any]) -> bool:
     """Return whether the native program reads this file, or says what is wrong with it."""
     try:
-        mapped = np.load(path, mmap_mode="r")
+        _shape, fortran, dtype = _header(path)
     except (OSError, ValueError, EOFError):
         return True
-    return mapped.dtype == stored and not np.isfortran(mapped)
+    return dtype == stored and not fortran
+
+
+def _header(path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the shape of an array, whether it is in Fortran order, and its type."""
+    with Path(path).open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(file)
+        return np.lib.format.read_array_header_2_0(file)

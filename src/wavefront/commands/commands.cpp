@@ -503,6 +503,9 @@ Outcome import_command(const WavefrontArguments& arguments) {
     const auto tiles = plan_moving(std::array{store->shape()}, arguments.options.memory_bytes);
     if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
+    std::error_code error;
+    if (!pipe && std::filesystem::is_directory(arguments.file, error))
+        return Failure{LW_ERR_ARGUMENT, arguments.file + " is a folder; name a file"};
     const File file(pipe ? stdin : std::fopen(arguments.file.c_str(), "rb"));
     if (!file)
         return Failure{LW_ERR_ARGUMENT,
@@ -520,8 +523,11 @@ Outcome import_command(const WavefrontArguments& arguments) {
     };
     return write_matrix(*store, *matrix,
                         [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-                            if (std::fread(rows, row_bytes, count, file.get()) != count)
+                            if (std::fread(rows, row_bytes, count, file.get()) != count) {
+                                if (std::ferror(file.get()))
+                                    return system_failure("read", arguments.file);
                                 return ends_wrongly("less");
+                            }
                             const bool last = first + count == shape.rows;
                             if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
                             return Done{};
