@@ -16,10 +16,15 @@ namespace {
 
 constexpr std::uint64_t bytes_max = std::numeric_limits<std::uint64_t>::max();
 constexpr int schema_version = 2;
+constexpr int ranks_max = 1 << 24;
 
 /* Of version 1: the number of ranks on each host, in an order that nobody noted. */
 Hosts read_counted_hosts(JsonObject& top) {
     const int ranks = top.count<int>("ranks", 1);
+    if (ranks > ranks_max) {
+        top.refuse("ranks",
+                   "is " + std::to_string(ranks) + ", more than " + std::to_string(ranks_max));
+    }
     const auto layout = top.counts<int>("layout", 1);
     std::int64_t placed = 0;
     for (const int on_host : layout) placed += on_host;
@@ -120,6 +125,15 @@ Rule read_rule(JsonObject& from, Collective collective) {
                               name_of(collective),
                           "lanewise model algorithms lists them"};
     }
+    const auto& needs = rule.algorithm->needs;
+    if (choice.segment_bytes > 0 && !needs.segmented) {
+        from.refuse("segment_bytes", "changes nothing in " + choice.algorithm +
+                                         ", which cuts no "
+                                         "message into segments");
+    }
+    if (choice.lanes > 1 && !needs.lanes) {
+        from.refuse("lanes", "changes nothing in " + choice.algorithm + ", which uses no lanes");
+    }
     rule.segment_bytes = choice.segment_bytes;
     rule.lanes = choice.lanes;
     return rule;
@@ -160,7 +174,7 @@ void read_operation(JsonObject& from, Operation operation, LayoutTuning& tuning)
 /* What a file has of one number of ranks on hosts in one order. */
 void read_measured(JsonObject& from, LayoutTuning& tuning) {
     for (const auto *key : {"lanewise", "created"}) from.string(key);
-    for (const auto *key : {"margin", "confidence"}) from.number(key);
+    for (const auto *key : {"margin", "confidence"}) from.number(key, 0.0, 1.0);
     if (from.has("same_bits")) {
         if (from.string("same_bits") != "order") from.refuse("same_bits", "must be order");
         tuning.in_one_order = true;

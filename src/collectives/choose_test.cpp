@@ -247,6 +247,14 @@ TEST(Nearest, OfHostsInNoOrderIsNone) {
     EXPECT_EQ(followed({{0, 0, 1}, {0, 0, 1, 0}}, {0, 0, 1, 1, 1}), -1);
 }
 
+TEST(Choose, AFileOfVersion1IsOfNoMoreRanksThanThereAre) {
+    auto file = file_of_version_1();
+    file["ranks"] = 2'000'000'000;
+    file["layout"] = {2'000'000'000};
+
+    EXPECT_THAT(fault_of(file), HasSubstr("'ranks' is 2000000000, more than 16777216"));
+}
+
 class Refused : public ::testing::TestWithParam<Wrong> {};
 
 TEST_P(Refused, NamesThePlaceAndWhatIsWrong) {
@@ -291,6 +299,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"/layouts/0/collectives/scatter/rules/0/to_bytes", 4096, "rules[1]: begins at 4096"},
         Wrong{"/layouts/0/collectives/scatter/rules/0/lanes", 0, "rules[0].lanes' is 0"},
         Wrong{"/layouts/0/collectives/scatter/rules/0/segment_bytes", bytes_max, "segment_bytes"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/segment_bytes", 4096,
+              "rules[0].segment_bytes' changes nothing in"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/lanes", 2,
+              "rules[0].lanes' changes nothing in"},
+        Wrong{"/layouts/0/margin", 2, "margin' is 2.0, not between 0"},
+        Wrong{"/layouts/0/confidence", -1, "confidence' is -1.0, not between 0"},
         Wrong{"/layouts/0/collectives/scatter/mpi_rules/0/algoritm", "x",
               "mpi_rules[0]: unknown key"},
         Wrong{rules, Json::array({rule(64, 128), rule(8, 32)}), "rules[1]: begins at 8"},

@@ -21,6 +21,7 @@ from tuned_job import (
     library_of,
     skip_unless_it_spawns,
     tuning,
+    tuning_of_calls,
 )
 
 
@@ -178,3 +179,69 @@ def test_a_rank_without_memory_leaves_no_other_rank_waiting(
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
     assert counted(tmp_path, "intercepted")["allgather"] == 3
+
+
+@pytest.mark.parametrize("same_bits", ["", "ranks"])
+def test_a_program_may_have_most_of_the_communicators_of_the_mpi(
+    mpi: str, same_bits: str, compiled: Compile, run: Run
+) -> None:
+    program = str(compiled(mpi, "mpicc", "many_communicators.c"))
+    bits = ["--same-bits", same_bits] if same_bits else []
+
+    done = run(
+        [*launch_line(mpi, 2), program, "1400"],
+        tuning(mpi, ranks=2, layout=[2]),
+        *bits,
+        report=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert done.stderr.count("executes calls on 512 communicators at a time") == 1, done.stderr
+    assert ("their bits may differ" in done.stderr) == (same_bits != ""), done.stderr
+
+
+def test_a_reduce_scatter_may_be_in_place_on_some_ranks_only(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "some_in_place.c"))
+    rules = tuning_of_calls(mpi, reduce_scatter="ring", ireduce_scatter="direct")
+
+    done = run([*launch_line(mpi), program], rules)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["reduce_scatter"] == 20
+    assert counted(tmp_path, "intercepted")["ireduce_scatter"] == 20
+
+
+def test_a_large_reduce_scatter_that_is_in_place_on_some_ranks_asks_all_of_them(
+    mpi: str, compiled: Compile, run: Run
+) -> None:
+    program = str(compiled(mpi, "mpicc", "some_in_place.c"))
+
+    done = run([*launch_line(mpi), program], tuning(mpi), LANEWISE_SCRATCH_LIMIT="20K")
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+
+
+def test_a_forked_process_that_ends_later_leaves_the_report_as_it_is(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "ends.c"))
+
+    done = run([*launch_line(mpi), program, "forked"], tuning(mpi))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["ranks"] == RANKS
+    assert counted(tmp_path, "intercepted")["bcast"] == 10
+
+
+def test_a_program_that_does_not_finalize_ends_in_peace_and_without_a_report(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "ends.c"))
+
+    done = run([*launch_line(mpi), program, "unfinished"], tuning(mpi))
+
+    assert "Segmentation fault" not in done.stdout + done.stderr
+    assert not (tmp_path / "report.json").exists()

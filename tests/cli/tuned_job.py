@@ -116,6 +116,23 @@ def tuning(family: str, **changes: Any) -> dict[str, Any]:
     }
 
 
+def tuning_of_calls(family: str, **rules: str) -> dict[str, Any]:
+    """Return a file of the present version, whose rules are for calls as they were measured."""
+    of_any = tuning(family)
+    layout = {key: of_any.pop(key) for key in ("lanewise", "created", "margin", "confidence")}
+    layout["hosts"] = [0] * of_any.pop("ranks")
+    layout["collectives"] = {
+        collective: {"rules": [{**EVERY_SIZE, "algorithm": name}]}
+        for collective, name in rules.items()
+    }
+    return {
+        "schema": "lanewise-tuning",
+        "version": 2,
+        "mpi": of_any["mpi"],
+        "layouts": [layout],
+    }
+
+
 def counted(folder: Path, what: str) -> dict[str, int]:
     """Return how many calls of each collective the report says were intercepted, or forwarded."""
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))

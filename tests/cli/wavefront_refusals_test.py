@@ -38,6 +38,8 @@ BAD = [
     (["run", "s", "--iterations", 4, "--until", "sum<1", "--every", 0], ["--every 0"]),
     (["run", "s", "--iterations", 4, "--io", "carrier"], ["carrier", "io_uring"]),
     (["run", "s"], ["--iterations"]),
+    (["run", "s", "--iterations", 4, "--every", 2], ["--every changes nothing without"]),
+    (["plan", "s", "--iterations", 4, "--every", 2], ["--every changes nothing without"]),
     (["resume", "s"], ["s", "no run"]),
     (["create", "s", "--rows", 8, "--cols", 8], ["s", "not empty"]),
     (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),

@@ -29,7 +29,7 @@ def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
     """Raise RequestError where a layout of the file `name` cannot stand beside others."""
     if (one.mpi_family, one.mpi_library) != (of_first.mpi_family, of_first.mpi_library):
         raise RequestError(
-            f"{name} is for {one.mpi_library}, {first} for {of_first.mpi_library}; "
+            f"{name} is for {named(one)}, {first} for {named(of_first)}; "
             "a tuning file is for one MPI"
         )
     if one.same_bits != of_first.same_bits:
@@ -41,6 +41,11 @@ def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
             f"{name} does not say in which order its {one.ranks} ranks are on their hosts; "
             "tune again there"
         )
+
+
+def named(one: Tuning) -> str:
+    """Return the MPI that a layout was measured with, as its file names it."""
+    return f"{one.mpi_family} ({one.mpi_library})" if one.mpi_library else one.mpi_family
 
 
 def joined(name: str, known: Tuning, one: Tuning) -> Tuning:

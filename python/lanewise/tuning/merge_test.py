@@ -52,7 +52,8 @@ def test_of_one_layout_the_newer_measurement_of_a_collective_counts() -> None:
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (replace(at(8), mpi_library="Open MPI 9"), "b is for Open MPI 9, a for "),
+        (replace(at(8), mpi_library="Open MPI 9"), "b is for openmpi \\(Open MPI 9\\), a for "),
+        (replace(at(8), mpi_family="mpich", mpi_library=""), "b is for mpich, a for openmpi "),
         (replace(at(4), margin=0.1), "b has margin 0.1"),
         (replace(at(8), same_bits="order"), "only one of b and a is for lanewise run --same-bits"),
         (replace(at(4), hosts=(0, 0, 1, 1), launches=0), "b does not say in which order"),

@@ -28,6 +28,7 @@ from lanewise.tuning.content import (
 )
 
 FIGURES = ("median_s", "low_s", "high_s", "repetitions")
+RANKS_MAX = 1 << 24
 AGAIN = "measure it again: lanewise tune"
 
 
@@ -82,6 +83,8 @@ def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
     counts = values["layout"]
     if not isinstance(counts, list) or not all(type(one) is int and one > 0 for one in counts):
         raise FaultError(f"layout is {counts}, not the number of ranks on each host")
+    if sum(counts) > RANKS_MAX:
+        raise FaultError(f"layout places {sum(counts)} ranks, more than {RANKS_MAX}")
     if sum(counts) != values["ranks"]:
         raise FaultError(f"layout places {sum(counts)} ranks of {values['ranks']}")
     hosts = [host for host, count in enumerate(counts) for _ in range(count)]

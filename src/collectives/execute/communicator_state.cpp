@@ -13,6 +13,8 @@ namespace {
 // Enough for the calls of an application's inner loop; further shapes replace the oldest.
 constexpr std::size_t programs_max = 128;
 
+std::atomic<int> duplicates{0}; /* of this process */
+
 int drop(MPI_Comm, int, void *attribute, void *) {
     generation.fetch_add(1, std::memory_order_release);
     delete static_cast<std::shared_ptr<CommunicatorState> *>(attribute);
@@ -34,7 +36,9 @@ CommunicatorState::~CommunicatorState() {
     if (duplicate == MPI_COMM_NULL) return;
     int finalized = 0;
     PMPI_Finalized(&finalized);
-    if (finalized == 0) PMPI_Comm_free(&duplicate);
+    if (finalized != 0) return;
+    PMPI_Comm_free(&duplicate);
+    duplicates.fetch_sub(1);
 }
 
 const KeptProgram *CommunicatorState::find(const ProgramKey& key,
@@ -94,22 +98,68 @@ bool has_ranks_of_world(MPI_Comm comm) {
     return relation == MPI_IDENT || relation == MPI_CONGRUENT;
 }
 
-int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
-    if (state.duplicate != MPI_COMM_NULL) return MPI_SUCCESS;
+namespace {
+
+/* The largest tag that this rank may use; attributes of the MPI are those of MPI_COMM_WORLD, which
+   a process with sessions alone does not have. */
+int tag_max() {
+    int initialized = 0;
+    int finalized = 0;
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    if (initialized == 0 || finalized != 0) return promised_tag_max;
+    const int *bound = nullptr;
+    int found = 0;
+    const int code = PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
+    return code == MPI_SUCCESS && found != 0 ? *bound : promised_tag_max;
+}
+
+/* Null where the MPI has no communicator left, which is no error of the program's. */
+MPI_Comm duplicate_of(MPI_Comm comm) {
     MPI_Group group = MPI_GROUP_NULL;
+    MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    PMPI_Comm_get_errhandler(comm, &of_program);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     int code = PMPI_Comm_group(comm, &group);
-    if (code != MPI_SUCCESS) return code;
-    code = PMPI_Comm_create(comm, group, &state.duplicate);
-    PMPI_Group_free(&group);
-    if (code != MPI_SUCCESS) {
-        state.duplicate = MPI_COMM_NULL;
-        return code;
+    if (code == MPI_SUCCESS) {
+        code = PMPI_Comm_create(comm, group, &made);
+        PMPI_Group_free(&group);
     }
-    PMPI_Comm_set_errhandler(state.duplicate, MPI_ERRORS_RETURN);
+    PMPI_Comm_set_errhandler(comm, of_program);
+    PMPI_Errhandler_free(&of_program);
+    return code == MPI_SUCCESS ? made : MPI_COMM_NULL;
+}
+
+/* What a rank tells the others, of which the least counts. */
+struct Supply {
+    int last_tag;
+    int duplicates;
+};
+
+}  // namespace
+
+int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
+    if (state.duplicate != MPI_COMM_NULL || state.is_left_to_mpi) return MPI_SUCCESS;
+    const Supply mine{tag_max(), duplicates_max - duplicates.load()};
+    Supply least{};
+    const int code = PMPI_Allreduce(&mine, &least, 2, MPI_INT, MPI_MIN, comm);
+    if (code != MPI_SUCCESS) return code;
+    const auto made = least.duplicates > 0 ? duplicate_of(comm) : MPI_COMM_NULL;
+    state.is_left_to_mpi = made == MPI_COMM_NULL;
+    if (state.is_left_to_mpi) return MPI_SUCCESS;
+    take_duplicate(state, made);
+    state.tags.count_to(least.last_tag);
     state.placement = rank_placement(state.duplicate);
     state.has_ranks_of_world = has_ranks_of_world(state.duplicate);
     learn_neighbors(state, comm);
     return state.neighbors ? tell_of_repeats(*state.neighbors, state.duplicate) : MPI_SUCCESS;
+}
+
+void take_duplicate(CommunicatorState& state, MPI_Comm duplicate) {
+    PMPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+    state.duplicate = duplicate;
+    duplicates.fetch_add(1);
 }
 
 }  // namespace lanewise::collectives

@@ -52,15 +52,32 @@ struct KeptProgram {
     std::shared_ptr<const Program> program; /* null: calls of this shape are not served */
 };
 
-/* MPI promises tags up to 32767. Half of them count operations, which begin in the same order on
-   every rank. The others belong to persistent ones, which are started in any order. */
-constexpr int counted_tags = 1 << 14;
+/* MPI promises tags up to 32767. Half of them belong to persistent operations, which are started in
+   any order. Those above count operations, which begin in the same order on every rank. */
+constexpr int persistent_tags = 1 << 14;
+constexpr int promised_tag_max = (1 << 15) - 1;
 
-struct Tags {
-    unsigned used = 0;
+/* A tag that is used again while its first operation is under way mixes up their messages, so as
+   many are used as the MPI has. */
+class Tags {
+  public:
+    int next() {
+        const int tag = next_;
+        next_ = tag == last_ ? persistent_tags : tag + 1;
+        return tag;
+    }
 
-    int next() { return static_cast<int>(used++ % counted_tags); }
+    /* The same on all ranks; before the first tag. */
+    void count_to(int last) { last_ = last; }
+    int last() const { return last_; }
+
+  private:
+    int next_ = persistent_tags;
+    int last_ = promised_tag_max;
 };
+
+/* Some MPIs have 2048 communicators, and most are left to the program. */
+constexpr int duplicates_max = 512;
 
 /* What the preloaded library knows of a communicator once its ranks have compared their rules. */
 struct Interception {
@@ -90,6 +107,7 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     Recorded recorded;
 
     MPI_Comm duplicate = MPI_COMM_NULL; /* null: no call has been executed yet */
+    bool is_left_to_mpi = false;        /* no duplicate can be made, so no call is executed */
     RankPlacement placement;
     bool knows_neighbors = false;
     std::optional<Neighbors> neighbors; /* none: there is no topology */
@@ -99,7 +117,7 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
     Tags tags;
-    ReservedTags reserved_tags{counted_tags, counted_tags};
+    ReservedTags reserved_tags{0, persistent_tags};
 
     CommunicatorState() = default;
     ~CommunicatorState();
@@ -128,10 +146,15 @@ void learn_neighbors(CommunicatorState& state, MPI_Comm comm);
 bool has_ranks_of_world(MPI_Comm comm);
 
 /*
- * Collective over `comm` unless it was done before. An MPI error code: the duplicate could not be
- * made. It is not made by MPI_Comm_dup, which would run the program's callbacks for its attributes,
- * and errors on it are returned: who called says them on the communicator of the program.
+ * Collective over `comm` unless it was done before. An MPI error code. Where a rank has
+ * `duplicates_max` of them, or the MPI cannot make one more, all ranks find `is_left_to_mpi`. The
+ * duplicate is not made by MPI_Comm_dup, which would run the program's callbacks for its
+ * attributes.
  */
 int prepare_to_execute(CommunicatorState& state, MPI_Comm comm);
+
+/* Takes a duplicate that is there. Errors on it are returned: who called says them on the
+   communicator of the program. Local. */
+void take_duplicate(CommunicatorState& state, MPI_Comm duplicate);
 
 }  // namespace lanewise::collectives

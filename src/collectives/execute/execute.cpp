@@ -116,7 +116,7 @@ int execute(const Call& call, CachedCall& decided, bool& served) {
     served = decided.prepared != nullptr;
     if (served) return run_prepared(*decided.prepared, call.send, call.receive);
     const int prepared = prepare_to_execute(*decided.state, call.comm);
-    if (prepared != MPI_SUCCESS) return prepared;
+    if (prepared != MPI_SUCCESS || decided.state->is_left_to_mpi) return prepared;
     return execute_and_prepare(call, decided, served);
 }
 
@@ -303,7 +303,7 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     auto *state = state_for({given.collective, Calling::nonblocking}, given.comm);
     if (!state) return MPI_ERR_INTERN;
     const int prepared = prepare_to_execute(*state, given.comm);
-    if (prepared != MPI_SUCCESS) return prepared;
+    if (prepared != MPI_SUCCESS || state->is_left_to_mpi) return prepared;
     // Counts that must first be shared would need an exchange before the exchange.
     if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
     const Call call = significant(given, *state);
@@ -361,7 +361,8 @@ class PersistentCall {
 int prepare_persistent(const Call& given, const Choice& choice, CommunicatorState& state,
                        SharedPersistentCall& prepared) {
     const int code = prepare_to_execute(state, given.comm);
-    if (code != MPI_SUCCESS || shares_counts(*choice.algorithm)) return code;
+    if (code != MPI_SUCCESS || state.is_left_to_mpi) return code;
+    if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
     const Call call = significant(given, state);
     const auto first = prepare_pending(call, choice, state);
     if (!first) return MPI_SUCCESS;
@@ -403,6 +404,7 @@ int wait(Pending& pending) {
 std::string why_no_sites(MPI_Comm comm) {
     auto *state = state_of(comm);
     if (!state || prepare_to_execute(*state, comm) != MPI_SUCCESS) return "";
+    if (state->is_left_to_mpi) return "";
     const auto& placement = state->placement;
     if (placement.site_count() > 1) return "";
     if (!placement.complaint.empty()) return placement.complaint;

@@ -153,6 +153,65 @@ int served_on(const Call& call, const char *algorithm) {
     return number;
 }
 
+/* A call whose blocks have counts of their own, and lie apart on some ranks only. */
+class UnequalBlocks {
+  public:
+    UnequalBlocks(Collective collective, int rank, int ranks) {
+        int next = 0;
+        for (int r = 0; r < ranks; ++r) {
+            counts_.push_back(1 + 3 * (r % 3));
+            displacements_.push_back(next);
+            next += counts_.back() + rank % 2;
+        }
+        received_.resize(static_cast<std::size_t>(next));
+        call_ = {.collective = collective,
+                 .send = sent_.data(),
+                 .send_count = counts_[static_cast<std::size_t>(rank)],
+                 .send_type = MPI_INT,
+                 .receive = received_.data(),
+                 .receive_type = MPI_INT,
+                 .counts = counts_.data(),
+                 .displacements = displacements_.data(),
+                 .op = MPI_SUM,
+                 .comm = MPI_COMM_WORLD};
+    }
+    const Call& call() const { return call_; }
+
+  private:
+    std::vector<int> counts_;
+    std::vector<int> displacements_;
+    std::vector<int> sent_ = std::vector<int>(1024);
+    std::vector<int> received_;
+    Call call_{};
+};
+
+TEST(Scratch, beyond_the_limit_is_seen_by_all_ranks_or_by_none_where_counts_are_unequal) {
+    auto& state = *state_of(MPI_COMM_WORLD);
+    ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
+    for (const auto *algorithm : algorithms()) {
+        const bool counted = algorithm->collective == Collective::allgatherv ||
+                             algorithm->collective == Collective::reduce_scatter;
+        const UnequalBlocks blocks(algorithm->collective, state.rank, state.ranks);
+        if (!counted || !admits(*algorithm, blocks.call(), state)) continue;
+        Arrangement arrangement;
+        arrange(blocks.call(), state, arrangement);
+        for (std::int64_t bytes = 0; bytes <= 200; bytes += 4) {
+            const ScratchLimit limit(bytes);
+            state.programs.clear();
+            const auto& kept = program_for({algorithm, 0, 1}, blocks.call(), state, arrangement);
+            const int mine = kept.program ? 1 : 0;
+            int with_program = 0;
+            MPI_Allreduce(&mine, &with_program, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+
+            ASSERT_TRUE(with_program == 0 || with_program == state.ranks)
+                << algorithm->name << " at a limit of " << bytes << " on rank " << state.rank;
+            if (!kept.program) continue;
+            const auto taken = scratch_bytes(*kept.program, arrangement);
+            ASSERT_LE(taken, static_cast<std::size_t>(bytes)) << algorithm->name;
+        }
+    }
+}
+
 TEST(Packing, counts_towards_the_limit_on_memory_and_no_rank_is_served_where_it_exceeds_it_on_one) {
     constexpr int block_bytes = 3 * 1024;
     int rank = 0;

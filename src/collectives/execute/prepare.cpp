@@ -238,6 +238,13 @@ bool copies_input(const Call& call) {
     return call.collective == Collective::reduce_scatter && call.send == MPI_IN_PLACE;
 }
 
+/* Whether a rank may need a packed copy, as all ranks answer it: a reduce_scatter with counts may
+   be in place on some of them only. */
+bool may_pack(const Call& call) {
+    if (!is_reduction(call.collective) || copies_input(call)) return true;
+    return call.collective == Collective::reduce_scatter && call.counts;
+}
+
 std::int64_t copied_bytes(std::int64_t count, const TypeLayout& layout) {
     return count == 0 ? 0 : (count - 1) * layout.extent + layout.true_extent;
 }
@@ -350,12 +357,38 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
     return shape;
 }
 
+/* Where blocks of these counts lie if no two of them are next to each other: what takes most
+   scratch memory. Displacements are each rank's own knowledge. */
+std::vector<std::int64_t> offsets_apart(std::span<const std::int64_t> counts) {
+    std::vector<std::int64_t> offsets;
+    std::int64_t next = 0;
+    for (const auto count : counts) {
+        offsets.push_back(next);
+        next += count + 1;
+    }
+    return offsets;
+}
+
+/* Whether the schedule of each rank keeps to the limit, as far as all ranks know the call. */
+bool fits_on_all_ranks(const Algorithm& algorithm, CallShape shape, std::int64_t most_units) {
+    std::vector<std::int64_t> apart;
+    if (!is_reduction(algorithm.collective)) {
+        apart = offsets_apart(shape.counts);
+        shape.offsets = apart;
+    }
+    for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
+        if (!shape.counts.empty()) shape.count = shape.count_of(shape.rank);
+        if (algorithm.build(shape).scratch_units > most_units) return false;
+    }
+    return true;
+}
+
 /*
  * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
  * bound that all of them know does not decide it, the schedules of all ranks are built. In a
  * v-collective in which ranks know only their own count they keep nothing for others.
  */
-bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes) {
+bool fits(const Algorithm& algorithm, const CallShape& shape, std::int64_t stride_bytes) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
     if (hides_counts(algorithm.collective) && !algorithm.needs.all_counts) return true;
     // A unit in scratch takes its extent, which may be more than its data.
@@ -366,16 +399,10 @@ bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes
         total = 0;
         for (const auto count : shape.counts) total += count;
     }
-    const auto most = scratch_units_max(algorithm, shape.ranks, total);
-    if (most <= limit / std::max<std::int64_t>(1, unit_bytes)) return true;
-    // Where the root's blocks lie is the root's own knowledge.
-    shape.offsets = {};
+    const auto most_units = limit / std::max<std::int64_t>(1, unit_bytes);
+    if (scratch_units_max(algorithm, shape.ranks, total) <= most_units) return true;
     constexpr int ranks_examined = 1024;
-    if (shape.ranks > ranks_examined) return false;
-    for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
-        if (algorithm.build(shape).scratch_units * unit_bytes > limit) return false;
-    }
-    return true;
+    return shape.ranks <= ranks_examined && fits_on_all_ranks(algorithm, shape, most_units);
 }
 
 }  // namespace
@@ -419,10 +446,9 @@ int pack_input(const Call& call, const CommunicatorState& state, Arrangement& ar
 bool packing_fits(const Call& call, const CommunicatorState& state, const Arrangement& arrangement,
                   bool& asked) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
-    const bool packs = copies_input(call) || !is_reduction(call.collective);
     const auto known = bytes_known_to_all(call, state, arrangement);
     // Both buffers may have to be packed.
-    asked = packs && known && 2 * *known > limit;
+    asked = may_pack(call) && known && 2 * *known > limit;
     if (!asked) return true;
     const int mine = packing_bytes(call, state, arrangement) > limit ? 1 : 0;
     int any = 1;

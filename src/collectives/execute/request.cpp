@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// All calls in flight are in one list, which is polled wherever the MPI makes progress. While one
-// thread polls it, other threads return at once.
+// All calls in flight are in one list, which is polled wherever the MPI makes progress: some of
+// them each time, in turn, so that thousands do not slow down every call. While one thread polls
+// the list, other threads return at once.
 
 #include "collectives/execute/request.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -57,6 +59,8 @@ void complete(InFlight& in_flight) {
     PMPI_Grequest_complete(in_flight.request);
 }
 
+constexpr std::size_t polled_at_once = 16;
+
 /* The list. */
 class CallsInFlight {
   public:
@@ -76,13 +80,7 @@ class CallsInFlight {
         if (polling_.test_and_set(std::memory_order_acquire)) return true;
         take_added();
         // Completing may run code of the MPI that polls again, so the list is put in order before.
-        std::vector<InFlight *> ended;
-        std::erase_if(all_, [&](InFlight *in_flight) {
-            const bool done = in_flight->go_on();
-            if (done) ended.push_back(in_flight);
-            return done;
-        });
-        for (auto *in_flight : ended) complete(*in_flight);
+        for (auto *in_flight : take_ended()) complete(*in_flight);
         const bool more = is_needed();
         polling_.clear(std::memory_order_release);
         return more;
@@ -95,6 +93,23 @@ class CallsInFlight {
         const std::lock_guard guard(lock_);
         all_.insert(all_.end(), added_.begin(), added_.end());
         added_.clear();
+    }
+
+    /* Lets the next calls in turn go on. */
+    std::vector<InFlight *> take_ended() {
+        std::vector<InFlight *> ended;
+        for (auto left = std::min(all_.size(), polled_at_once); left > 0; --left) {
+            if (next_ >= all_.size()) next_ = 0;
+            auto *in_flight = all_[next_];
+            if (!in_flight->go_on()) {
+                ++next_;
+                continue;
+            }
+            ended.push_back(in_flight);
+            all_[next_] = all_.back();
+            all_.pop_back();
+        }
+        return ended;
     }
 
     /* Whether there is still something to poll; stops polling otherwise. */
@@ -110,6 +125,7 @@ class CallsInFlight {
     bool registered_ = false;
     std::atomic_flag polling_;
     std::vector<InFlight *> all_; /* belongs to the thread that has set `polling_` */
+    std::size_t next_ = 0;        /* of them; so does this */
 };
 
 /* Never destroyed, because the MPI may poll until the very end of the process. */
@@ -122,7 +138,7 @@ bool CallsInFlight::poll_all() {
     return calls_in_flight().poll();
 }
 
-/* The MPI asks about one request; polling all of them is as good. */
+/* The MPI asks about one request until it is complete; all of them have their turn. */
 int poll(void *) {
     calls_in_flight().poll();
     return MPI_SUCCESS;

@@ -45,6 +45,89 @@ TEST_P(EveryAlgorithm, gives_by_a_request_what_the_mpi_gives) {
     }
 }
 
+/* All ranks have given each other one number. */
+class Exchange {
+  public:
+    Exchange(int number, int ranks) : sent_(number), received_(static_cast<std::size_t>(ranks)) {}
+    Call call() {
+        return {.collective = Collective::allgather,
+                .send = &sent_,
+                .send_count = 1,
+                .send_type = MPI_INT,
+                .receive = received_.data(),
+                .receive_count = 1,
+                .receive_type = MPI_INT,
+                .comm = MPI_COMM_WORLD};
+    }
+    const std::vector<int>& received() const { return received_; }
+
+  private:
+    int sent_;
+    std::vector<int> received_;
+};
+
+// The first rank is in the second round of the old call when the others begin the new one.
+TEST(Tags, of_a_call_that_is_still_under_way_are_not_those_of_a_later_one) {
+    auto& state = *state_of(MPI_COMM_WORLD);
+    if (state.ranks < 3) return;
+    const Choice ring{find_algorithm(Collective::allgather, "ring"), 0, 1};
+    Exchange old(100 + state.rank, state.ranks);
+    Exchange later(200 + state.rank, state.ranks);
+    bool served = false;
+    bool done = false;
+    PendingCall pending;
+
+    ASSERT_EQ(start(old.call(), ring, served, pending), MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (state.rank == 0) {
+        ASSERT_EQ(test(*pending, done), MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    constexpr int calls_between = (1 << 14) - 1;
+    for (int call = 0; call < calls_between; ++call) state.tags.next();
+    ASSERT_EQ(execute(later.call(), ring, served), MPI_SUCCESS);
+    ASSERT_EQ(wait(*pending), MPI_SUCCESS);
+
+    for (int rank = 0; rank < state.ranks; ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        EXPECT_EQ(old.received()[i], 100 + rank);
+        EXPECT_EQ(later.received()[i], 200 + rank);
+    }
+}
+
+// More than are polled at once.
+TEST(Requests, come_to_an_end_however_many_there_are) {
+    constexpr int calls = 100;
+    auto& state = *state_of(MPI_COMM_WORLD);
+    ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
+    const Choice choice{find_algorithm(Collective::allgather, "linear_nb"), 0, 1};
+    std::vector<Exchange> exchanges;
+    for (int call = 0; call < calls; ++call) {
+        exchanges.emplace_back(1000 * call + state.rank, state.ranks);
+    }
+    std::vector<MPI_Request> requests(calls, MPI_REQUEST_NULL);
+
+    // The first rank begins when the others have begun all, and wait for it.
+    for (int other = 1; state.rank == 0 && other < state.ranks; ++other) {
+        MPI_Recv(nullptr, 0, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (std::size_t call = 0; call < calls; ++call) {
+        bool served = false;
+        ASSERT_EQ(start_request(exchanges[call].call(), choice, served, &requests[call]),
+                  MPI_SUCCESS);
+        ASSERT_TRUE(served);
+    }
+    if (state.rank != 0) MPI_Send(nullptr, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    ASSERT_EQ(MPI_Waitall(calls, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+
+    for (int call = 0; call < calls; ++call) {
+        for (int other = 0; other < state.ranks; ++other) {
+            const auto& received = exchanges[static_cast<std::size_t>(call)].received();
+            ASSERT_EQ(received[static_cast<std::size_t>(other)], 1000 * call + other);
+        }
+    }
+}
+
 /* A call of `ranks` ranks as one of them sees it, with blocks of three units. */
 struct Seen {
     std::vector<std::int64_t> counts;

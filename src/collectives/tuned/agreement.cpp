@@ -188,6 +188,13 @@ void follow_switch(CommunicatorState& state, MPI_Comm comm) {
     prepare_to_execute(state, comm);
 }
 
+void leave_out(Interception& found) {
+    found.follows_rules = false;
+    found.same_bits = SameBits::unasked;
+    found.is_left_out = true;
+    say_too_many();
+}
+
 bool has_nonblocking_rules(const LayoutTuning& tuning) {
     const auto& all = tuning.rules;
     return std::any_of(all.begin() + collective_count, all.end(),
@@ -221,15 +228,16 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     if (state.ranks > 1) {
         found.follows_rules = is_everybody_here() && !found.is_left_out && agree(state, comm);
     }
+    // A nonblocking call could not do it without waiting for the other ranks.
+    const bool requested = found.follows_rules && has_nonblocking_rules(*found.tuned);
+    if (requested || found.same_bits != SameBits::unasked) prepare_to_execute(state, comm);
+    if (state.is_left_to_mpi) leave_out(found);
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
         const bool ruled = found.follows_rules && !found.tuned->rules[o].empty();
         const auto collective = static_cast<Collective>(o % collective_count);
         const bool ordered = found.same_bits != SameBits::unasked && is_reduction(collective);
         found.concerns[o] = ruled || ordered || (reports() && state.ranks > 1);
     }
-    // A nonblocking call could not do it without waiting for the other ranks.
-    const bool requested = found.follows_rules && has_nonblocking_rules(*found.tuned);
-    if (requested || found.same_bits != SameBits::unasked) prepare_to_execute(state, comm);
 }
 
 void compare_early(MPI_Comm comm) {
@@ -250,6 +258,11 @@ void agree_like(const CommunicatorState& original, CommunicatorState& state) {
     found.same_bits = agreed.same_bits;
     found.has_devices = agreed.has_devices;
     found.concerns = agreed.concerns;
+}
+
+void say_too_many() {
+    say_once("Lanewise executes calls on " + std::to_string(duplicates_max) +
+             " communicators at a time; on the others the MPI's own algorithms are used");
 }
 
 bool world_agrees() {

@@ -23,6 +23,9 @@ void compare_early(MPI_Comm comm);
 void agree_like(const collectives::CommunicatorState& original,
                 collectives::CommunicatorState& state);
 
+/* Says once that communicators are left out because there are so many. */
+void say_too_many();
+
 /* Whether MPI is initialized and not finalized yet, in the way that has MPI_COMM_WORLD. */
 bool has_world();
 

@@ -52,8 +52,8 @@ class DuplicateInFlight : public collectives::InFlight {
         if (comm_ == MPI_COMM_NULL) return;
         auto *state = collectives::state_of(comm_);
         if (!state || state->interception.compared) return;
-        PMPI_Comm_set_errhandler(private_, MPI_ERRORS_RETURN);
-        state->duplicate = private_;
+        collectives::take_duplicate(*state, private_);
+        state->tags.count_to(original_->tags.last());
         state->placement = original_->placement;
         agree_like(*original_, *state);
     }

@@ -280,6 +280,7 @@ bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code,
     }
     if (served && is_switched()) count_served();
     if (served || code != MPI_SUCCESS) return true;
+    if (decided.state->is_left_to_mpi) say_too_many();
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
     say_if_bits_are_asked_for(call, decided, form);
     // The same call would be refused again, unless its operator is freed and the handle reused.
@@ -290,18 +291,22 @@ bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code,
     return false;
 }
 
+/* Whether MPI_IN_PLACE has the algorithms copy the data once more, and all ranks pass it or none.
+ */
+bool copies_in_place(const Call& call) {
+    if (call.collective == Collective::alltoall || is_uneven_exchange(call.collective)) return true;
+    // With counts each rank is free to pass it, so no rank knows who does.
+    return call.collective == Collective::reduce_scatter && !call.counts;
+}
+
 /*
  * Whether a call costs what the calls cost that were measured: data is moved from one buffer to
  * another, and numbers of at most 8 bytes are added. Others are left to the MPI, as far as every
- * rank knows of it: in a reduction all ranks pass the same type and operator, and in these four
- * all ranks pass MPI_IN_PLACE or none, for which the data is copied once more. Where data is only
+ * rank knows of it: in a reduction all ranks pass the same type and operator. Where data is only
  * moved no rank knows the types of the others, nor does a root's MPI_IN_PLACE show.
  */
 bool costs_as_measured(const Call& call) {
-    const bool copies = call.collective == Collective::alltoall ||
-                        call.collective == Collective::reduce_scatter ||
-                        is_uneven_exchange(call.collective);
-    if (copies && call.send == MPI_IN_PLACE) return false;
+    if (copies_in_place(call) && call.send == MPI_IN_PLACE) return false;
     if (!is_reduction(call.collective)) return true;
     const bool pairs = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
     if (pairs || !is_predefined_op(call.op) || !is_predefined_type(call.receive_type)) return false;
@@ -336,6 +341,7 @@ std::atomic<std::uint64_t> decisions{0};
    nobody knows where the buffers of the others are. */
 bool uses_devices(const Call& call, CommunicatorState& state) {
     if (prepare_to_execute(state, call.comm) != MPI_SUCCESS) return true;
+    if (state.is_left_to_mpi) return false;
     const int mine = is_device_memory(call.send) || is_device_memory(call.receive) ? 1 : 0;
     int any = 1;
     PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);

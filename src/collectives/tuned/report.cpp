@@ -3,6 +3,7 @@
 #include "collectives/tuned/report.hpp"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -129,6 +130,7 @@ void write(const std::vector<Sums>& sums, int ranks) {
 }
 
 std::atomic<bool> this_one_writes{false};
+std::atomic<pid_t> writes_at_exit{0}; /* the process; 0: none */
 
 /* Runs when MPI_COMM_SELF is freed, which is the first thing that finalizing does. */
 int finish(MPI_Comm, int, void *, void *) {
@@ -145,9 +147,10 @@ int finish(MPI_Comm, int, void *, void *) {
     return MPI_SUCCESS;
 }
 
-/* Without a world there is no MPI_COMM_SELF to be freed: what is left is the end of the process. */
+/* Without a world there is no MPI_COMM_SELF to be freed: what is left is the end of the process.
+   What the process has forked ends here too, and has nothing to report. */
 __attribute__((destructor)) void finish_without_world() {
-    if (this_one_writes.exchange(false)) write(collect(), 1);
+    if (writes_at_exit.exchange(0) == getpid()) write(collect(), 1);
 }
 
 }  // namespace
@@ -177,10 +180,14 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
 }
 
 void prepare_report(ReportWriter writer) {
-    this_one_writes = writer == ReportWriter::this_process;
+    const bool writes = writer == ReportWriter::this_process;
     int initialized = 0;
     PMPI_Initialized(&initialized);
-    if (initialized == 0) return;
+    if (initialized == 0) {
+        if (writes) writes_at_exit = getpid();
+        return;
+    }
+    this_one_writes = writes;
     int key = MPI_KEYVAL_INVALID;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish, &key, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);

@@ -362,6 +362,9 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
     if (arguments.options.until || !arguments.snapshots.empty())
         arguments.options.pause_every = texts.every;
+    else if (options.chosen()->given("--every"))
+        return bad_argument(
+            "--every changes nothing without --snapshots, --until, --rtol or --atol; leave it out");
     arguments.borders = joined(texts.borders);
     if (!texts.directions.empty()) {
         const auto directions = parse_directions(joined(texts.directions));
