@@ -148,6 +148,7 @@ def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
     [
         ("ranks", 5, "layout places 4 ranks of 5"),
         ("layout", [4, 0], "layout is \\[4, 0\\]"),
+        ("layout", [2_000_000_000], "layout places 2000000000 ranks, more than 16777216"),
         ("layout", None, "key 'layout' is missing"),
         ("collectives", None, "key 'collectives' is missing"),
     ],
