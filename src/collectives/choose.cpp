@@ -127,9 +127,8 @@ Rule read_rule(JsonObject& from, Collective collective) {
     }
     const auto& needs = rule.algorithm->needs;
     if (choice.segment_bytes > 0 && !needs.segmented) {
-        from.refuse("segment_bytes", "changes nothing in " + choice.algorithm +
-                                         ", which cuts no "
-                                         "message into segments");
+        from.refuse("segment_bytes",
+                    "changes nothing in " + choice.algorithm + ", which has no segments");
     }
     if (choice.lanes > 1 && !needs.lanes) {
         from.refuse("lanes", "changes nothing in " + choice.algorithm + ", which uses no lanes");

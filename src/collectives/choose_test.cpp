@@ -184,6 +184,14 @@ TEST(Choose, AFileOfVersion1PlacesAsManyRanksAsItHas) {
     EXPECT_THAT(fault_of(file), HasSubstr("places 5 ranks of 4"));
 }
 
+TEST(Choose, AFileOfVersion1WithRanksBeyondAllMachinesIsRefused) {
+    auto file = file_of_version_1();
+    file["ranks"] = 2'000'000'000;
+    file["layout"] = {2'000'000'000};
+
+    EXPECT_THAT(fault_of(file), HasSubstr("'ranks' is 2000000000, more than 16777216"));
+}
+
 TEST(Order, IsOfHostsWithAsManyRanksEach) {
     EXPECT_EQ(order_of({0}), HostOrder::one_host);
     EXPECT_EQ(order_of({0, 0, 0}), HostOrder::one_host);
@@ -245,14 +253,6 @@ TEST(Nearest, IsTheNearerOfTwoAndThenThatOfFewerRanks) {
 
 TEST(Nearest, OfHostsInNoOrderIsNone) {
     EXPECT_EQ(followed({{0, 0, 1}, {0, 0, 1, 0}}, {0, 0, 1, 1, 1}), -1);
-}
-
-TEST(Choose, AFileOfVersion1IsOfNoMoreRanksThanThereAre) {
-    auto file = file_of_version_1();
-    file["ranks"] = 2'000'000'000;
-    file["layout"] = {2'000'000'000};
-
-    EXPECT_THAT(fault_of(file), HasSubstr("'ranks' is 2000000000, more than 16777216"));
 }
 
 class Refused : public ::testing::TestWithParam<Wrong> {};

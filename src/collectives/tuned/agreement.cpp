@@ -261,8 +261,10 @@ void agree_like(const CommunicatorState& original, CommunicatorState& state) {
 }
 
 void say_too_many() {
-    say_once("Lanewise executes calls on " + std::to_string(duplicates_max) +
-             " communicators at a time; on the others the MPI's own algorithms are used");
+    say_once(
+        "there are so many communicators that some keep the MPI's own algorithms; Lanewise "
+        "executes calls on at most " +
+        std::to_string(duplicates_max) + " at a time");
 }
 
 bool world_agrees() {
