@@ -79,14 +79,15 @@ def up(file: File) -> None:
 
     Create a testbed that stays until it is taken down.
     """
-    from lanewise.testbed import bed, shipped
+    from lanewise.testbed import bed, shipped, state
 
     source = shipped.find(file)
-    if bed.bed_named(source.name) is not None:
-        raise RequestError(
-            f"'{source.name}' is up; lanewise testbed down {source.name} takes it down"
-        )
-    created = bed.create(source, shared=True)
+    with state.alone():
+        if bed.bed_named(source.name) is not None:
+            raise RequestError(
+                f"'{source.name}' is up; lanewise testbed down {source.name} takes it down"
+            )
+        created = bed.create(source, shared=True)
     names = ", ".join(host.name for host in created.plan().hosts)
     sys.stdout.write(f"{source.name} is up: {names}\n")
 

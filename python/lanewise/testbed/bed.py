@@ -100,9 +100,8 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
     plan = make_plan(read(source.text, source.name, source.where))
     program = find_program(PROGRAM, os.environ) if plan.delay_lines else Path("-")
     clear_leftovers()
-    with folders.new_folder(source.name) as (state, lock):
+    with folders.new_folder(Info(source.name, source.where, shared)) as (state, lock):
         (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
-        folders.write_info(state, Info(source.name, source.where, shared))
         process = start_supervisor(state, program, lock, lifeline)
     try:
         assert process.stdout is not None

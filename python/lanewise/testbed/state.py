@@ -11,6 +11,8 @@ import contextlib
 import fcntl
 import json
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -23,6 +25,10 @@ DESCRIPTION = "testbed.toml"
 CONTROL = "control"
 _INFO = "info.json"
 _LOCK = "lock"
+# What tempfile adds to the name of a testbed.
+_NAMED = re.compile(r"(.+)\.[a-z0-9_]{8}", re.DOTALL)
+# The kernel takes 107 bytes.
+_SOCKET_PATH_MAX = 107
 
 
 @dataclass(frozen=True)
@@ -42,21 +48,62 @@ class Info:
 
 def base() -> Path:
     """Return the folder in which this user's testbeds have theirs: a short path, for sockets."""
-    return Path(os.environ.get("LANEWISE_TESTBEDS") or f"/tmp/{_PREFIX}{os.getuid()}")
+    return Path(os.environ.get("LANEWISE_TESTBEDS") or f"/tmp/{_PREFIX}{os.getuid()}").absolute()
+
+
+def why_unsafe(folder: Path) -> str:
+    """Return why others could have put something into `base()`; empty where they could not."""
+    # In /tmp a link is somebody's trap. Where the user names a folder, it is the user's own.
+    is_named = bool(os.environ.get("LANEWISE_TESTBEDS"))
+    status = folder.stat() if is_named else folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{folder} is no folder; remove it"
+    if status.st_uid != os.getuid():
+        return f"{folder} belongs to another user; remove it"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to {folder}; forbid it: chmod go-w {folder}"
+    return ""
+
+
+def make_base() -> Path:
+    """Make `base()` unless it is there; RequestError where it is of no use."""
+    folder = base()
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        unsafe = why_unsafe(folder)
+    except OSError as error:
+        raise RequestError(f"{folder}: {(error.strerror or 'error').lower()}") from None
+    if unsafe:
+        raise RequestError(unsafe)
+    return folder
 
 
 @contextlib.contextmanager
-def new_folder(name: str) -> Iterator[tuple[Path, int]]:
+def alone() -> Iterator[None]:
+    """Keep other processes that do the same out, so that a name that is free stays free."""
+    folder = os.open(make_base(), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def new_folder(info: Info) -> Iterator[tuple[Path, int]]:
     """Make the folder of a new testbed, and hold its lock: a process that inherits it holds it too.
 
     The folder gets its name only when the lock is held, so that nobody takes it for a leftover.
     """
-    base().mkdir(mode=0o700, exist_ok=True)
-    if base().stat().st_uid != os.getuid():
-        raise RequestError(f"{base()} belongs to another user; remove it")
-    hidden = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=base()))
+    hidden = Path(tempfile.mkdtemp(prefix=f".{info.name}.", dir=make_base()))
+    if len(os.fsencode(hidden / CONTROL)) > _SOCKET_PATH_MAX:
+        hidden.rmdir()
+        raise RequestError(
+            f"{hidden.parent} is too long a path for a socket; name another in LANEWISE_TESTBEDS"
+        )
     with (hidden / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        write_info(hidden, info)
         yield hidden.rename(hidden.with_name(hidden.name[1:])), lock.fileno()
 
 
@@ -87,6 +134,19 @@ def lives(state: Path) -> bool:
     return False
 
 
+def is_of_a_testbed(path: Path) -> bool:
+    """Tell whether a testbed made this folder, and not the user."""
+    named = _NAMED.fullmatch(path.name)
+    info = read_info(path) if path.is_dir() and (path / _LOCK).is_file() else None
+    return named is not None and info is not None and info.name == named[1]
+
+
 def folders() -> list[Path]:
     """Return the folders of all testbeds of this user, living or not."""
-    return sorted(path for path in base().glob("[!.]*") if path.is_dir())
+    folder = base()
+    try:
+        if why_unsafe(folder):
+            return []
+        return sorted(filter(is_of_a_testbed, folder.glob("[!.]*")))
+    except OSError:
+        return []

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Folders of testbeds: what is theirs, and what others may have put there."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.testbed import bed, state
+from lanewise.testbed.state import Info
+
+INFO = Info("two", "two.toml", shared=True)
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder of the user's that is named for testbeds."""
+    folder = tmp_path / "beds"
+    folder.mkdir()
+    monkeypatch.setenv("LANEWISE_TESTBEDS", str(folder))
+    return folder
+
+
+def test_folders_of_the_user_are_not_taken_for_leftovers(base: Path) -> None:
+    for name in ("src", "thesis", "two.abcdefgh", "one.abcdefgh", "two"):
+        (base / name).mkdir()
+        (base / name / "kept").write_text("mine", encoding="utf-8")
+    (base / "two.abcdefgh" / "lock").touch()
+    for name in ("one.abcdefgh", "two"):
+        (base / name / "lock").touch()
+        state.write_info(base / name, INFO)
+
+    assert bed.clear_leftovers() == []
+
+    assert len(list(base.glob("*/kept"))) == 5
+
+
+def test_what_a_killed_supervisor_left_is_removed(base: Path) -> None:
+    with state.new_folder(INFO) as (folder, _):
+        assert state.lives(folder)
+        assert bed.clear_leftovers() == []
+
+    assert bed.clear_leftovers() == ["two"]
+
+    assert list(base.iterdir()) == []
+
+
+def test_a_link_in_a_place_where_others_may_write_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = tmp_path / "victim"
+    (victim / "two.abcdefgh").mkdir(parents=True)
+    (victim / "two.abcdefgh" / "lock").touch()
+    state.write_info(victim / "two.abcdefgh", INFO)
+    monkeypatch.delenv("LANEWISE_TESTBEDS", raising=False)
+    monkeypatch.setattr(state, "_PREFIX", os.path.relpath(tmp_path / "trap-", "/tmp"))
+    state.base().symlink_to(victim)
+
+    assert bed.clear_leftovers() == []
+    with pytest.raises(RequestError, match="is no folder; remove it"), state.new_folder(INFO):
+        pass
+
+    assert (victim / "two.abcdefgh").is_dir()
+
+
+def test_a_folder_that_others_may_write_to_is_refused(base: Path) -> None:
+    base.chmod(0o777)
+
+    with pytest.raises(RequestError, match=f"chmod go-w {base}"):
+        state.make_base()
+    assert state.folders() == []
+
+
+def test_a_file_in_its_place_and_a_missing_parent_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for name, said in (("file", "file exists"), ("none/beds", "no such file")):
+        monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / name))
+
+        with pytest.raises(RequestError, match=f"{tmp_path / name}: {said}"):
+            state.make_base()
+        assert state.folders() == []
+
+
+def test_a_path_that_is_too_long_for_a_socket_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / ("b" * 100)))
+
+    with pytest.raises(RequestError, match="too long a path for a socket"), state.new_folder(INFO):
+        pass
+
+    assert list(state.base().iterdir()) == []
+
+
+def test_a_relative_path_holds_in_every_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANEWISE_TESTBEDS", "beds")
+
+    assert state.base() == tmp_path / "beds"
+
+
+def test_one_process_at_a_time_takes_a_name(base: Path) -> None:
+    another = os.open(base, os.O_RDONLY)
+    try:
+        with state.alone(), pytest.raises(BlockingIOError):
+            fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(another)
