@@ -714,14 +714,13 @@ void Requester::on_deadline(Nanoseconds now) {
     }
     constexpr Nanoseconds silence_max_ns = 250'000'000;
     const bool waits = std::min(timeout_at_, probe_at_) <= now;
-    if (waits && now - heard_at_ >= silence_max_ns && leaves_silent_path(connection_)) {
+    if (waits && now - heard_at_ >= silence_max_ns && leaves_silent_path(connection_) &&
+        !is_retry_window_over(now)) {
         give_up(MigrationCause::silence);
         return;
     }
     if (timeout_at_ <= now) {
-        ++connection_.counters.timeouts;
-        extend_retries(now);
-        retry();
+        on_timeout(now);
         return;
     }
     if (probe_at_ <= now) {
@@ -834,29 +833,51 @@ void Requester::retransmit(std::uint32_t packets) {
     retransmission_ = Retransmission{.next = unacked_, .end = end};
 }
 
-// While the retry window (DeviceConfig) is open, the last retry is restored.
-void Requester::extend_retries(Nanoseconds now) {
+// The retry window (DeviceConfig) begins when the retries are used up first, or the path is silent,
+// and only progress ends it: a peer that is gone is gone on each path.
+bool Requester::is_retry_window_over(Nanoseconds now) {
     const Nanoseconds window = connection_.device.config.retry_window_ns;
-    if (window == 0 || retries_left_ > 0 || may_migrate(connection_)) {
-        return;
+    if (window == 0) {
+        return false;
     }
     if (retry_window_end_ == never) {
         retry_window_end_ = now + window;
     }
-    retries_left_ = now < retry_window_end_ ? 1 : 0;
+    return now >= retry_window_end_;
+}
+
+void Requester::on_timeout(Nanoseconds now) {
+    ++connection_.counters.timeouts;
+    if (retries_left_ > 0) {
+        retry();
+        return;
+    }
+    if (is_retry_window_over(now)) {
+        fail();
+        return;
+    }
+    // While the window is open, the last retry is restored.
+    const bool has_window = connection_.device.config.retry_window_ns != 0;
+    if (has_window && !may_migrate(connection_)) {
+        retries_left_ = 1;
+    }
+    retry();
+}
+
+void Requester::fail() {
+    if (!entries_.empty() && connection_.state() != State::error) {
+        fail_front(Status::retry_exceeded);
+    }
 }
 
 void Requester::give_up(MigrationCause cause) {
-    if (entries_.empty() || connection_.state() == State::error) {
+    if (entries_.empty() || connection_.state() == State::error || !may_migrate(connection_)) {
+        fail();
         return;
     }
-    if (may_migrate(connection_)) {
-        migrate(connection_, cause);
-        retries_left_ = connection_.attributes.retry_count;
-        on_other_path();
-        return;
-    }
-    fail_front(Status::retry_exceeded);
+    migrate(connection_, cause);
+    retries_left_ = connection_.attributes.retry_count;
+    on_other_path();
 }
 
 void Requester::on_receiver_not_ready(std::uint8_t timer, Nanoseconds now) {

@@ -133,9 +133,11 @@ class Requester {
     std::uint32_t window_bytes_kept() const;
     // Leaves the path for a cause, or fails if it cannot be left.
     void give_up(MigrationCause cause);
+    void fail();
     void restart_timers(Nanoseconds now);
     void stop_timers();
-    void extend_retries(Nanoseconds now);
+    void on_timeout(Nanoseconds now);
+    bool is_retry_window_over(Nanoseconds now);
 
     Connection& connection_;
     Ring<SendEntry> entries_;

@@ -102,6 +102,31 @@ TEST(RetryWindow, StartsAgainAfterEveryProgress) {
     }
 }
 
+// The peer is gone, and whoever protects the queue pair loads an alternate after each migration.
+TEST(RetryWindow, EndsAQueuePairThatCanMigrateForEver) {
+    for (const bool is_armed : {true, false}) {
+        Pair pair(options, with_window);
+        if (is_armed) {
+            arm_both(pair);
+        } else {
+            ASSERT_EQ(pair.a.rearm(), 0);
+        }
+        pair.wire.path(1).cut = pair.wire.path(2).cut = true;
+        write_something(pair);
+        const Nanoseconds start = pair.wire.now();
+
+        while (pair.a.send_queue->size() == 0 && pair.wire.now() - start < 10 * retry_window_ns) {
+            pair.wire.run_for(timeout_ns);
+            if (pair.a.queue_pair->query().migration == Migration::migrated) pair.a.rearm();
+        }
+
+        ASSERT_EQ(pair.a.send_queue->size(), 1U) << "armed: " << is_armed;
+        EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+        EXPECT_GE(pair.wire.now() - start, retry_window_ns);
+        EXPECT_LE(pair.wire.now() - start, retry_window_ns + 2 * exhausted_ns + timeout_ns);
+    }
+}
+
 TEST(RetryWindow, LetsAQueuePairMigrateToAnAlternateThatIsNotArmed) {
     Pair pair(options, with_window);
     ASSERT_EQ(pair.a.rearm(), 0);
