@@ -66,6 +66,11 @@ def test_every_range_of_rows_is_that_of_the_array(
         (-2, ...),
         (..., 4),
         (slice(4, 8), None),
+        (3, ..., 4),
+        (slice(None), ..., [1, 2]),
+        (..., None),
+        (None, 3),
+        (None, slice(2, 9), None, 1),
     ],
     ids=str,
 )
@@ -74,6 +79,58 @@ def test_rows_and_columns_are_picked_as_of_an_array(store: wavefront.Store, key:
 
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == expected.dtype
+
+
+PLANES = np.random.default_rng(4).random((6, 5, 4))
+
+
+@pytest.fixture
+def planes() -> Iterator[wavefront.Store]:
+    with wavefront.Store.in_memory(PLANES.shape) as opened:
+        opened.write(0, PLANES)
+        yield opened
+
+
+def some_index(random: np.random.Generator, side: int) -> object:
+    """Return an index that any axis but the first may have."""
+    kinds = (
+        int(random.integers(-side, side)),
+        slice(*sorted(random.integers(0, side + 1, 2).tolist()), 2),
+        random.integers(0, side, 2).tolist(),
+        random.random(side) < 0.5,
+        slice(None),
+    )
+    return kinds[random.integers(len(kinds))]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_planes_lines_and_columns_are_picked_as_of_an_array(
+    planes: wavefront.Store, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    first = (int(random.integers(6)), slice(int(random.integers(6)), None), slice(None, None, -2))
+    key = [first[random.integers(3)], some_index(random, 5), some_index(random, 4)]
+    del key[1 + random.integers(3) :]
+    for extra in (Ellipsis, None):
+        if random.random() < 0.5:
+            key.insert(int(random.integers(len(key) + 1)), extra)
+    if key[0] is Ellipsis:
+        key = [Ellipsis, *(some_index(random, side) for side in (5, 4)[random.integers(3) :])]
+    try:
+        expected = PLANES[tuple(key)]
+    except IndexError:
+        with pytest.raises(IndexError):
+            planes[tuple(key)]
+        return
+
+    np.testing.assert_array_equal(planes[tuple(key)], expected)
+
+
+def test_a_mask_of_lines_and_columns_picks_as_of_an_array(planes: wavefront.Store) -> None:
+    mask = PLANES[0] > 0.5
+
+    np.testing.assert_array_equal(planes[:, mask], PLANES[:, mask])
+    np.testing.assert_array_equal(planes[..., mask], PLANES[..., mask])
 
 
 def test_numpy_takes_a_store_and_a_matrix_for_an_array(store: wavefront.Store) -> None:
@@ -101,6 +158,7 @@ REFUSED = {
     "a mask": (True, RequestError, "not by bool"),
     "rows by half": (1.5, RequestError, "not by float"),
     "three dimensions": ((1, 2, 3), IndexError, "3 indices for the two dimensions"),
+    "two ellipses": ((..., 1, ...), IndexError, "a single ellipsis"),
     "a name": ("f", RequestError, 'no matrix "f"; there are data0, coefficient0'),
 }
 

@@ -197,7 +197,7 @@ def test_what_a_run_calls_may_only_read_its_store(
     (values,) = random_arrays(1, 20, 20)
     with wavefront.Store.create(tmp_path / "s", 20, 20) as store:
         store.write(0, values)
-        with pytest.raises(RequestError, match="a run of the store is under way"):
+        with pytest.raises(RequestError, match="a run of the store or a write to it is under way"):
             wavefront.run(
                 store, sideways, 6, memory="64MiB", pause_every=2,
                 **{called: lambda _done, _measured: act(store)},

@@ -69,30 +69,28 @@ class Matrix:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        picked, *columns = (key if isinstance(key, tuple) else (key,)) or (...,)
-        if len(columns) >= self.ndim:
-            word = "two" if self.ndim == 2 else "three"
-            raise IndexError(f"{1 + len(columns)} indices for the {word} dimensions of a matrix")
-        rows = self._rows(slice(None) if picked is Ellipsis else picked)
-        if not columns:
-            return rows
-        inner = tuple(columns)
-        return rows[inner] if rows.ndim < self.ndim else rows[(slice(None), *inner)]
-
-    def _rows(self, picked: Any) -> Array:
-        count = len(self)
+        indices = list(key) if isinstance(key, tuple) else [key]
+        at = _which_picks_rows(indices, self.ndim)
+        if at is None:
+            return self._rows(slice(None))[tuple(indices)]
+        picked = indices[at]
         if isinstance(picked, slice):
-            wanted = range(*picked.indices(count))
-            if not wanted:
-                return np.empty((0, *self.shape[1:]), self.dtype)
-            first = min(wanted[0], wanted[-1])
-            found = self.store.read_rows(self.number, first, max(wanted[0], wanted[-1]) + 1 - first)
-            return found[:: wanted.step]
-        row = _row_number(picked)
+            indices[at] = slice(None)
+            return self._rows(picked)[tuple(indices)]
+        row, count = _row_number(picked), len(self)
         if not -count <= row < count:
             raise IndexError(f"row {row} is not in the matrix; it has {count}")
-        row_values: Array = self.store.read_rows(self.number, row % count, 1)[0]
-        return row_values
+        # NumPy puts the axes elsewhere where a number is beside arrays, so the number stays one.
+        indices[at] = 0
+        return self.store.read_rows(self.number, row % count, 1)[tuple(indices)]
+
+    def _rows(self, picked: slice) -> Array:
+        wanted = range(*picked.indices(len(self)))
+        if not wanted:
+            return np.empty((0, *self.shape[1:]), self.dtype)
+        first = min(wanted[0], wanted[-1])
+        found = self.store.read_rows(self.number, first, max(wanted[0], wanted[-1]) + 1 - first)
+        return found[:: wanted.step]
 
     # The signature is that of numpy's protocol.
     def __array__(
@@ -108,6 +106,31 @@ class Matrix:
     def __repr__(self) -> str:
         sides = " x ".join(map(str, self.shape))
         return f"Matrix({self.number}, {sides} {self.dtype})"
+
+
+def _which_picks_rows(indices: list[Any], dimensions: int) -> int | None:
+    """Return which index is that of the first dimension; None where all of it is picked."""
+    if sum(index is Ellipsis for index in indices) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    named = sum(map(_dimensions_of, indices))
+    if named > dimensions:
+        word = "two" if dimensions == 2 else "three"
+        raise IndexError(f"{named} indices for the {word} dimensions of a matrix")
+    for at, index in enumerate(indices):
+        if index is Ellipsis and named < dimensions:
+            return None
+        if index is not None and index is not Ellipsis:
+            return at
+    return None
+
+
+def _dimensions_of(index: Any) -> int:
+    if index is None or index is Ellipsis:
+        return 0
+    if not isinstance(index, list | np.ndarray):
+        return 1
+    picked = np.asarray(index)
+    return picked.ndim if picked.dtype == bool else 1
 
 
 def _row_number(picked: Any) -> int:

@@ -237,7 +237,7 @@ def _call(  # noqa: PLR0913, PLR0917
     own = kernel.function if isinstance(kernel, OwnKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
-        with store.running(), KernelErrors(call, own, name):
+        with store.changing(), KernelErrors(call, own, name):
             status = call.result(
                 lambda: function(store.handle, *arguments, byref(options), byref(outcome))
             )

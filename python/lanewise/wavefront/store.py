@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +46,11 @@ _COUNTS = {
     "row_coefficients": "row_coefficient_count", "column_coefficients": "column_coefficient_count",
 }  # fmt: skip
 _UNDER_WAY = (
-    "a run of the store is under way, and what it calls may only read the store; "
+    "a run of the store or a write to it is under way, and what it calls may only read the store; "
     "write to it, run it or close it once that has ended"
 )
+_CLOSED = "the store is closed; open it again with Store.open"
+_IN_USE = "a call of the store is under way; close it once that has ended"
 
 
 class Store:
@@ -64,7 +66,10 @@ class Store:
         self.failures = failures
         # Dask reads rows from several threads.
         self._reading = threading.Lock()
-        self._running = threading.Lock()
+        self._changing = threading.Lock()
+        # Calls that use the native store, which must not be closed meanwhile.
+        self._calls = 0
+        self._counting = threading.Lock()
 
     @classmethod
     def open(cls, folder: str | Path, mode: str = "r+") -> Store:
@@ -154,16 +159,17 @@ class Store:
     def handle(self) -> ctypes.c_void_p:
         """Return the native store; RequestError once it is closed."""
         if not self._handle:
-            raise RequestError("the store is closed; open it again with Store.open")
+            raise RequestError(_CLOSED)
         return self._handle
 
     def close(self) -> None:
-        """Close the store; others may then change it.  RequestError while a run is under way."""
-        if self._running.locked():
-            raise RequestError(_UNDER_WAY)
-        if self._handle:
-            loaded().lw_wavefront_close(self._handle)
-            self._handle = ctypes.c_void_p()
+        """Close the store; others may then change it.  RequestError while a call is under way."""
+        with self._counting:
+            if self._calls:
+                raise RequestError(_UNDER_WAY if self._changing.locked() else _IN_USE)
+            handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle:
+            loaded().lw_wavefront_close(handle)
 
     def __enter__(self) -> Store:
         return self
@@ -171,15 +177,31 @@ class Store:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a store can be neither copied nor pickled; open it again with Store.open")
+
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Run the store meanwhile; RequestError where a run of it is under way."""
-        if not self._running.acquire(blocking=False):
-            raise RequestError(_UNDER_WAY)
+    def _calling(self) -> Iterator[None]:
+        with self._counting:
+            if not self._handle:
+                raise RequestError(_CLOSED)
+            self._calls += 1
         try:
             yield
         finally:
-            self._running.release()
+            with self._counting:
+                self._calls -= 1
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change the store meanwhile; RequestError where a run or a write is under way."""
+        if not self._changing.acquire(blocking=False):
+            raise RequestError(_UNDER_WAY)
+        try:
+            with self._calling():
+                yield
+        finally:
+            self._changing.release()
 
     @property
     def native_shape(self) -> MatrixShape:
@@ -281,12 +303,11 @@ class Store:
         each is read, or computed, once.  Values of another byte order or width are converted, and
         integers to floating point: rounded to the nearest, RunError for one that is out of range.
         RequestError for another shape, where real numbers would become integers, or complex ones
-        real, and while a run of the store is under way; RunError for masked values.
+        real, and while a run of the store or another write to it is under way; RunError for masked
+        values.
         `on_progress(share, elapsed_s)` is called now and then, `share` going from 0 to 1; what it
         raises is raised.  The matrix is as before where this raises.
         """
-        if self._running.locked():
-            raise RequestError(_UNDER_WAY)
         shape = self.shape_of(matrix)
         if tuple(values.shape) != shape:
             raise RequestError(
@@ -300,7 +321,8 @@ class Store:
             bands.copy(first, rows)
             give_pages_back(values)
 
-        self._move(loaded().lw_wavefront_write, matrix, give, on_progress)
+        with self.changing():
+            self._move(loaded().lw_wavefront_write, matrix, give, on_progress)
 
     def read(self, matrix: int | str) -> Array:
         """Return matrix `matrix` as an array in memory; RunError where a strip is damaged."""
@@ -325,7 +347,7 @@ class Store:
             )
         found = np.empty((count, *row), self.dtype)
         read = loaded().lw_wavefront_read_rows
-        with self._reading:
+        with self._calling(), self._reading:
             self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
 
@@ -340,7 +362,8 @@ class Store:
 
         `rows` is valid during the call only.  `on_progress` is as for `write`.
         """
-        self._move(loaded().lw_wavefront_read, matrix, take, on_progress)
+        with self._calling():
+            self._move(loaded().lw_wavefront_read, matrix, take, on_progress)
 
     def plan(  # noqa: PLR0913
         self,
@@ -393,15 +416,17 @@ class Store:
         call = Call(lambda: loaded().lw_wavefront_stop(self.handle))
         moved = _moved(call, on_progress)
         function = loaded().lw_wavefront_convert
-        self._check(
-            lambda: int(function(self.handle, place, byref(shape), budget_bytes, moved, None)),
-            call,
-        )
+        with self._calling():
+            self._check(
+                lambda: int(function(self.handle, place, byref(shape), budget_bytes, moved, None)),
+                call,
+            )
         return Store.open(folder)
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
-        self._check(lambda: int(loaded().lw_wavefront_verify(self.handle)))
+        with self._calling():
+            self._check(lambda: int(loaded().lw_wavefront_verify(self.handle)))
 
     def _check(self, function: Callable[[], int], call: Call | None = None) -> None:
         """Make a native call that an interrupt ends within a strip."""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of a store of `lanewise.wavefront` within one another, and from several threads."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from lanewise import wavefront
+from lanewise.errors import RequestError, RunError
+
+pytestmark = pytest.mark.usefixtures("sweeps_built")
+
+Array = npt.NDArray[Any]
+
+
+class Source:
+    """An array that calls something while its rows are read."""
+
+    def __init__(self, values: Array, act: Callable[[], object]) -> None:
+        self.shape, self.dtype = values.shape, values.dtype
+        self._values, self._act = values, act
+
+    def __getitem__(self, rows: slice) -> Array:
+        self._act()
+        return self._values[rows]
+
+
+@pytest.mark.parametrize("name", ["write", "run", "close"])
+def test_what_a_write_calls_may_only_read_its_store(tmp_path: Path, name: str) -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    with wavefront.Store.create(tmp_path / "s", 4, 6, data=2) as store:
+        store.write(0, values)
+        store.write(1, values)
+        acts: dict[str, Callable[[], object]] = {
+            "write": lambda: store.write(1, values + 1),
+            "run": lambda: wavefront.run(store, "jacobi", 1),
+            "close": store.close,
+        }
+
+        with pytest.raises(RunError, match="under way, and what it calls may only read"):
+            store.write(0, Source(values + 2, acts[name]))
+        store.write(0, Source(values + 3, lambda: store.read(1)))
+
+        np.testing.assert_array_equal(store.read(0), values + 3)
+        np.testing.assert_array_equal(store.read(1), values)
+
+
+def test_a_store_that_is_read_is_not_closed(tmp_path: Path) -> None:
+    with wavefront.Store.create(tmp_path / "s", 4, 6) as store:
+        store.write(0, np.ones((4, 6)))
+
+        with pytest.raises(RunError, match="a call of the store is under way; close it once"):
+            store.each_strip(0, lambda _first, _rows: store.close())
+
+        assert store.read(0).sum() == 24
+
+
+def test_writes_of_several_threads_come_one_after_the_other_or_are_refused(tmp_path: Path) -> None:
+    values = np.arange(3e5).reshape(3000, 100)
+    refused: list[Exception] = []
+
+    def write_once(factor: int) -> None:
+        try:
+            store.write(0, values * factor)
+        except RequestError as error:
+            refused.append(error)
+
+    def write(times: int) -> None:
+        for factor in range(times):
+            write_once(factor)
+
+    with wavefront.Store.create(tmp_path / "s", 3000, 100) as store:
+        threads = [threading.Thread(target=write, args=(15,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        store.write(0, values)
+        store.verify()
+
+        np.testing.assert_array_equal(store.read(0), values)
+    assert all("a write to it is under way" in str(error) for error in refused)
+
+
+def test_a_store_is_neither_copied_nor_pickled(tmp_path: Path) -> None:
+    with wavefront.Store.create(tmp_path / "s", 4, 6) as store:
+        for how in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="neither copied nor pickled; open it again"):
+                how(store)
