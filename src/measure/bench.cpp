@@ -75,6 +75,13 @@ Outcome Bench::admit(const lw_measure_options& options) {
     if (!start) return refuse("unknown start", "use " + listed(names_of(start_methods())));
     if (options.clock < LW_CLOCK_AUTO || options.clock > LW_CLOCK_SKEWED)
         return refuse("unknown clock", "use auto, monotonic, wtime or skewed");
+    if (!std::isfinite(options.skew_offset_s))
+        return refuse("a clock with an offset of " + std::to_string(options.skew_offset_s) + " s",
+                      "name a time");
+    if (!(options.skew_drift > -1.0) || !std::isfinite(options.skew_drift))
+        return refuse("a clock that drifts by " + std::to_string(options.skew_drift) +
+                          " s in a second does not go forward",
+                      "name a number above -1");
     if (options.rule != LW_RULE_MEDIAN && options.rule != LW_RULE_STUDENT)
         return refuse("unknown stopping rule", "use median or student");
     if (!(options.confidence > 0.0 && options.confidence < 1.0))
@@ -91,7 +98,7 @@ Outcome Bench::admit(const lw_measure_options& options) {
                       "write the smaller first");
     }
     if (options.pipeline_length == 0) return refuse("pipeline of 0", "1 isolates executions");
-    if (!(options.time_limit_s >= 0.0))
+    if (!(options.time_limit_s >= 0.0) || !std::isfinite(options.time_limit_s))
         return refuse("time limit of " + std::to_string(options.time_limit_s) + " seconds",
                       "0 is none");
     if (!(options.resync_s > 0.0))

@@ -89,7 +89,11 @@ TEST(Refusals, OptionsOutOfRangeNameTheValueAndTheRemedy) {
         {[](O& o) { o.pipeline_length = 0; }, "pipeline of 0"},
         {[](O& o) { o.time_limit_s = -1.0; }, "0 is none"},
         {[](O& o) { o.time_limit_s = nan; }, "0 is none"},
+        {[](O& o) { o.time_limit_s = std::numeric_limits<double>::infinity(); }, "0 is none"},
         {[](O& o) { o.resync_s = 0.0; }, "time"},
+        {[](O& o) { o.skew_offset_s = nan; }, "an offset of nan"},
+        {[](O& o) { o.skew_drift = -1.0; }, "does not go forward; name a number above -1"},
+        {[](O& o) { o.skew_drift = nan; }, "does not go forward"},
     };
     for (const auto& [spoil, words] : spoils) {
         SCOPED_TRACE(words);

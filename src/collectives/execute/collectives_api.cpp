@@ -60,11 +60,25 @@ lw_status at_border(const Act& act) {
     }
 }
 
+bool has_root(const Call& call) {
+    int ranks = 0;
+    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) return false;
+    return call.root >= 0 && call.root < ranks;
+}
+
+/* A vector that every rank has has a type on every rank. */
+bool has_types(const Call& call) {
+    const bool is_vector = call.collective == Collective::bcast ||
+                           lanewise::collectives::is_reduction(call.collective);
+    return !is_vector || call.receive_type != MPI_DATATYPE_NULL;
+}
+
 bool suits(const lw_algorithm *algorithm, const Call& call) {
     if (!algorithm || call.comm == MPI_COMM_NULL) return false;
     int between_groups = 0;
     if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS) return false;
-    return !between_groups && algorithm->collective == call.collective;
+    if (between_groups || algorithm->collective != call.collective) return false;
+    return (!is_rooted(call.collective) || has_root(call)) && has_types(call);
 }
 
 /* Of a reduce_scatter, whose counts may differ, the size does not matter. */

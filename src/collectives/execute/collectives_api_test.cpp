@@ -52,6 +52,41 @@ TEST(Collectives, a_scatter_by_name_delivers_each_rank_its_block) {
     EXPECT_EQ(received, 100 + rank_of(MPI_COMM_WORLD));
 }
 
+TEST(Collectives, a_root_that_is_no_rank_and_a_vector_without_a_type_are_refused) {
+    const auto broadcast = named("bcast", "binomial");
+    const auto scatter = named("scatter", "linear");
+    const auto reduce = named("reduce", "binomial");
+    const auto sum = named("allreduce", "recursive_doubling");
+    const auto blocks = blocks_of_root();
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const double mine = 1;
+    double result = 7;
+    int value = 3;
+    lw_pending *pending = nullptr;
+
+    for (const int root : {-1, ranks, 99}) {
+        EXPECT_EQ(lw_bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD, broadcast.get()),
+                  LW_ERR_ARGUMENT);
+        EXPECT_EQ(lw_scatter(blocks.data(), 1, MPI_INT, &value, 1, MPI_INT, root, MPI_COMM_WORLD,
+                             scatter.get()),
+                  LW_ERR_ARGUMENT);
+        EXPECT_EQ(lw_ibcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD, broadcast.get(), &pending),
+                  LW_ERR_ARGUMENT);
+        EXPECT_EQ(
+            lw_reduce(&mine, &result, 1, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD, reduce.get()),
+            LW_ERR_ARGUMENT);
+    }
+    EXPECT_EQ(lw_bcast(&value, 4, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD, broadcast.get()),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(
+        lw_allreduce(&mine, &result, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD, sum.get()),
+        LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(value, 3);
+    EXPECT_EQ(result, 7);
+    EXPECT_EQ(pending, nullptr);
+}
+
 /* Rank r gives rank s r + 1 numbers 100 * r + s, behind a gap of one. */
 TEST(Collectives, an_uneven_exchange_delivers_blocks_of_other_counts_from_each_rank) {
     const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));

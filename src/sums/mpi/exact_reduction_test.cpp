@@ -291,6 +291,22 @@ TEST_P(ExactReductionTest, GivesTheSameForAPartAsForTheWhole) {
     EXPECT_TRUE(same_bits(whole, parts));
 }
 
+TEST(ExactReduction, of_a_root_that_is_no_rank_is_refused) {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const double mine = 1;
+    double result = 7;
+
+    for (const int root : {-1, ranks, 99}) {
+        EXPECT_EQ(lw_exact_reduce(&mine, &result, 1, MPI_DOUBLE, root, MPI_COMM_WORLD),
+                  LW_ERR_ARGUMENT);
+        EXPECT_EQ(lw_exact_reduce_prod(&mine, &result, 1, MPI_DOUBLE, root, MPI_COMM_WORLD),
+                  LW_ERR_ARGUMENT);
+    }
+
+    EXPECT_EQ(result, 7);
+}
+
 TEST_P(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
     constexpr std::size_t count = 600;
     const int root = rank_count() - 1;

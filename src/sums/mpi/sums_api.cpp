@@ -121,6 +121,11 @@ lw_status allreduce(const void *send, void *receive, int count, MPI_Datatype typ
 
 lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type, Combining combining,
                  int root, MPI_Comm comm) {
+    int ranks = 0;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS || root < 0 ||
+        root >= ranks) {
+        return LW_ERR_ARGUMENT;
+    }
     return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
         return lanewise::sums::exact_reduce(send, receive, count, numbers, by, root, comm);
     });

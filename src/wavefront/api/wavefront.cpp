@@ -23,7 +23,9 @@ using lanewise::Result;
 const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
 
 /* Those that a program gives, or else the usual ones. */
-std::vector<std::string> matrix_names(const MatrixShape& shape, const char *const *given) {
+Result<std::vector<std::string>> matrix_names(const MatrixShape& shape, const char *const *given) {
+    const auto sound = check_shape(shape);
+    if (!sound) return sound.failure();
     std::vector<std::string> names;
     if (given) {
         for (std::uint32_t n = 0; n < shape.number_count(); ++n)
@@ -136,8 +138,9 @@ lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
-        return hand_out(Store::create(folder, *wanted, matrix_names(*wanted, names), {}), report,
-                        report_context, store);
+        const auto called = matrix_names(*wanted, names);
+        if (!called) return called.failure();
+        return hand_out(Store::create(folder, *wanted, *called, {}), report, report_context, store);
     });
 }
 
@@ -148,8 +151,9 @@ lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape, const c
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
-        return hand_out(Store::create_in_memory(*wanted, matrix_names(*wanted, names)), report,
-                        report_context, store);
+        const auto called = matrix_names(*wanted, names);
+        if (!called) return called.failure();
+        return hand_out(Store::create_in_memory(*wanted, *called), report, report_context, store);
     });
 }
 

@@ -153,6 +153,27 @@ std::uint64_t default_strip_rows(const MatrixShape& shape) {
     return shape.line_columns ? rows : round_up(rows, skew_lanes);
 }
 
+namespace {
+
+/* Numbers of bytes are far from wrapping: files are shorter than this. */
+constexpr double bytes_max = 1ULL << 62;
+
+Outcome check_bytes(const MatrixShape& shape) {
+    const auto element = static_cast<double>(element_bytes(shape.element));
+    const auto row = static_cast<double>(shape.row_elements()) * element;
+    const auto strip = row * static_cast<double>(shape.strip_rows);
+    if (shape.strip_rows > side_max || strip > bytes_max)
+        return bad_argument("strips of " + std::to_string(shape.strip_rows) +
+                            " rows are too large; leave their number out");
+    const auto rows = static_cast<double>(shape.rows) + static_cast<double>(shape.strip_rows);
+    // Data are there twice.
+    if (2.0 * row * rows * shape.number_count() > bytes_max)
+        return bad_argument("the matrices have more bytes than a disk can have");
+    return Done{};
+}
+
+}  // namespace
+
 Outcome check_shape(const MatrixShape& shape) {
     const auto sides = std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
     if (shape.rows < 1 || shape.columns < 1 || shape.rows > side_max || shape.columns > side_max)
@@ -166,6 +187,8 @@ Outcome check_shape(const MatrixShape& shape) {
                             " coefficient matrices cannot be; at least 1 data matrix, at most " +
                             std::to_string(matrices_max) + " in all");
     if (shape.strip_rows < 1) return bad_argument("a strip has at least 1 row");
+    const auto counted = check_bytes(shape);
+    if (!counted) return counted;
     if (shape.tile_columns > shape.columns)
         return bad_argument("tiles of " + std::to_string(shape.tile_columns) +
                             " columns are wider than a row of " + std::to_string(shape.columns));

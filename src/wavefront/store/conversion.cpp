@@ -35,6 +35,8 @@ std::uint64_t filled_bytes(const Store& store) {
 Result<Converted> convert_store(const Store& from, const std::string& folder,
                                 const Conversion& wanted) {
     const auto shape = converted_shape(from.shape(), wanted);
+    const auto sound = check_shape(shape);
+    if (!sound) return sound.failure();
     const auto tiles = plan_moving(std::array{from.shape(), shape}, wanted.memory_bytes);
     if (!tiles) return tiles.failure();
     auto folders = wanted.disks;

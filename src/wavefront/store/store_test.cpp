@@ -102,6 +102,20 @@ void overwrite(const std::string& path, std::streamoff offset, const std::string
     file << bytes;
 }
 
+TEST(ShapeTest, OfMoreBytesThanCanBeCountedIsRefused) {
+    for (const auto strip_rows : {1ULL << 62, 1ULL << 60, (1ULL << 60) + 8, 1ULL << 41}) {
+        const auto checked = check_shape(shape_of(20, 10, &layouts::row_major, strip_rows));
+        ASSERT_FALSE(checked) << strip_rows;
+        EXPECT_THAT(checked.failure().sentence, HasSubstr("rows are too large"));
+    }
+    const auto sides = 1ULL << 40;
+    const auto checked = check_shape(shape_of(sides, sides, &layouts::row_major, 8));
+    ASSERT_FALSE(checked);
+    EXPECT_THAT(checked.failure().sentence, HasSubstr("more bytes than a disk can have"));
+    EXPECT_TRUE(check_shape(shape_of(1ULL << 26, 1ULL << 26, &layouts::row_major, 8)));
+    EXPECT_TRUE(check_shape(shape_of(3, 10, &layouts::row_major, 4096)));
+}
+
 // As the first Lanewise wrote it: before there were parts and tiles.
 TEST(StoreTest, ReadsTheManifestOfAnOlderLanewise) {
     const auto json = parse_json(R"({
