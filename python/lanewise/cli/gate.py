@@ -269,6 +269,7 @@ class Course:
         from lanewise.results.gate_launches import (
             installations,
             joined,
+            means,
             on_the_same_cores,
             strangers,
         )
@@ -278,7 +279,7 @@ class Course:
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
         launches, notes = joined(base.times, candidate.times, blocks)
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
-        notes += more
+        notes += [*more, *means(base.first, candidate.first)]
         if self.baseline is not None:
             notes += strangers(self.baseline.first, candidate.first)
         else:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from lanewise.errors import RequestError
 from lanewise.results.intervals import (
@@ -25,7 +26,7 @@ from lanewise.results.intervals import (
     ratio_interval,
     signed_rank,
 )
-from lanewise.results.launches import medians_of
+from lanewise.results.launches import PointOverLaunches, medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
@@ -138,7 +139,11 @@ def notes_of_definitions(first: Samples, second: Samples) -> list[str]:
 
 
 def number_of(samples: Samples, points: dict[Key, Point], common: Sequence[Key]) -> str:
-    """Return what the numbers of one side are: medians, or what an imported tool printed."""
+    """Return what the numbers of one side are: medians, means, or what an imported tool printed."""
+    if any(isinstance(points[key], PointOverLaunches) for key in common) and (
+        samples.context.stopping.get("rule") == "student"
+    ):
+        return "mean"
     if any(not math.isnan(points[key].median_s) for key in common):
         return "median"
     return str(samples.context.imported.get("number", "median"))
@@ -194,12 +199,13 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
     """Compare one point of two runs."""
     operation, ranks, root, peer, second_peer, message_bytes, _ = key
     pair = "" if peer < 0 else f"{root}-{peer}" + ("" if second_peer < 0 else f",{second_peer}")
-    first_s, second_s = first.centre_s, second.centre_s
     launches = min(first.launch_count, second.launch_count)
     if launches >= LAUNCHES_MIN:
+        first_s, second_s = first.centre_s, second.centre_s
         medians = medians_of(first), medians_of(second)
         _, low, high, p_value = launch_ratio(*medians, confidence)
     else:
+        first_s, second_s = within_launches(first), within_launches(second)
         low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
         p_value = rank_sum(first.samples_s, second.samples_s)
     return Ratio(
@@ -215,6 +221,13 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         p_value=p_value,
         launches=launches,
     )
+
+
+def within_launches(point: Point) -> float:
+    """Return the median of all repetitions, or the number that another tool printed."""
+    if point.launch_count > 1 and point.samples_s:
+        return median(point.samples_s)
+    return point.mean_s if math.isnan(point.median_s) else point.median_s
 
 
 def overall_of(ratios: Sequence[Ratio]) -> list[Overall]:

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lanewise.errors import RequestError
@@ -88,6 +89,40 @@ def test_ratios_of_single_launches_are_noted_as_such(tmp_path: Path) -> None:
     second = run_of(tmp_path / "b.jsonl", launches=1)
 
     assert "8 of 8 ratios are of single launches" in compare(first, second).notes[0]
+
+
+def skewed_run(path: Path, sigma: float, launches: int) -> Samples:
+    """Return a run by --rule student, whose means are above its medians."""
+    source = np.random.default_rng(int(10 * sigma))
+    stopping = {**specimen.context_record()["stopping"], "rule": "student"}
+    points = [
+        specimen.point_record("bcast", 8, 1e-6 * source.lognormal(0, sigma, 400), launch=launch)
+        for launch in range(1, launches + 1)
+    ]
+    context = specimen.context_record(stopping=stopping, launches=launches)
+    return load(specimen.write(path, [context, *points]))
+
+
+def test_by_students_rule_means_are_compared_with_means(tmp_path: Path) -> None:
+    wide = skewed_run(tmp_path / "a.jsonl", 1.2, launches=5)
+    narrow = skewed_run(tmp_path / "b.jsonl", 0.1, launches=5)
+
+    found = compare(wide, narrow)
+
+    (ratio,) = found.ratios
+    assert ratio.ratio == pytest.approx(narrow.points[0].mean_s / wide.points[0].mean_s)
+    assert ratio.low < ratio.ratio < ratio.high < 0.6
+    assert found.numbers == ("mean", "mean")
+
+
+def test_a_ratio_lies_in_its_interval_where_one_side_has_one_launch(tmp_path: Path) -> None:
+    several = run_of(tmp_path / "a.jsonl", seed=1, launches=5, spread=0.5)
+    one = run_of(tmp_path / "b.jsonl", seed=2, launches=1)
+    skewed = skewed_run(tmp_path / "c.jsonl", 1.2, launches=1)
+    narrow = skewed_run(tmp_path / "d.jsonl", 0.1, launches=1)
+
+    for ratio in compare(several, one).ratios + compare(skewed, narrow).ratios:
+        assert ratio.low <= ratio.ratio <= ratio.high
 
 
 def test_points_of_one_run_only_are_counted(tmp_path: Path) -> None:

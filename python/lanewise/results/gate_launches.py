@@ -37,6 +37,13 @@ def times_of(samples: Samples) -> list[dict[PointName, float]]:
     return [found[launch] for launch in sorted(found)]
 
 
+def means(*sides: Samples) -> list[str]:
+    """Return a note where the time of a launch is a mean, and not a median."""
+    if not any(side.context.stopping.get("rule") == "student" for side in sides):
+        return []
+    return ["the times of A and B are means, as --rule student asks for"]
+
+
 def several(samples: Samples) -> list[dict[PointName, float]]:
     """Return the times of each launch; RequestError for a file of a single one."""
     times = times_of(samples)
@@ -65,7 +72,7 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
         )
     launches, notes = joined(sides[0], sides[1])
     launches, more = on_the_same_cores(launches, base, candidate)
-    return launches, [*notes, *more, *strangers(base, candidate)]
+    return launches, [*notes, *more, *means(base, candidate), *strangers(base, candidate)]
 
 
 def joined(

@@ -28,15 +28,30 @@ class PointOverLaunches(Point):
     `samples_s` are the repetitions of all launches one after the other.  `stopped` is a limit that
     any launch reached, or "interval" where the intervals of all were narrow enough.
     `launch_medians_s` has one median for each launch (one mean with --rule student, and where
-    another tool printed no medians).
+    another tool printed no medians), and `of_means` tells which.
     """
 
     launch_medians_s: tuple[float, ...] = ()
+    of_means: bool = False
+
+    @property
+    def centre_s(self) -> float:
+        """Return what the interval is of: the median, or the mean."""
+        return self.mean_s if self.of_means else self.median_s
 
     @property
     def launch_count(self) -> int:
         """Return how many launches the interval is over."""
         return len(self.launch_medians_s)
+
+
+class PointOfMeans(Point):
+    """A point of one launch whose interval is of the mean, by --rule student."""
+
+    @property
+    def centre_s(self) -> float:
+        """Return the mean."""
+        return self.mean_s
 
 
 def over_launches(points: Iterable[Point], stopping: Mapping[str, Any]) -> list[Point]:
@@ -64,13 +79,15 @@ def key_of(point: Point) -> tuple[Any, ...]:
 def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
     """Return one point for all launches of it; of one measured twice in a launch the later."""
     launches = list({point.launch: point for point in group}.values())
+    student = stopping.get("rule") == "student"
     if len(launches) == 1:
-        return launches[0]
+        values = {item.name: getattr(launches[0], item.name) for item in fields(Point)}
+        return PointOfMeans(**values) if student else launches[0]
     from lanewise.results.intervals import CONFIDENCE, launch_interval
 
     last = launches[-1]
     # Many tools print no medians.
-    means = stopping.get("rule") == "student" or any(math.isnan(one.median_s) for one in launches)
+    means = student or any(math.isnan(one.median_s) for one in launches)
     times = tuple(point.mean_s if means else point.median_s for point in launches)
     confidence = float(stopping.get("confidence", CONFIDENCE))
     centre_s, low_s, high_s = launch_interval(times, confidence)
@@ -89,4 +106,4 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
             values[name] = launch_interval([getattr(point, name) for point in launches])[0]
     for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):
         values[name] = sum(getattr(point, name) for point in launches)
-    return PointOverLaunches(**values, launch_medians_s=times)
+    return PointOverLaunches(**values, launch_medians_s=times, of_means=means)

@@ -49,6 +49,17 @@ def test_a_point_of_one_launch_stays_as_it_is() -> None:
     assert alone.launch_count == 1
 
 
+@pytest.mark.parametrize("launches", [1, 3])
+def test_by_students_rule_the_centre_is_the_mean(launches: int) -> None:
+    points = [point([1e-6, 1e-6, 4e-6], launch) for launch in range(1, launches + 1)]
+
+    (by_student,) = over_launches(points, {"rule": "student", "confidence": 0.95})
+    (by_median,) = over_launches(points, MEDIAN)
+
+    assert by_student.centre_s == pytest.approx(2e-6)
+    assert by_median.centre_s == pytest.approx(1e-6)
+
+
 @pytest.mark.parametrize("limit", ["time_limit", "maximum"])
 def test_a_limit_that_one_launch_reached_is_that_of_the_point(limit: str) -> None:
     (merged,) = over_launches(
