@@ -36,7 +36,7 @@ class TuningFile {
         const bool first = told("OMPI_COMM_WORLD_RANK", "PMI_RANK") == 0;
         const Json rule = {{"from_bytes", 0},
                            {"to_bytes", 1024},
-                           {"algorithm", "ring"},
+                           {"algorithm", "pipeline"},
                            {"segment_bytes", first ? 1024 : 2048}};
         std::ofstream(path_) << Json{{"schema", "lanewise-tuning"},
                                      {"version", 1},

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -33,6 +34,13 @@ struct alignas(64) Inbox {
     std::byte *message() { return reinterpret_cast<std::byte *>(this) + sizeof(Inbox); }
 };
 
+/* MPIs put data of their own before a window, so it may begin anywhere in a page. It begins at the
+   same place of a page in each process. */
+void *next_aligned(void *window) {
+    std::size_t room_bytes = 2 * alignof(Inbox);
+    return std::align(alignof(Inbox), sizeof(Inbox), window, room_bytes);
+}
+
 class Ring {
   public:
     Ring() = default;
@@ -48,16 +56,19 @@ class Ring {
         if (code != MPI_SUCCESS) return code;
         MPI_Comm_rank(host_, &place_);
         MPI_Comm_size(host_, &size_);
-        const auto pages = (sizeof(Inbox) + e.message_bytes + page_bytes - 1) / page_bytes;
+        const auto wanted_bytes = alignof(Inbox) + sizeof(Inbox) + e.message_bytes;
+        const auto pages = (wanted_bytes + page_bytes - 1) / page_bytes;
         void *mine = nullptr;
         code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(pages * page_bytes), 1, MPI_INFO_NULL,
                                        host_, &mine, &window_);
         if (code != MPI_SUCCESS) return code;
-        mine_ = new (mine) Inbox;
+        mine_ = new (next_aligned(mine)) Inbox;
         arrived_.resize(e.message_bytes);
         MPI_Aint bytes = 0;
         int unit = 0;
-        code = MPI_Win_shared_query(window_, (place_ + 1) % size_, &bytes, &unit, &next_);
+        void *next = nullptr;
+        code = MPI_Win_shared_query(window_, (place_ + 1) % size_, &bytes, &unit, &next);
+        if (code == MPI_SUCCESS) next_ = static_cast<Inbox *>(next_aligned(next));
         return first_failure({code, MPI_Barrier(host_)});
     }
 
@@ -71,15 +82,14 @@ class Ring {
     }
     /* Only this rank writes there, so there is nothing to wait for. */
     void read_back(Exchange& e) const {
-        const auto *message = size_ == 1 ? e.send : static_cast<Inbox *>(next_)->message();
+        const auto *message = size_ == 1 ? e.send : next_->message();
         std::memcpy(e.receive, message, e.message_bytes);
     }
 
   private:
     void give(const Exchange& e) const {
-        auto& inbox = *static_cast<Inbox *>(next_);
-        std::memcpy(inbox.message(), e.send, e.message_bytes);
-        inbox.turn.store(turn_, std::memory_order_release);
+        std::memcpy(next_->message(), e.send, e.message_bytes);
+        next_->turn.store(turn_, std::memory_order_release);
     }
     void take() {
         for (int polls = 0; mine_->turn.load(std::memory_order_acquire) != turn_; ++polls) {
@@ -93,7 +103,7 @@ class Ring {
     int place_ = 0;
     int size_ = 1;
     Inbox *mine_ = nullptr;
-    void *next_ = nullptr;
+    Inbox *next_ = nullptr;
     std::uint32_t turn_ = 0;
     std::vector<std::byte> arrived_;
 };
