@@ -104,6 +104,7 @@ PROMISES = {
     "invalidated": "a memory window of type 2 is open until it is invalidated",
     "extended": "a file names one domain of extended connections",
     "timed": "completions tell when they were made",
+    "of-another-context": "what another context has is refused",
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lanewise.sums.axis import refuse_masked
 from lanewise.sums.library import WORDS, call, library
 
 ADD = {
@@ -33,16 +34,22 @@ class Accumulator:
     def add(self, values: ArrayLike) -> Accumulator:
         """Add the numbers of an array of any shape, and return the accumulator.
 
-        Raises TypeError for formats other than float64 and float32.
+        Raises TypeError for formats other than float64 and float32, and for masked values.
         """
+        refuse_masked(values)
         array = np.ascontiguousarray(values)
         if array.dtype not in ADD:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
         call(ADD[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _with_words, (self.words,)
+
     def merge(self, other: Accumulator) -> Accumulator:
-        """Add what another accumulator has, and return this one."""
+        """Add what another accumulator has, and return this one; TypeError for another kind."""
+        if not isinstance(other, Accumulator):
+            raise TypeError(f"{type(other).__name__} is no Accumulator")
         call("lw_accumulator_merge", self._handle, other._handle)
         return self
 
@@ -84,3 +91,9 @@ class Accumulator:
             call("lw_accumulator_f32", self._handle, byref(narrow))
             return np.float32(narrow.value)
         raise TypeError(f"{wanted} is neither float64 nor float32")
+
+
+def _with_words(words: NDArray[np.int64]) -> Accumulator:
+    made = Accumulator()
+    made.words = words
+    return made

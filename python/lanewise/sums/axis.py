@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+def refuse_masked(values: ArrayLike) -> None:
+    """Raise TypeError for an array in which values are masked: what stands there is no number."""
+    if np.ma.is_masked(values):
+        raise TypeError("values are masked; fill them, or take values.compressed()")
+
+
 def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArray[Any]:
     """Return an array of one of `formats`, integers as float64; TypeError with `otherwise`."""
+    refuse_masked(values)
     array = np.asarray(values)
     if array.dtype.kind in "iub":
         array = array.astype(np.float64)

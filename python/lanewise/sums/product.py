@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lanewise.sums.axis import refuse_masked
 from lanewise.sums.library import PRODUCT_WORDS, call, library
 
 MULTIPLY = {
@@ -33,16 +34,22 @@ class Product:
     def multiply(self, factors: ArrayLike) -> Product:
         """Multiply by the numbers of an array of any shape, and return the product.
 
-        Raises TypeError for formats other than float64 and float32.
+        Raises TypeError for formats other than float64 and float32, and for masked values.
         """
+        refuse_masked(factors)
         array = np.ascontiguousarray(factors)
         if array.dtype not in MULTIPLY:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
         call(MULTIPLY[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _with_words, (self.words,)
+
     def merge(self, other: Product) -> Product:
-        """Multiply by another product, and return this one."""
+        """Multiply by another product, and return this one; TypeError for another kind."""
+        if not isinstance(other, Product):
+            raise TypeError(f"{type(other).__name__} is no Product")
         call("lw_product_merge", self._handle, other._handle)
         return self
 
@@ -92,3 +99,9 @@ class Product:
             call("lw_product_f32", self._handle, byref(narrow))
             return np.float32(narrow.value)
         raise TypeError(f"{wanted} is neither float64 nor float32")
+
+
+def _with_words(words: NDArray[np.int64]) -> Product:
+    made = Product()
+    made.words = words
+    return made

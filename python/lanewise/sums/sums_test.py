@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import random
 from fractions import Fraction
 from typing import Any
@@ -24,6 +26,35 @@ def nearest(exact: Fraction) -> float:
         return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
+
+
+@pytest.mark.parametrize("kind", [lanewise.Accumulator, lanewise.Product])
+def test_what_grows_can_be_copied_and_pickled(kind: Any) -> None:
+    grown = kind()
+    (grown.add if kind is lanewise.Accumulator else grown.multiply)(np.array([0.1, 0.2, 3.0]))
+
+    for other in (copy.copy(grown), copy.deepcopy(grown), pickle.loads(pickle.dumps(grown))):
+        other.merge(grown)
+        assert float(other) != float(grown)
+        assert type(other) is kind
+
+
+def test_what_grows_takes_only_its_own_kind() -> None:
+    with pytest.raises(TypeError, match="Product is no Accumulator"):
+        lanewise.Accumulator().merge(lanewise.Product())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Accumulator is no Product"):
+        lanewise.Product().merge(lanewise.Accumulator())  # type: ignore[arg-type]
+
+
+def test_masked_values_are_no_numbers() -> None:
+    masked = np.ma.masked_greater(np.array([1.0, 2.0, 100.0]), 50)
+
+    for call in (lanewise.sum, lanewise.prod, lanewise.Accumulator().add,
+                 lanewise.Product().multiply):  # fmt: skip
+        with pytest.raises(TypeError, match="values are masked"):
+            call(masked)
+    assert lanewise.sum(masked.compressed()) == 3
+    assert lanewise.sum(np.ma.masked_array([1.0, 2.0])) == 3
 
 
 @settings(max_examples=200, derandomize=True)

@@ -2,8 +2,11 @@
 #include "paths/carried/deliveries.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace lanewise::paths::carried {
 
@@ -41,11 +44,22 @@ Request perform_atomic(const Frame& frame, const Regions& regions, unsigned acce
 
 ibv_wc_status put_result(const Frame& result, const Request& request, const Regions& regions) {
     if (result.flags & frame_is_refusal) return IBV_WC_REM_ACCESS_ERR;
-    const Piece piece = request.pieces.empty() ? Piece{} : request.pieces.front();
-    std::byte *at = regions.locate(regions.find_local(piece.key), piece.address,
-                                   sizeof result.compare_add, IBV_ACCESS_LOCAL_WRITE);
-    if (!at) return IBV_WC_LOC_PROT_ERR;
-    std::memcpy(at, &result.compare_add, sizeof result.compare_add);
+    const auto value =
+        std::bit_cast<std::array<std::byte, sizeof result.compare_add>>(result.compare_add);
+    std::vector<std::byte *> places;
+    std::size_t room_bytes = 0;
+    for (const Piece& piece : request.pieces) {
+        places.push_back(regions.locate(regions.find_local(piece.key), piece.address,
+                                        piece.length_bytes, IBV_ACCESS_LOCAL_WRITE));
+        if (!places.back()) return IBV_WC_LOC_PROT_ERR;
+        room_bytes += piece.length_bytes;
+    }
+    if (room_bytes != value.size()) return IBV_WC_LOC_PROT_ERR;
+    const std::byte *from = value.data();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        std::memcpy(places[i], from, request.pieces[i].length_bytes);
+        from += request.pieces[i].length_bytes;
+    }
     return IBV_WC_SUCCESS;
 }
 

@@ -263,10 +263,20 @@ TEST(AtomicTest, AResultIsPutWhereItsRequestSays) {
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_SUCCESS);
     EXPECT_EQ(word_of(program), 42U);
 
+    request.pieces = {{start_address + 8, 4, own_lkey}, {start_address + 64, 4, own_lkey}};
+    result.compare_add = 0x2b'0000'002aULL << 4;
+    EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_SUCCESS);
+    EXPECT_EQ(word_of(program), 0x2a0U);
+    result.compare_add = 42;
+    request.pieces = {{start_address + 8, 8, own_lkey}};
+    EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_SUCCESS);
+
     result.flags = frame_is_refusal;
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_REM_ACCESS_ERR);
     result.flags = 0;
     request.pieces = {{start_address + 8, 8, own_lkey + 1}};
+    EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_LOC_PROT_ERR);
+    request.pieces = {{start_address + 8, 4, own_lkey}};
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_LOC_PROT_ERR);
     request.pieces.clear();
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_LOC_PROT_ERR);

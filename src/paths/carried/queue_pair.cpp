@@ -163,9 +163,10 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
                            in_states(state, {IBV_QPS_RTS, IBV_QPS_SQD}));
     if (!possible || (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE))) return EINVAL;
     // A queue pair begins anew with new numbers, of which the peer would not know.
-    if (state == IBV_QPS_RESET && before != IBV_QPS_RESET && agreement_.epoch() > 0) {
-        return EOPNOTSUPP;
-    }
+    const bool has_begun = agreement_.epoch() > 0 || failed_;
+    if (state == IBV_QPS_RESET && before != IBV_QPS_RESET && has_begun) return EOPNOTSUPP;
+    // What is under way on the devices is not drained.
+    if (state == IBV_QPS_SQD) return EOPNOTSUPP;
     ibv_qp_attr& kept = attributes_;
     if (mask & IBV_QP_ACCESS_FLAGS) kept.qp_access_flags = attributes.qp_access_flags;
     if (mask & IBV_QP_PKEY_INDEX) kept.pkey_index = attributes.pkey_index;

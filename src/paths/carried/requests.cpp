@@ -81,11 +81,11 @@ bool accepts(const ibv_send_wr& work, const ibv_qp_cap& limits) {
     if (work.num_sge < 0 || static_cast<std::uint32_t>(work.num_sge) > limits.max_send_sge) {
         return false;
     }
-    std::uint64_t inline_bytes = 0;
-    for (int i = 0; i < work.num_sge && (work.send_flags & IBV_SEND_INLINE); ++i) {
-        inline_bytes += work.sg_list[i].length;
-    }
-    return inline_bytes <= limits.max_inline_data && operation_of(work.opcode).has_value();
+    std::uint64_t length_bytes = 0;
+    for (int i = 0; i < work.num_sge; ++i) length_bytes += work.sg_list[i].length;
+    if ((work.send_flags & IBV_SEND_INLINE) && length_bytes > limits.max_inline_data) return false;
+    const auto operation = operation_of(work.opcode);
+    return operation && (!is_atomic(*operation) || length_bytes == sizeof(std::uint64_t));
 }
 
 Request request_of(const ibv_send_wr& work, Signaling signaling, std::byte *inline_slot) {

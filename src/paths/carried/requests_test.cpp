@@ -33,6 +33,11 @@ TEST(RequestsTest, WhatTheQueuePairWasNotMadeForIsRefused) {
     EXPECT_TRUE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}}).work, limits));
     EXPECT_FALSE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}).work, limits));
     EXPECT_FALSE(accepts(Work(IBV_WR_LOCAL_INV, {}).work, limits));
+    EXPECT_TRUE(accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, 8, 1}}).work, limits));
+    EXPECT_TRUE(accepts(Work(IBV_WR_ATOMIC_CMP_AND_SWP, {{0, 4, 1}, {0, 4, 1}}).work, limits));
+    for (const std::uint32_t length : {0U, 4U, 16U}) {
+        EXPECT_FALSE(accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, length, 1}}).work, limits));
+    }
     Work negative(IBV_WR_SEND, {});
     negative.work.num_sge = -1;
     EXPECT_FALSE(accepts(negative.work, limits));

@@ -93,7 +93,7 @@ CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entr
     if (const int error = command_error("ibv_create_cq", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
-    if (channel && !is_live(channel)) return refuse(EINVAL);
+    if (channel && (!is_live(channel) || channel->context != context)) return refuse(EINVAL);
     if (entries < 1 || entries > completions_max || comp_vector != 0) return refuse(EINVAL);
     auto object = HandlePool<CompletionObject>::make();
     const std::uint32_t capacity = std::max(entries, completions_least);

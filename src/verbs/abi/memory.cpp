@@ -228,7 +228,7 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
     // Addresses count from where they did, unless the memory is another.
     region.access = (granted & known_access) | (region.access & zero_based);
     if (flags & IBV_REREG_MR_CHANGE_PD) {
-        if (!is_live(pd)) return IBV_REREG_MR_ERR_INPUT;
+        if (!is_live(pd) || pd->context != mr->context) return IBV_REREG_MR_ERR_INPUT;
         next.pd = pd;
         region.domain = own(pd).number;
     }

@@ -79,12 +79,18 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport, con
     return to;
 }
 
+// Whether an object is there, and of the context that was opened.
+template <typename Object>
+bool is_of(Object *object, const ibv_context *opened) {
+    return is_live(object) && object->context == opened;
+}
+
 // Whether the queues are there that a queue pair of this kind has.
-bool has_queues(const ibv_qp_init_attr& init) {
+bool has_queues(const ibv_qp_init_attr& init, const ibv_context *opened) {
     const Role role = role_of(init.qp_type);
-    const bool sends = role == Role::target || is_live(init.send_cq);
-    const bool receives = role != Role::both || is_live(init.recv_cq);
-    return sends && receives && (!init.srq || (role == Role::both && is_live(init.srq)));
+    const bool sends = role == Role::target || is_of(init.send_cq, opened);
+    const bool receives = role != Role::both || is_of(init.recv_cq, opened);
+    return sends && receives && (!init.srq || (role == Role::both && is_of(init.srq, opened)));
 }
 
 ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
@@ -92,10 +98,9 @@ ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
         of.pd ? command_error("ibv_create_qp", of.pd) : command_error("ibv_create_qp", of.xrcd);
     if (planned) return refuse(planned);
     if (const int error = of.xrcd ? refusal(of.xrcd) : refusal(of.pd)) return refuse(error);
-    if (!has_queues(init) || (role_of(init.qp_type) == Role::target) != (of.xrcd != nullptr)) {
-        return refuse(EINVAL);
-    }
     ibv_context *opened = of.xrcd ? of.xrcd->context : of.pd->context;
+    const bool is_target = role_of(init.qp_type) == Role::target;
+    if (!has_queues(init, opened) || is_target != (of.xrcd != nullptr)) return refuse(EINVAL);
     Context& context = own(opened);
     const std::optional<Transport> transport = transport_of(init.qp_type);
     if (!transport) return refuse(EOPNOTSUPP);

@@ -544,6 +544,35 @@ static int timed(void) {
     return wrong;
 }
 
+/* What belongs to another open device is refused, as by a kernel, which cannot be told of it. */
+static int of_another_context(void) {
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct ibv_context *other = ibv_open_device(list[0]);
+    ibv_free_device_list(list);
+    need(other != NULL, "ibv_open_device");
+    struct ibv_pd *other_pd = ibv_alloc_pd(other);
+    struct ibv_cq *other_cq = ibv_create_cq(other, 16, NULL, NULL, 0);
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(other);
+    struct ibv_srq_init_attr queue = {.attr = {.max_wr = 8, .max_sge = 1}};
+    struct ibv_srq *other_srq = ibv_create_srq(other_pd, &queue);
+    need(other_pd && other_cq && channel && other_srq, "objects of another context");
+    struct ibv_qp_init_attr wanted = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {8, 8, 1, 1, 0}};
+    int wrong = 0;
+    wanted.send_cq = other_cq;
+    wrong += ibv_create_qp(pd, &wanted) != NULL || errno != EINVAL;
+    wanted.send_cq = cq;
+    wanted.recv_cq = other_cq;
+    wrong += ibv_create_qp(pd, &wanted) != NULL || errno != EINVAL;
+    wanted.recv_cq = cq;
+    wanted.srq = other_srq;
+    wrong += ibv_create_qp(pd, &wanted) != NULL || errno != EINVAL;
+    wrong += ibv_create_cq(context, 16, NULL, channel, 0) != NULL || errno != EINVAL;
+    wrong += ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other_pd, NULL, 0, 0) == 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 int main(int count, char **words) {
     struct ibv_device **list = ibv_get_device_list(NULL);
     need(count == 2 && list && list[0], "a device, and one word");
@@ -577,5 +606,6 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "invalidated")) return invalidated();
     if (!strcmp(words[1], "extended")) return extended();
     if (!strcmp(words[1], "timed")) return timed();
+    if (!strcmp(words[1], "of-another-context")) return of_another_context();
     return 2;
 }
