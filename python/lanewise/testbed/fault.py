@@ -12,8 +12,8 @@ import pathlib
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -34,13 +34,16 @@ class Event:
     """A fault at a time since the script began.
 
     The target of cut and mend is a link (`a-b`) or an interface (`a1.lan0`), that of degrade is a
-    link, that of kill a host.
+    link, that of kill a host.  A mend that `ends` one fault leaves others of the target: those in
+    `left`.
     """
 
     time_ns: float
     action: str
     target: str
     settings: tuple[tuple[str, float], ...] = ()
+    ends: Event | None = None
+    left: tuple[Event, ...] = ()
 
 
 def settings_of(words: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
@@ -123,7 +126,7 @@ class _Script(Tables):
         ]
         if not events:
             raise self.refuse((), "there is no [[fault]]")
-        return sorted(events, key=lambda event: event.time_ns)
+        return list(with_what_is_left(sorted(events, key=lambda event: event.time_ns)))
 
     def checked(self, events: list[Event], path: Path, plan: Plan) -> list[Event]:
         try:
@@ -151,7 +154,8 @@ class _Script(Tables):
             return events
         if action not in ("cut", "degrade"):
             raise self.refuse((*path, "for"), f"for: {action} has no end")
-        return [*events, Event(at_ns + self.time(table, path, "for", draw), "mend", str(target))]
+        end_ns = at_ns + self.time(table, path, "for", draw)
+        return [*events, Event(end_ns, "mend", str(target), ends=events[0])]
 
     def time(self, table: dict[str, Any], path: Path, key: str, draw: random.Random) -> float:
         value = self.needed(table, path, key, f'as in {key} = "1 s", or {key} = ["1 s", "2 s"]')
@@ -164,6 +168,24 @@ class _Script(Tables):
         return draw.uniform(*ends)
 
 
+def with_what_is_left(events: Sequence[Event]) -> Iterator[Event]:
+    """Yield events in their order, each mend with the faults of its target that go on."""
+    active: dict[str, list[Event]] = {}
+    for event in events:
+        going_on = active.setdefault(event.target, [])
+        if event.action != "mend":
+            going_on.append(event)
+            yield event
+            continue
+        going_on[:] = [one for one in going_on if event.ends and one is not event.ends]
+        yield replace(event, left=tuple(going_on))
+
+
+def is_up(event: Event) -> bool:
+    """Tell whether a cable is in after an event."""
+    return event.action != "cut" and not any(one.action == "cut" for one in event.left)
+
+
 def bring_about(bed: Bed, plan: Plan, event: Event) -> None:
     """Do to the testbed what an event says; RunError where it refuses."""
     links = links_of(plan)
@@ -171,7 +193,7 @@ def bring_about(bed: Bed, plan: Plan, event: Event) -> None:
         bed.kill(event.target)
     elif event.target not in links:
         host, _, interface = event.target.rpartition(".")
-        bed.switch(host, interface, up=event.action == "mend")
+        bed.switch(host, interface, up=is_up(event))
     else:
         line, wire = links[event.target]
         settings = new_settings(event, wire)
@@ -179,13 +201,13 @@ def bring_about(bed: Bed, plan: Plan, event: Event) -> None:
 
 
 def new_settings(event: Event, wire: SlowWire) -> dict[str, float]:
-    """Return what the delay line is told: a mended link is as it was described."""
+    """Return what the delay line is told: a mended link is as it was described, or still faulty."""
     if event.action == "cut":
         return {"up": False}
-    values = (
-        dict(event.settings) if event.action == "degrade" else {**dict(wire.settings), "up": True}
-    )
-    return for_delay_line(values)
+    if event.action == "degrade":
+        return for_delay_line(dict(event.settings))
+    faulty = dict(setting for one in event.left for setting in one.settings)
+    return for_delay_line({**dict(wire.settings), **faulty, "up": is_up(event)})
 
 
 def play(
@@ -213,5 +235,6 @@ def line_of(event: Event, elapsed_s: float) -> str:
             "action": event.action,
             "target": event.target,
             **dict(event.settings),
+            **({"left": [one.action for one in event.left]} if event.left else {}),
         }
     )

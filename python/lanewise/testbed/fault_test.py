@@ -112,3 +112,51 @@ def test_mending_brings_back_what_was_described(plan: Plan) -> None:
     assert mended["rate_bits_per_s"] == 1e9
     assert mended["delay_ns"] == 5_000_000
     assert fault.new_settings(Event(0, "cut", "a-b"), wire) == {"up": False}
+
+
+def settings_after(text: str, plan: Plan) -> list[dict[str, float]]:
+    """Return what the delay line of a-b is told by each event of a script."""
+    _, wire = fault.links_of(plan)["a-b"]
+    return [fault.new_settings(event, wire) for event in fault.schedule(text, "s.toml", plan)]
+
+
+def test_the_end_of_a_cut_leaves_a_degraded_link_degraded(plan: Plan) -> None:
+    told = settings_after(
+        '[[fault]]\nat = "0 s"\ndegrade = "a-b"\nrate = "1 Mbit/s"\nfor = "6 s"\n'
+        '[[fault]]\nat = "1 s"\ncut = "a-b"\nfor = "500 ms"\n',
+        plan,
+    )
+
+    assert [one.get("up") for one in told] == [None, False, True, True]
+    assert [one.get("rate_bits_per_s") for one in told] == [1e6, None, 1e6, 1e9]
+
+
+def test_a_cable_is_out_until_the_last_of_several_cuts_ends(plan: Plan) -> None:
+    told = settings_after(
+        '[[fault]]\nat = "0 s"\ncut = "a-b"\nfor = "1 s"\n'
+        '[[fault]]\nat = "500 ms"\ncut = "a-b"\nfor = "1500 ms"\n',
+        plan,
+    )
+    events = fault.schedule(
+        '[[fault]]\nat = "0 s"\ncut = "a1.wan0"\nfor = "1 s"\n'
+        '[[fault]]\nat = "500 ms"\ncut = "a1.wan0"\nfor = "1500 ms"\n',
+        "s.toml",
+        plan,
+    )
+
+    assert [one["up"] for one in told] == [False, False, False, True]
+    assert [fault.is_up(event) for event in events] == [False, False, False, True]
+    assert '"left": ["cut"]' in fault.line_of(events[2], 1.0)
+    assert "left" not in fault.line_of(events[3], 2.0)
+
+
+def test_a_mend_of_the_script_ends_all_faults_of_its_target(plan: Plan) -> None:
+    told = settings_after(
+        '[[fault]]\nat = "0 s"\ncut = "a-b"\nfor = "4 s"\n'
+        '[[fault]]\nat = "1 s"\ndegrade = "a-b"\nloss = "1 %"\n'
+        '[[fault]]\nat = "2 s"\nmend = "a-b"\n',
+        plan,
+    )
+
+    assert [one.get("up") for one in told] == [False, None, True, True]
+    assert [one.get("loss", 0) for one in told] == [0, 0.01, 0, 0]
