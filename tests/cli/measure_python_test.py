@@ -186,6 +186,7 @@ mine = [
     told("scatter", launches=5), told("scatter", launcher="mpich"), told("pairs"),
     told("scatter", validate=True), told("scatter", root=2), told("scatterv", weights="1,2,3"),
     told("scatter", output="nowhere/samples.jsonl"),
+    told("scatter", comm=world.Split(world.rank).Create_intercomm(0, world, 1 - world.rank)),
 ]
 everywhere = world.gather(mine)
 if world.rank == 0:
@@ -203,6 +204,7 @@ def test_what_cannot_be_measured_in_a_job_is_an_error_on_all_ranks(job: Job) -> 
         "did you mean scatter", "TypeError: unknown option 'metod'", "the running job has 2",
         "a running job is one launch", "launcher is of a launch", "pairs is not measured",
         "validate is not possible", "root 2 is outside", "weights", "make the folder",
+        "comm is an intercommunicator; merge its groups",
     )  # fmt: skip
     for sentence, word in zip(first, words, strict=True):
         assert word in sentence

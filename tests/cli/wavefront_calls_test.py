@@ -96,3 +96,20 @@ def test_a_store_is_neither_copied_nor_pickled(tmp_path: Path) -> None:
         for how in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="neither copied nor pickled; open it again"):
                 how(store)
+
+
+@pytest.mark.parametrize(
+    ("shape", "named"),
+    [
+        ({"rows": 2**64 + 3, "columns": 3}, "a side"),
+        ({"rows": -1, "columns": 3}, "a side"),
+        ({"rows": (4, 2**40, 8)}, "a row or plane"),
+        ({"rows": 3, "columns": 3, "data": 2**32 + 1}, "data"),
+        ({"rows": 3, "columns": 3, "coefficients": -1}, "coefficients"),
+        ({"rows": 3, "columns": 3, "strip_rows": -1}, "strip_rows"),
+        ({"rows": 3.5, "columns": 3}, "a side"),
+    ],
+)
+def test_numbers_that_a_shape_cannot_hold_are_refused(shape: dict[str, Any], named: str) -> None:
+    with pytest.raises(RequestError, match=f"{named} is a whole number from 0 to"):
+        wavefront.Store.in_memory(**shape)

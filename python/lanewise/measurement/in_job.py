@@ -58,7 +58,12 @@ class Plan:
 
 
 def measure_in_job(request: Request, comm: Any) -> Measurement:
-    """Measure on all ranks of `comm`, collectively, and return the same on each of them."""
+    """Measure on all ranks of `comm`, collectively, and return the same on each of them.
+
+    Raises RequestError for an intercommunicator, whose two groups have no first rank together.
+    """
+    if comm.Is_inter():
+        raise RequestError("comm is an intercommunicator; merge its groups with comm.Merge()")
     family = native.family_of(_library_version())
     plan = on_first(comm, lambda: plan_of(request, comm.size))
     began_s = time.monotonic()

@@ -81,21 +81,22 @@ def run_options(  # noqa: PLR0913
     """Return the options of a run; RequestError for a tolerance, a size or a count that is none."""
     return native.RunOptions(
         struct_size=ctypes.sizeof(native.RunOptions),
-        threads=_count("threads", threads, _MOST_THREADS),
-        iterations=_count("iterations", iterations, _MOST),
-        memory_bytes=size_bytes(memory), waves=_count("waves", waves, _MOST),
+        threads=whole_number("threads", threads, _MOST_THREADS),
+        iterations=whole_number("iterations", iterations, _MOST),
+        memory_bytes=size_bytes(memory), waves=whole_number("waves", waves, _MOST),
         tolerance=_tolerance(ending.tolerance),
         check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
         until=ending.until.encode() if ending.until else None,
         rtol=ending.rtol, atol=ending.atol,
-        pause_every=_count("pause_every", pause_every, _MOST)
+        pause_every=whole_number("pause_every", pause_every, _MOST)
         or (ASKED_EVERY if ending.is_asked else 0),
         read_bytes_per_s=rates.read_bytes_per_s, write_bytes_per_s=rates.write_bytes_per_s,
         cells_per_s=rates.cells_per_s,
     )  # fmt: skip
 
 
-def _count(name: str, count: int, most: int) -> int:
+def whole_number(name: str, count: int, most: int) -> int:
+    """Return a count; RequestError where it is no whole number from 0 to `most`."""
     if not hasattr(count, "__index__") or not 0 <= count <= most:
         raise RequestError(f"{name} is a whole number from 0 to {most}, not {count}")
     return operator.index(count)

@@ -30,7 +30,15 @@ from lanewise.wavefront.library import (
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
-from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_options, size_bytes
+from lanewise.wavefront.options import (
+    Borders,
+    Directions,
+    Ending,
+    Rates,
+    run_options,
+    size_bytes,
+    whole_number,
+)
 from lanewise.wavefront.planning import Plan, plan_of
 from lanewise.wavefront.progress import MovedRows, OnShare
 
@@ -45,6 +53,8 @@ _COUNTS = {
     "data": "data_count", "coefficients": "coefficient_count",
     "row_coefficients": "row_coefficient_count", "column_coefficients": "column_coefficient_count",
 }  # fmt: skip
+_SIDE_MAX = 1 << 40
+_COUNT_MAX = 64
 _UNDER_WAY = (
     "a run of the store or a write to it is under way, and what it calls may only read the store; "
     "write to it, run it or close it once that has ended"
@@ -491,13 +501,19 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     kind, layout = np.dtype(wanted.pop("dtype")), str(wanted.pop("layout"))
     if kind.name not in ELEMENTS:
         raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
+    sides = tuple(whole_number("a side", side, _SIDE_MAX) for side in sides)
+    numbers = {
+        name: whole_number(name, wanted[name], _COUNT_MAX if name in _COUNTS else _SIDE_MAX)
+        for name in (*_COUNTS, "strip_rows", "tile_columns")
+    }
     line_columns = sides[2] if len(sides) == 3 else 0
     return MatrixShape(
         struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(kind.name),
-        layout=layout.encode(), rows=sides[0], columns=math.prod(sides[1:]),
-        line_columns=line_columns, strip_rows=wanted["strip_rows"],
-        tile_columns=wanted["tile_columns"],
-        **{name: wanted[key] for key, name in _COUNTS.items()},
+        layout=layout.encode(), rows=sides[0],
+        columns=whole_number("a row or plane", math.prod(sides[1:]), _SIDE_MAX),
+        line_columns=line_columns, strip_rows=numbers["strip_rows"],
+        tile_columns=numbers["tile_columns"],
+        **{name: numbers[key] for key, name in _COUNTS.items()},
     )  # fmt: skip
 
 
