@@ -74,6 +74,9 @@ def test_what_cannot_be_measured_is_refused_before_a_rank_starts(real_mpi: str) 
         lanewise.measure("scatter", ranks=2, launcher=real_mpi, metod="root")
     with pytest.raises(RequestError, match="root 2 is outside"):
         lanewise.measure("scatter", ranks=2, launcher=real_mpi, root=2)
+    for nothing in ("", [], ()):
+        with pytest.raises(RequestError, match="sizes is empty"):
+            lanewise.measure("scatter", ranks=2, launcher=real_mpi, sizes=nothing)
     with pytest.raises(RequestError, match="ranks=0"):
         lanewise.measure("scatter", ranks=0, launcher=real_mpi)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ def measure(  # noqa: PLR0913
     """
     if not operations and not options.get("operation"):
         raise RequestError("no operation; name one that lanewise measure --list prints")
+    if isinstance(sizes, Sized) and len(sizes) == 0:
+        raise RequestError("sizes is empty; name some, or leave it out")
     request = Request(
         operations=operations,
         ranks=positive("ranks", ranks),
