@@ -26,6 +26,7 @@ ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *init) {
 
 int dealloc_td(ibv_td *td) {
     if (!is_live(td)) return EINVAL;
+    if (own(td->context).forked) return 0;
     if (own(td).users > 0) return EBUSY;
     HandlePool<ThreadDomainObject>::destroy(&own(td));
     return 0;
@@ -77,6 +78,7 @@ ibv_pd *ibv_alloc_pd(ibv_context *context) {
 
 int ibv_dealloc_pd(ibv_pd *pd) {
     if (!is_live(pd)) return EINVAL;
+    if (own(pd->context).forked) return 0;
     DomainObject& domain = own(pd);
     if (domain.users > 0) return EBUSY;
     if (domain.parent_of) --domain.parent_of->users;

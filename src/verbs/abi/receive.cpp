@@ -55,11 +55,14 @@ int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
     auto *engine = own(srq).engine;
-    if (srq_attr_mask & IBV_SRQ_MAX_WR) {
-        if (srq_attr->max_wr > context.adapter->engine().config().requests_max) return EINVAL;
-        if (const int error = engine->resize(srq_attr->max_wr)) return error;
-    }
-    return srq_attr_mask & IBV_SRQ_LIMIT ? engine->set_limit(srq_attr->srq_limit) : 0;
+    const bool resizes = srq_attr_mask & IBV_SRQ_MAX_WR;
+    const bool limits = srq_attr_mask & IBV_SRQ_LIMIT;
+    const auto size = resizes ? srq_attr->max_wr : engine->queue().capacity();
+    const auto limit = limits ? srq_attr->srq_limit : engine->limit();
+    // All of it is changed or nothing.
+    if (limit > size || size > context.adapter->engine().config().requests_max) return EINVAL;
+    if (const int error = resizes ? engine->resize(size) : 0) return error;
+    return limits ? engine->set_limit(limit) : 0;
 }
 
 int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {

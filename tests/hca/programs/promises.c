@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -544,6 +545,35 @@ static int timed(void) {
     return wrong;
 }
 
+/* A change of a shared receive queue that cannot be made as a whole changes nothing. */
+static int changed_whole(void) {
+    struct ibv_srq_init_attr queue = {.attr = {.max_wr = 16, .max_sge = 1}};
+    struct ibv_srq *srq = ibv_create_srq(pd, &queue);
+    need(srq != NULL, "ibv_create_srq");
+    struct ibv_srq_attr before, now, wanted = {.max_wr = 4, .srq_limit = 3};
+    int wrong = ibv_modify_srq(srq, &wanted, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) != 0;
+    wrong += ibv_query_srq(srq, &before) != 0;
+    wanted = (struct ibv_srq_attr){.max_wr = 64, .srq_limit = 1000};
+    wrong += ibv_modify_srq(srq, &wanted, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) != EINVAL;
+    wanted = (struct ibv_srq_attr){.max_wr = 1 << 30, .srq_limit = 1};
+    wrong += ibv_modify_srq(srq, &wanted, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) != EINVAL;
+    wrong += ibv_query_srq(srq, &now) != 0;
+    wrong += now.max_wr != before.max_wr || now.srq_limit != before.srq_limit;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+/* A child has nothing to end: what it destroys is the parent's. */
+static int in_a_child(void) {
+    int status = 0;
+    const pid_t child = fork();
+    need(child >= 0, "fork");
+    if (child == 0) _exit(ibv_destroy_qp(a) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd));
+    need(waitpid(child, &status, 0) == child, "waitpid");
+    printf("%d wrong\n", status != 0);
+    return status != 0;
+}
+
 /* What belongs to another open device is refused, as by a kernel, which cannot be told of it. */
 static int of_another_context(void) {
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -606,6 +636,8 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "invalidated")) return invalidated();
     if (!strcmp(words[1], "extended")) return extended();
     if (!strcmp(words[1], "timed")) return timed();
+    if (!strcmp(words[1], "changed-whole")) return changed_whole();
+    if (!strcmp(words[1], "in-a-child")) return in_a_child();
     if (!strcmp(words[1], "of-another-context")) return of_another_context();
     return 2;
 }
