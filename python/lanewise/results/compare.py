@@ -26,7 +26,7 @@ from lanewise.results.intervals import (
     ratio_interval,
     signed_rank,
 )
-from lanewise.results.launches import PointOverLaunches, medians_of
+from lanewise.results.launches import medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
@@ -105,7 +105,10 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         overall=overall_of(ratios),
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
-        numbers=(number_of(first, left, common), number_of(second, right, common)),
+        numbers=(
+            number_of(first, left, common, ratios),
+            number_of(second, right, common, ratios),
+        ),
         notes=[
             *notes_of("A", first, ranks, ratios),
             *notes_of("B", second, ranks, ratios),
@@ -138,11 +141,12 @@ def notes_of_definitions(first: Samples, second: Samples) -> list[str]:
     ]
 
 
-def number_of(samples: Samples, points: dict[Key, Point], common: Sequence[Key]) -> str:
+def number_of(
+    samples: Samples, points: dict[Key, Point], common: Sequence[Key], ratios: Sequence[Ratio]
+) -> str:
     """Return what the numbers of one side are: medians, means, or what an imported tool printed."""
-    if any(isinstance(points[key], PointOverLaunches) for key in common) and (
-        samples.context.stopping.get("rule") == "student"
-    ):
+    over_launches = any(one.launches >= LAUNCHES_MIN for one in ratios)
+    if over_launches and samples.context.stopping.get("rule") == "student":
         return "mean"
     if any(not math.isnan(points[key].median_s) for key in common):
         return "median"

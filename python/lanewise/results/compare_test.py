@@ -121,6 +121,9 @@ def test_a_ratio_lies_in_its_interval_where_one_side_has_one_launch(tmp_path: Pa
     skewed = skewed_run(tmp_path / "c.jsonl", 1.2, launches=1)
     narrow = skewed_run(tmp_path / "d.jsonl", 0.1, launches=1)
 
+    student = skewed_run(tmp_path / "e.jsonl", 0.1, launches=5)
+
+    assert compare(skewed, student).numbers == ("median", "median")
     for ratio in compare(several, one).ratios + compare(skewed, narrow).ratios:
         assert ratio.low <= ratio.ratio <= ratio.high
 

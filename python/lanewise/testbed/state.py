@@ -142,11 +142,15 @@ def is_of_a_testbed(path: Path) -> bool:
 
 
 def folders() -> list[Path]:
-    """Return the folders of all testbeds of this user, living or not."""
+    """Return the folders of all testbeds of this user, living or not.
+
+    Raises RequestError where others could have put something there.
+    """
     folder = base()
     try:
-        if why_unsafe(folder):
-            return []
-        return sorted(filter(is_of_a_testbed, folder.glob("[!.]*")))
+        unsafe = why_unsafe(folder)
     except OSError:
         return []
+    if unsafe:
+        raise RequestError(unsafe)
+    return sorted(filter(is_of_a_testbed, folder.glob("[!.]*")))

@@ -60,7 +60,8 @@ def test_a_link_in_a_place_where_others_may_write_is_not_followed(
     monkeypatch.setattr(state, "_PREFIX", os.path.relpath(tmp_path / "trap-", "/tmp"))
     state.base().symlink_to(victim)
 
-    assert bed.clear_leftovers() == []
+    with pytest.raises(RequestError, match="is no folder; remove it"):
+        bed.clear_leftovers()
     with pytest.raises(RequestError, match="is no folder; remove it"), state.new_folder(INFO):
         pass
 
@@ -72,7 +73,8 @@ def test_a_folder_that_others_may_write_to_is_refused(base: Path) -> None:
 
     with pytest.raises(RequestError, match=f"chmod go-w {base}"):
         state.make_base()
-    assert state.folders() == []
+    with pytest.raises(RequestError, match="others may write"):
+        bed.beds()
 
 
 def test_a_file_in_its_place_and_a_missing_parent_are_named(
@@ -84,7 +86,10 @@ def test_a_file_in_its_place_and_a_missing_parent_are_named(
 
         with pytest.raises(RequestError, match=f"{tmp_path / name}: {said}"):
             state.make_base()
-        assert state.folders() == []
+    assert state.folders() == []
+    monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / "file"))
+    with pytest.raises(RequestError, match="is no folder; remove it"):
+        state.folders()
 
 
 def test_a_path_that_is_too_long_for_a_socket_is_refused(

@@ -136,7 +136,7 @@ Decision decide(const Call& call, const lw_algorithm& algorithm, Calling calling
 }
 
 bool has_usable_counts(const Call& call, const CommunicatorState& state) {
-    if (call.receive_count < 0 || call.root < 0 || call.root >= state.ranks) return false;
+    if (call.receive_count < 0) return false;
     if (call.collective != Collective::reduce_scatter) return true;
     for (int rank = 0; rank < state.ranks; ++rank) {
         if (!call.counts || call.counts[rank] < 0) return false;
