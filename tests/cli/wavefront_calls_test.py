@@ -64,31 +64,30 @@ def test_a_store_that_is_read_is_not_closed(tmp_path: Path) -> None:
         assert store.read(0).sum() == 24
 
 
-def test_writes_of_several_threads_come_one_after_the_other_or_are_refused(tmp_path: Path) -> None:
-    values = np.arange(3e5).reshape(3000, 100)
-    refused: list[Exception] = []
+def test_while_one_thread_writes_another_changes_and_closes_nothing(tmp_path: Path) -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    begun, asked = threading.Event(), threading.Event()
 
-    def write_once(factor: int) -> None:
-        try:
-            store.write(0, values * factor)
-        except RequestError as error:
-            refused.append(error)
+    def wait() -> None:
+        begun.set()
+        assert asked.wait(60)
 
-    def write(times: int) -> None:
-        for factor in range(times):
-            write_once(factor)
-
-    with wavefront.Store.create(tmp_path / "s", 3000, 100) as store:
-        threads = [threading.Thread(target=write, args=(15,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with wavefront.Store.create(tmp_path / "s", 4, 6) as store:
         store.write(0, values)
+        writing = threading.Thread(target=store.write, args=(0, Source(values + 1, wait)))
+        writing.start()
+        assert begun.wait(60)
+        try:
+            for act in (lambda: store.write(0, values + 2), lambda: wavefront.run(store, "sor", 1),
+                        store.close):  # fmt: skip
+                with pytest.raises(RequestError, match="a write to it is under way"):
+                    act()
+        finally:
+            asked.set()
+            writing.join()
         store.verify()
 
-        np.testing.assert_array_equal(store.read(0), values)
-    assert all("a write to it is under way" in str(error) for error in refused)
+        np.testing.assert_array_equal(store.read(0), values + 1)
 
 
 def test_a_store_is_neither_copied_nor_pickled(tmp_path: Path) -> None:
