@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "verbs/port/capture.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <map>
+#include <mutex>
 
+#include "verbs/port/descriptor.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
@@ -73,8 +78,83 @@ void put_ipv6(Writer& into, const Captured& one, std::size_t payload_bytes) {
 }
 
 template <typename Value>
-void write(std::FILE *file, const Value& value) {
-    std::fwrite(&value, sizeof value, 1, file);
+void put_native(std::vector<std::uint8_t>& into, const Value& value) {
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof value>>(value);
+    into.insert(into.end(), bytes.begin(), bytes.end());
+}
+
+// How many of the bytes the file took.
+std::size_t write_all(int file, std::span<const std::uint8_t> bytes) {
+    std::size_t written = 0;
+    while (written < bytes.size()) {
+        const ssize_t now = ::write(file, bytes.data() + written, bytes.size() - written);
+        if (now < 0 && errno == EINTR) continue;
+        if (now <= 0) break;
+        written += static_cast<std::size_t>(now);
+    }
+    return written;
+}
+
+std::vector<std::uint8_t> header_of_file() {
+    struct Header {
+        std::uint32_t magic = 0xa1b2c3d4;
+        std::uint16_t major = 2;
+        std::uint16_t minor = 4;
+        std::uint32_t zone = 0;
+        std::uint32_t accuracy = 0;
+        std::uint32_t longest = snapshot_bytes;
+        std::uint32_t link = raw_ip;
+    };
+    std::vector<std::uint8_t> bytes;
+    put_native(bytes, Header{});
+    return bytes;
+}
+
+Failure cannot_write(const std::string& name, const char *why) {
+    return Failure{LW_ERR_IO,
+                   fmt::format("cannot write {}: {}; name another file with --pcap", name, why)};
+}
+
+// A process holds the file's lock, shared, while it writes there. Who gets it alone is the first.
+Result<Descriptor> begin(const std::string& name) {
+    // A pipe that nobody reads would not open, and one that is read slowly would hold up packets.
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    Descriptor file(::open(name.c_str(), flags, 0666));
+    if (!file && errno == ENXIO) return cannot_write(name, "it is a pipe or a socket");
+    if (!file) return cannot_write(name, std::strerror(errno));
+    struct stat is {};
+    if (fstat(file.number(), &is) != 0) return cannot_write(name, std::strerror(errno));
+    if (S_ISFIFO(is.st_mode)) return cannot_write(name, "it is a pipe or a socket");
+    if (!S_ISREG(is.st_mode)) {
+        write_all(file.number(), header_of_file());
+        return file;
+    }
+    if (flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
+        if (ftruncate(file.number(), 0) != 0) return cannot_write(name, std::strerror(errno));
+        write_all(file.number(), header_of_file());
+    }
+    flock(file.number(), LOCK_SH);
+    return file;
+}
+
+// Whether `file` is what a program finds by `name` today.
+bool is_at(const std::string& name, const Descriptor& file) {
+    struct stat there {};
+    struct stat here {};
+    return stat(name.c_str(), &there) == 0 && fstat(file.number(), &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+// The files of this process. A device that is opened again goes on with its file.
+Result<int> file_at(const std::string& name) {
+    static std::mutex lock;
+    static auto& files = *new std::map<std::string, Descriptor>;
+    const std::lock_guard held(lock);
+    const auto known = files.find(name);
+    if (known != files.end() && is_at(name, known->second)) return known->second.number();
+    Result<Descriptor> begun = begin(name);
+    if (!begun) return begun.failure();
+    return (files[name] = std::move(*begun)).number();
 }
 
 }  // namespace
@@ -84,26 +164,16 @@ Result<Capture> Capture::open(const std::string& path) {
     if (const std::size_t at = name.find("%p"); at != std::string::npos) {
         name.replace(at, 2, std::to_string(getpid()));
     }
-    std::FILE *file = std::fopen(name.c_str(), "wbe");
-    if (!file) {
-        return Failure{LW_ERR_IO, fmt::format("cannot write {}: {}; name another file with --pcap",
-                                              name, std::strerror(errno))};
-    }
-    struct {
-        std::uint32_t magic = 0xa1b2c3d4;
-        std::uint16_t major = 2;
-        std::uint16_t minor = 4;
-        std::uint32_t zone = 0;
-        std::uint32_t accuracy = 0;
-        std::uint32_t longest = snapshot_bytes;
-        std::uint32_t link = raw_ip;
-    } const header;
-    write(file, header);
-    return Capture(std::move(name), file);
+    const Result<int> file = file_at(name);
+    if (!file) return file.failure();
+    return Capture(std::move(name), *file);
 }
 
 Outcome Capture::flush() {
-    if (std::fflush(file_.get()) == 0 && !std::ferror(file_.get())) return Done{};
+    const std::size_t bytes = added_.size();
+    const std::size_t written = write_all(file_, added_);
+    added_.clear();
+    if (written == bytes) return Done{};
     return Failure{LW_ERR_IO, fmt::format("{} took no more packets: {}; the capture ends here",
                                           path_, std::strerror(errno))};
 }
@@ -125,9 +195,10 @@ void Capture::add(const Captured& one, std::chrono::system_clock::time_point at)
     const std::array<std::uint32_t, 4> record{static_cast<std::uint32_t>(since / 1'000'000),
                                               static_cast<std::uint32_t>(since % 1'000'000), bytes,
                                               bytes};
-    write(file_.get(), record);
-    std::fwrite(headers.bytes().data(), 1, headers.bytes().size(), file_.get());
-    std::fwrite(one.packet.data(), 1, one.packet.size(), file_.get());
+    put_native(added_, record);
+    added_.insert(added_.end(), headers.bytes().begin(), headers.bytes().end());
+    const auto *packet = reinterpret_cast<const std::uint8_t *>(one.packet.data());
+    added_.insert(added_.end(), packet, packet + one.packet.size());
 }
 
 }  // namespace lanewise::verbs::port

@@ -7,10 +7,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
@@ -29,7 +28,8 @@ struct Captured {
 
 class Capture {
   public:
-    // Begins `path` anew; "%p" in it stands for the number of this process.
+    // "%p" in `path` stands for the number of this process. The file begins anew unless a process
+    // is writing to it, be it this one: then the packets of all of them are in it.
     static Result<Capture> open(const std::string& path);
 
     void add(const Captured& one, std::chrono::system_clock::time_point at);
@@ -37,13 +37,11 @@ class Capture {
     Outcome flush();
 
   private:
-    struct Close {
-        void operator()(std::FILE *file) const { std::fclose(file); }
-    };
-    Capture(std::string path, std::FILE *file) : path_(std::move(path)), file_(file) {}
+    Capture(std::string path, int file) : path_(std::move(path)), file_(file) {}
 
     std::string path_;
-    std::unique_ptr<std::FILE, Close> file_;
+    int file_;  // open for as long as the process lives
+    std::vector<std::uint8_t> added_;
 };
 
 }  // namespace lanewise::verbs::port
