@@ -22,9 +22,9 @@ bool is_write_number(std::uint32_t immediate, std::uint64_t next) {
     return immediate == static_cast<std::uint32_t>(next);
 }
 
-Request perform_atomic(const Frame& frame, const Regions& regions, unsigned access) {
-    std::byte *at = regions.locate(regions.find_remote(frame.remote_key), frame.remote_address,
-                                   sizeof(std::uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
+Request perform_atomic(const Frame& frame, const DomainRegions& regions, unsigned access) {
+    std::byte *at = regions.locate_remote(frame.remote_key, frame.remote_address,
+                                          sizeof(std::uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
     Request result;
     result.operation = Operation::result;
     const bool granted = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
@@ -42,15 +42,16 @@ Request perform_atomic(const Frame& frame, const Regions& regions, unsigned acce
     return result;
 }
 
-ibv_wc_status put_result(const Frame& result, const Request& request, const Regions& regions) {
+ibv_wc_status put_result(const Frame& result, const Request& request,
+                         const DomainRegions& regions) {
     if (result.flags & frame_is_refusal) return IBV_WC_REM_ACCESS_ERR;
     const auto value =
         std::bit_cast<std::array<std::byte, sizeof result.compare_add>>(result.compare_add);
     std::vector<std::byte *> places;
     std::size_t room_bytes = 0;
     for (const Piece& piece : request.pieces) {
-        places.push_back(regions.locate(regions.find_local(piece.key), piece.address,
-                                        piece.length_bytes, IBV_ACCESS_LOCAL_WRITE));
+        places.push_back(regions.locate_local(piece.key, piece.address, piece.length_bytes,
+                                              IBV_ACCESS_LOCAL_WRITE));
         if (!places.back()) return IBV_WC_LOC_PROT_ERR;
         room_bytes += piece.length_bytes;
     }
@@ -105,8 +106,8 @@ ibv_wc_status Deliveries::scatter(const std::byte *data, std::uint32_t length_by
             static_cast<std::uint32_t>(std::min<std::uint64_t>(piece.length_bytes - skipped, left));
         skip -= skipped;
         if (taken == 0) continue;
-        std::byte *at = regions_.locate(regions_.find_local(piece.key), piece.address + skipped,
-                                        taken, IBV_ACCESS_LOCAL_WRITE);
+        std::byte *at = regions_.locate_local(piece.key, piece.address + skipped, taken,
+                                              IBV_ACCESS_LOCAL_WRITE);
         if (!at) return IBV_WC_LOC_PROT_ERR;
         std::memcpy(at, data, taken);
         data += taken;

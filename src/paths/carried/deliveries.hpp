@@ -30,13 +30,13 @@ bool is_write_number(std::uint32_t immediate, std::uint64_t next);
 
 // Does what the frame asks for, once. The hardware would not say whether it has. `access` is what
 // the program has allowed its peer. Returns the result, to be sent as a request of ours.
-Request perform_atomic(const Frame& frame, const Regions& regions, unsigned access);
+Request perform_atomic(const Frame& frame, const DomainRegions& regions, unsigned access);
 // Puts the result of an atomic operation where its request says.
-ibv_wc_status put_result(const Frame& result, const Request& request, const Regions& regions);
+ibv_wc_status put_result(const Frame& result, const Request& request, const DomainRegions& regions);
 
 class Deliveries {
   public:
-    Deliveries(Receives& source, const Regions& regions) : source_(source), regions_(regions) {}
+    Deliveries(Receives& source, DomainRegions regions) : source_(source), regions_(regions) {}
 
     // A frame with data, or one that announces a write. The memory of its slot is kept as it is
     // until the frame has been delivered.
@@ -64,7 +64,7 @@ class Deliveries {
     ibv_wc_status scatter(const std::byte *data, std::uint32_t length_bytes);
 
     Receives& source_;
-    const Regions& regions_;
+    DomainRegions regions_;
     std::deque<Held> held_;
     std::optional<Receive> current_;
     std::uint64_t current_bytes_ = 0;

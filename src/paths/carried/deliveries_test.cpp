@@ -23,9 +23,11 @@ constexpr std::uint32_t own_rkey = 4;
 // The program: a region, receives, and what has been delivered.
 struct Program {
     alignas(8) std::array<std::byte, 1 << 14> memory{};
+    ibv_pd domain{};
     ibv_mr handle{};
-    Regions regions;
-    Receives receives{256};
+    Regions known;
+    DomainRegions regions{known, &domain};
+    Receives receives{256, 16};
     Deliveries deliveries{receives, regions};
     std::vector<ibv_wc> done;
     std::vector<std::uint32_t> freed;
@@ -33,11 +35,12 @@ struct Program {
     explicit Program(unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC) {
         handle.lkey = own_lkey;
         handle.rkey = own_rkey;
-        regions.add({&handle, nullptr, memory.data(), start_address, memory.size(), access});
+        handle.pd = &domain;
+        known.add({&handle, nullptr, memory.data(), start_address, memory.size(), access});
     }
     void post(std::uint64_t id, std::vector<ibv_sge> pieces) {
         ibv_recv_wr work{id, nullptr, pieces.data(), static_cast<int>(pieces.size())};
-        ASSERT_TRUE(receives.add(work));
+        ASSERT_EQ(receives.add(work), 0);
     }
     void take() {
         while (const auto one = deliveries.next()) {
@@ -148,6 +151,22 @@ TEST(DeliveriesTest, AReceiveOutsideOfItsRegionIsAnError) {
     }
 }
 
+TEST(DeliveriesTest, AReceiveIntoARegionOfAnotherDomainIsAnError) {
+    Program program;
+    const ibv_pd other{};
+    Deliveries deliveries{program.receives, {program.known, &other}};
+    VirtualPeer peer;
+    peer.add(1, 8);
+    program.post(7, {{start_address, 8, own_lkey}});
+    std::vector<std::byte> slot(sizeof(Frame) + 8);
+    const Frame frame = frame_of(*peer.log.next());
+    std::memcpy(slot.data(), &frame, sizeof frame);
+    deliveries.hold(0, slot.data(), 8);
+    const auto delivered = deliveries.next();
+    ASSERT_TRUE(delivered && delivered->completion);
+    EXPECT_EQ(delivered->completion->status, IBV_WC_LOC_PROT_ERR);
+}
+
 TEST(DeliveriesTest, TheReceiveOfASendThatHasBegunIsNotForgotten) {
     Program program;
     VirtualPeer peer;
@@ -251,6 +270,10 @@ TEST(AtomicTest, ThatThePeerMayNotDoIsRefusedAndChangesNothing) {
     EXPECT_TRUE(perform_atomic(atomic(FrameKind::fetch_add, at, 5), program.regions, 0).refused);
     EXPECT_TRUE(
         perform_atomic(atomic(FrameKind::fetch_add, at, 5), closed.regions, granted).refused);
+    const ibv_pd other{};
+    EXPECT_TRUE(
+        perform_atomic(atomic(FrameKind::fetch_add, at, 5), {program.known, &other}, granted)
+            .refused);
     EXPECT_EQ(word_of(program), 0U);
 }
 
@@ -280,6 +303,9 @@ TEST(AtomicTest, AResultIsPutWhereItsRequestSays) {
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_LOC_PROT_ERR);
     request.pieces.clear();
     EXPECT_EQ(put_result(result, request, program.regions), IBV_WC_LOC_PROT_ERR);
+    request.pieces = {{start_address + 8, 8, own_lkey}};
+    const ibv_pd other{};
+    EXPECT_EQ(put_result(result, request, {program.known, &other}), IBV_WC_LOC_PROT_ERR);
     EXPECT_EQ(word_of(program), 42U);
 }
 

@@ -56,6 +56,16 @@ DevicePair *pair_behind(const ibv_qp *queue_pair) {
     return pairs().at(queue_pair->context);
 }
 
+int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input,
+                    ibv_device_attr_ex *attributes, std::size_t bytes) {
+    const DevicePair *pair = nullptr;
+    {
+        const std::lock_guard guard(pairs_lock);
+        pair = pairs().at(context);
+    }
+    return pair->query_device_ex(input, *attributes, bytes);
+}
+
 int post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad) {
     if (queue_pair->qp_type == IBV_QPT_RC) {
         return QueuePair::of(queue_pair).pair().post_send(queue_pair, work, bad);
@@ -141,6 +151,7 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
     }
     const int reads = std::min({attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom, 16});
     side.reads_max = static_cast<std::uint8_t>(std::max(reads, 1));
+    side.pieces_max = attributes.max_sge;
     return Done{};
 }
 
@@ -161,6 +172,7 @@ void DevicePair::replace_operations() {
     operations.alloc_mw = nullptr;
     if (verbs_context *extended = verbs_get_ctx(context)) {
         extended_before_ = *extended;
+        if (extended->query_device_ex) extended->query_device_ex = carried::query_device_ex;
         extended->create_qp_ex = nullptr;
         extended->create_cq_ex = nullptr;
         extended->create_srq_ex = nullptr;
@@ -182,6 +194,7 @@ void DevicePair::restore_operations() {
     context->ops = sides_[0].operations;
     verbs_context *extended = verbs_get_ctx(context);
     if (!extended) return;
+    extended->query_device_ex = extended_before_.query_device_ex;
     extended->create_qp_ex = extended_before_.create_qp_ex;
     extended->create_cq_ex = extended_before_.create_cq_ex;
     extended->create_srq_ex = extended_before_.create_srq_ex;
@@ -498,6 +511,25 @@ int DevicePair::dereg_mr(ibv_mr *region) {
     return verbs_.dereg_mr(region);
 }
 
+void DevicePair::limit(ibv_device_attr& attributes) const {
+    // What heads a message is a piece of its own.
+    attributes.max_sge = std::min(sides_[0].pieces_max, sides_[1].pieces_max) - 1;
+}
+
+int DevicePair::query_device(ibv_device_attr& attributes) const {
+    const int error = verbs_.query_device(sides_[0].context, &attributes);
+    if (!error) limit(attributes);
+    return error;
+}
+
+int DevicePair::query_device_ex(const ibv_query_device_ex_input *input,
+                                ibv_device_attr_ex& attributes, std::size_t bytes) const {
+    const int error =
+        extended_before_.query_device_ex(sides_[0].context, input, &attributes, bytes);
+    if (!error) limit(attributes.orig_attr);
+    return error;
+}
+
 ibv_comp_channel *DevicePair::create_channel() {
     return &(new Channel(sides_[0].context))->shown;
 }
@@ -580,8 +612,7 @@ int DevicePair::req_notify_cq(ibv_cq *queue, int solicited_only) {
 }
 
 ibv_srq *DevicePair::create_srq(ibv_pd *domain, const ibv_srq_init_attr& wanted) {
-    auto *made = new SharedReceives(*this, wanted.attr.max_wr);
-    made->attributes = wanted.attr;
+    auto *made = new SharedReceives(*this, wanted.attr);
     made->shown.context = sides_[0].context;
     made->shown.srq_context = wanted.srq_context;
     made->shown.pd = domain;
@@ -605,12 +636,11 @@ int DevicePair::post_srq_receive(ibv_srq *queue, ibv_recv_wr *work, ibv_recv_wr 
     auto& shared = *reinterpret_cast<SharedReceives *>(queue);
     const std::lock_guard guard(lock_);
     int error = 0;
-    for (; work; work = work->next) {
-        if (shared.receives.add(*work)) continue;
-        *bad = work;
-        error = ENOMEM;
-        break;
+    for (; work && !error; work = work->next) {
+        error = shared.receives.add(*work);
+        if (error) break;
     }
+    if (error) *bad = work;
     std::deque<QueuePair *> hungry;
     hungry.swap(shared.hungry);
     for (QueuePair *one : hungry) one->on_receives();

@@ -65,6 +65,9 @@ class DevicePair {
     void abandon();
 
     // What the program calls; locks.
+    int query_device(ibv_device_attr& attributes) const;
+    int query_device_ex(const ibv_query_device_ex_input *input, ibv_device_attr_ex& attributes,
+                        std::size_t bytes) const;
     ibv_pd *alloc_pd();
     int dealloc_pd(ibv_pd *domain);
     ibv_mr *reg_mr(ibv_pd *domain, void *memory, std::size_t bytes, std::uint64_t address,
@@ -134,7 +137,8 @@ class DevicePair {
         std::uint16_t lid = 0;
         unsigned mtu = 0;  // enum ibv_mtu
         std::uint8_t reads_max = 1;
-        int live = 0;  // carriers that may have completions
+        int pieces_max = 0;  // of a request
+        int live = 0;        // carriers that may have completions
         int events = -1;
         Nanoseconds up_since = 0;
         std::unordered_map<std::uint32_t, QueuePair *> by_carrier;
@@ -143,6 +147,7 @@ class DevicePair {
 
     DevicePair(const Verbs& verbs, PairOptions options)
         : verbs_(verbs), options_(std::move(options)) {}
+    void limit(ibv_device_attr& attributes) const;
     Outcome fill(unsigned device, ibv_context *context);
     void start_thread();
     void replace_operations();

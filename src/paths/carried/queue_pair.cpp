@@ -40,29 +40,46 @@ std::uint32_t packets_of(const std::vector<ibv_sge>& pieces, std::uint32_t mtu) 
     return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes - 1) / mtu + 1);
 }
 
+// What a program has to say with a change of state (InfiniBand Architecture 1.4, table 96).
+unsigned required_with(ibv_qp_state before, ibv_qp_state state) {
+    if (before == IBV_QPS_RESET && state == IBV_QPS_INIT) {
+        return IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    }
+    if (before == IBV_QPS_INIT && state == IBV_QPS_RTR) {
+        return IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    }
+    if (before == IBV_QPS_RTR && state == IBV_QPS_RTS) {
+        return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+               IBV_QP_MAX_QP_RD_ATOMIC;
+    }
+    return 0;
+}
+
 bool in_states(ibv_qp_state state, std::initializer_list<ibv_qp_state> states) {
     return std::find(states.begin(), states.end(), state) != states.end();
 }
 
 }  // namespace
 
-QueuePair::QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted)
+QueuePair::QueuePair(DevicePair& pair, ibv_pd *domain, const ibv_qp_init_attr& wanted)
     : pair_(pair),
       init_(wanted),
       send_queue_(reinterpret_cast<CompletionQueue *>(wanted.send_cq)),
       receive_queue_(reinterpret_cast<CompletionQueue *>(wanted.recv_cq)),
       shared_(reinterpret_cast<SharedReceives *>(wanted.srq)),
-      receives_(wanted.cap.max_recv_wr),
+      receives_(wanted.cap.max_recv_wr, wanted.cap.max_recv_sge),
       memory_(wanted.cap.max_send_wr, wanted.cap.max_inline_data),
       agreement_(pair.options().rules, pair.draw()),
       log_(frame_payload_bytes),
-      deliveries_(shared_ ? shared_->receives : receives_, pair.regions()) {
+      deliveries_(shared_ ? shared_->receives : receives_,
+                  DomainRegions(pair.regions(), shared_ ? shared_->shown.pd : domain)) {
     for (std::uint32_t slot = 0; slot < receive_slots; ++slot) free_slots_.push_back(slot);
 }
 
 std::unique_ptr<QueuePair> QueuePair::make(DevicePair& pair, ibv_pd *domain,
                                            const ibv_qp_init_attr& wanted) {
-    std::unique_ptr<QueuePair> made(new QueuePair(pair, wanted));
+    std::unique_ptr<QueuePair> made(new QueuePair(pair, domain, wanted));
     if (!made->memory_.data()) return errno = ENOMEM, nullptr;
     if (!made->make_carriers(domain)) return nullptr;
     made->shown_.owner = made.get();
@@ -155,13 +172,17 @@ QueuePair::~QueuePair() {
 int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     const ibv_qp_state before = shown_.qp.state;
     const ibv_qp_state state = mask & IBV_QP_STATE ? attributes.qp_state : before;
-    const bool possible = state == before || in_states(state, {IBV_QPS_RESET, IBV_QPS_ERR}) ||
+    const bool possible = state == before || state == IBV_QPS_RESET ||
+                          (before != IBV_QPS_RESET && state == IBV_QPS_ERR) ||
                           (before == IBV_QPS_RESET && state == IBV_QPS_INIT) ||
                           (before == IBV_QPS_INIT && state == IBV_QPS_RTR) ||
                           (before == IBV_QPS_RTR && state == IBV_QPS_RTS) ||
                           (in_states(before, {IBV_QPS_RTS, IBV_QPS_SQD}) &&
                            in_states(state, {IBV_QPS_RTS, IBV_QPS_SQD}));
     if (!possible || (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE))) return EINVAL;
+    if (const unsigned required = required_with(before, state); (mask & required) != required) {
+        return EINVAL;
+    }
     // A queue pair begins anew with new numbers, of which the peer would not know.
     const bool has_begun = agreement_.epoch() > 0 || failed_;
     if (state == IBV_QPS_RESET && before != IBV_QPS_RESET && has_begun) return EOPNOTSUPP;
@@ -335,6 +356,11 @@ void QueuePair::learn(const Letter& letter) {
     }
     second.peer = pair_.verbs().create_ah(pair_.control_domain(1), &second.path);
     knows_peer_ = second.peer != nullptr;
+}
+
+// What the peer's atomics, and the results of this end's, may touch.
+DomainRegions QueuePair::own_regions() const {
+    return {pair_.regions(), shown_.qp.pd};
 }
 
 void QueuePair::answer_key(const Letter& question, unsigned device) {
@@ -658,7 +684,7 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
             return;
         case FrameKind::compare_swap:
         case FrameKind::fetch_add:
-            log_.add(perform_atomic(frame, pair_.regions(), attributes_.qp_access_flags));
+            log_.add(perform_atomic(frame, own_regions(), attributes_.qp_access_flags));
             break;
         case FrameKind::result: on_result(frame); break;
     }
@@ -668,7 +694,7 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
 void QueuePair::on_result(const Frame& frame) {
     const Request *request = log_.awaiting_result();
     if (!request || failed_) return;
-    const ibv_wc_status status = put_result(frame, *request, pair_.regions());
+    const ibv_wc_status status = put_result(frame, *request, own_regions());
     if (status != IBV_WC_SUCCESS) {
         fail(status);
         return;
@@ -738,7 +764,7 @@ int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
 int QueuePair::post_receive(ibv_recv_wr *work, ibv_recv_wr **bad) {
     int error = shared_ || shown_.qp.state == IBV_QPS_RESET ? EINVAL : 0;
     for (; work && !error; work = work->next) {
-        if (!receives_.add(*work)) error = ENOMEM;
+        error = receives_.add(*work);
         if (error) break;
     }
     if (error) *bad = work;

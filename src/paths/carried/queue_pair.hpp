@@ -90,7 +90,7 @@ class QueuePair {
     static QueuePair& of(ibv_qp *qp) { return *reinterpret_cast<Shown *>(qp)->owner; }
 
   private:
-    QueuePair(DevicePair& pair, const ibv_qp_init_attr& wanted);
+    QueuePair(DevicePair& pair, ibv_pd *domain, const ibv_qp_init_attr& wanted);
     bool make_carriers(ibv_pd *domain);
     bool make_carrier(unsigned device, ibv_pd *domain);
     bool make_control(unsigned device);
@@ -109,6 +109,7 @@ class QueuePair {
     Letter letter(LetterKind kind) const;
     void send_letter(const Letter& letter, unsigned device);
     void send_everywhere(const Letter& letter);
+    DomainRegions own_regions() const;
     void answer_key(const Letter& question, unsigned device);
 
     void on_trouble();

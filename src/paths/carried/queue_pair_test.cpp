@@ -133,6 +133,13 @@ class Program {
     bool busy_ = false;  // with a word
 };
 
+// What goes with each change of state.
+constexpr int to_init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+constexpr int to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr int to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+
 PairOptions options_for(std::vector<std::string>& complaints) {
     PairOptions made;
     made.now = VirtualNetwork::now;
@@ -186,16 +193,16 @@ void Program::connect(const Address& peer) {
     attributes.qp_state = IBV_QPS_INIT;
     attributes.qp_access_flags =
         IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    modify(attributes, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
+    modify(attributes, to_init);
     for (std::uint64_t slot = 0; slot < receives; ++slot) post_receive(slot);
     attributes.qp_state = IBV_QPS_RTR;
     attributes.path_mtu = IBV_MTU_1024;
     attributes.dest_qp_num = peer.number;
     attributes.ah_attr.is_global = 1;
     attributes.ah_attr.grh.dgid = peer.gid;
-    modify(attributes, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN);
+    modify(attributes, to_rtr);
     attributes.qp_state = IBV_QPS_RTS;
-    modify(attributes, IBV_QP_STATE);
+    modify(attributes, to_rts);
 }
 
 void Program::post(ibv_send_wr work, ibv_sge data) {

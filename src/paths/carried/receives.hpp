@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -27,11 +28,15 @@ struct Receive {
 
 class Receives {
   public:
-    explicit Receives(std::uint32_t limit) : limit_(limit) {}
+    Receives(std::uint32_t limit, std::uint32_t pieces_limit)
+        : limit_(limit), pieces_limit_(pieces_limit) {}
 
-    // False where there is no room.
-    bool add(const ibv_recv_wr& work) {
-        if (waiting_.size() >= limit_) return false;
+    // 0 or an errno.
+    int add(const ibv_recv_wr& work) {
+        if (work.num_sge < 0 || static_cast<std::uint32_t>(work.num_sge) > pieces_limit_) {
+            return EINVAL;
+        }
+        if (waiting_.size() >= limit_) return ENOMEM;
         Receive made;
         made.id = work.wr_id;
         for (int i = 0; i < work.num_sge; ++i) {
@@ -39,7 +44,7 @@ class Receives {
             made.pieces.push_back({piece.addr, piece.length, piece.lkey});
         }
         waiting_.push_back(std::move(made));
-        return true;
+        return 0;
     }
     std::optional<Receive> take() {
         if (waiting_.empty()) return std::nullopt;
@@ -50,15 +55,17 @@ class Receives {
 
   private:
     std::uint32_t limit_;
+    std::uint32_t pieces_limit_;
     std::deque<Receive> waiting_;
 };
 
 struct SharedReceives {
-    SharedReceives(DevicePair& owner, std::uint32_t limit) : pair(&owner), receives(limit) {}
+    SharedReceives(DevicePair& owner, const ibv_srq_attr& limits)
+        : pair(&owner), receives(limits.max_wr, limits.max_sge), attributes(limits) {}
     ibv_srq shown{};  // first
     DevicePair *pair;
     Receives receives;
-    ibv_srq_attr attributes{};
+    ibv_srq_attr attributes;
     std::deque<QueuePair *> hungry;  // that have data and no receive
 };
 

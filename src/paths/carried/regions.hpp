@@ -31,10 +31,6 @@ class Regions {
 
     const Region *find_local(std::uint32_t lkey) const { return find(by_lkey_, lkey); }
     const Region *find_remote(std::uint32_t rkey) const { return find(by_rkey_, rkey); }
-    // Where memory that a request names lies; null if it is not all inside the region of the key,
-    // or the region does not grant `access`.
-    std::byte *locate(const Region *region, std::uint64_t address, std::uint64_t length_bytes,
-                      unsigned access) const;
 
   private:
     using ByKey = std::unordered_map<std::uint32_t, Region>;
@@ -44,6 +40,31 @@ class Regions {
     }
     ByKey by_lkey_;
     ByKey by_rkey_;
+};
+
+// Those of them that a queue pair, or its shared receive queue, may use: of its protection domain.
+class DomainRegions {
+  public:
+    DomainRegions(const Regions& regions, const ibv_pd *domain)
+        : regions_(&regions), domain_(domain) {}
+
+    // Where memory that a request names lies; null if it is not all inside the region of the key,
+    // or the region does not grant `access`.
+    std::byte *locate_local(std::uint32_t lkey, std::uint64_t address, std::uint64_t length_bytes,
+                            unsigned access) const {
+        return locate(regions_->find_local(lkey), address, length_bytes, access);
+    }
+    std::byte *locate_remote(std::uint32_t rkey, std::uint64_t address, std::uint64_t length_bytes,
+                             unsigned access) const {
+        return locate(regions_->find_remote(rkey), address, length_bytes, access);
+    }
+
+  private:
+    std::byte *locate(const Region *region, std::uint64_t address, std::uint64_t length_bytes,
+                      unsigned access) const;
+
+    const Regions *regions_;
+    const ibv_pd *domain_;
 };
 
 inline void Regions::add(const Region& region) {
@@ -61,11 +82,11 @@ inline Region Regions::remove(const ibv_mr *first) {
     return found;
 }
 
-inline std::byte *Regions::locate(const Region *region, std::uint64_t address,
-                                  std::uint64_t length_bytes, unsigned access) const {
-    if (!region || (region->access & access) != access || address < region->address) {
-        return nullptr;
-    }
+inline std::byte *DomainRegions::locate(const Region *region, std::uint64_t address,
+                                        std::uint64_t length_bytes, unsigned access) const {
+    const bool grants =
+        region && region->first->pd == domain_ && (region->access & access) == access;
+    if (!grants || address < region->address) return nullptr;
     const std::uint64_t offset = address - region->address;
     const bool fits =
         offset <= region->length_bytes && length_bytes <= region->length_bytes - offset;

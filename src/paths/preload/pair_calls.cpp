@@ -19,6 +19,12 @@ using lanewise::paths::carried::SharedReceives;
 
 #define SHOWN extern "C" __attribute__((visibility("default")))
 
+SHOWN int ibv_query_device(ibv_context *context, ibv_device_attr *device_attr) {
+    const auto pair = pair_on(context);
+    return pair ? pair->devices->query_device(*device_attr)
+                : pair_calls().verbs.query_device(context, device_attr);
+}
+
 SHOWN ibv_pd *ibv_alloc_pd(ibv_context *context) {
     const auto pair = pair_on(context);
     return pair ? pair->devices->alloc_pd() : pair_calls().verbs.alloc_pd(context);

@@ -381,6 +381,7 @@ bool is_awaited(const VirtualQueuePair& qp, const Packet& packet) {
 int query_device(ibv_context *, ibv_device_attr *attributes) {
     *attributes = {};
     attributes->phys_port_cnt = 1;
+    attributes->max_sge = pieces_max;
     attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
     return 0;
 }
@@ -456,6 +457,9 @@ int req_notify_cq(ibv_cq *, int) {
 }
 
 ibv_qp *create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
+    if (wanted->cap.max_send_sge > static_cast<std::uint32_t>(pieces_max)) {
+        return errno = EINVAL, nullptr;
+    }
     VirtualDevice& device = own(domain->context);
     VirtualQueuePair *made = device.made.emplace_back(new VirtualQueuePair).get();
     made->device = &device;

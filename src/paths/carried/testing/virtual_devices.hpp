@@ -29,6 +29,7 @@ namespace lanewise::paths::carried::testing {
 
 inline constexpr std::size_t host_count = 2;
 inline constexpr std::size_t devices_each = 2;
+inline constexpr int pieces_max = 32;  // of a request
 
 struct Link {
     bool up = true;       // both ports have a carrier

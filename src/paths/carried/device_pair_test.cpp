@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a pair of devices accepts from a program: states and what goes with them, the limits of
+// requests.
+
+#include "paths/carried/device_pair.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "paths/carried/testing/virtual_devices.hpp"
+
+namespace lanewise::paths::carried::testing {
+namespace {
+
+constexpr unsigned to_init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+constexpr unsigned to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr unsigned to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+
+class DevicePairTest : public ::testing::Test {
+  protected:
+    DevicePairTest() {
+        PairOptions options;
+        options.now = VirtualNetwork::now;
+        options.helper = Helper::caller;
+        options.forward = [](const ibv_async_event&) { return false; };
+        options.note = [](Occasion, std::uint8_t) {};
+        options.warn = [](const std::string&) {};
+        pair_ = std::move(*DevicePair::open(network_.context(0, 0), network_.context(0, 1),
+                                            VirtualNetwork::verbs(), std::move(options)));
+        domain_ = pair_->alloc_pd();
+        completions_ = pair_->create_cq(256, nullptr, nullptr, 0);
+    }
+    ~DevicePairTest() override {
+        if (queue_pair_) pair_->destroy_qp(queue_pair_);
+        pair_->destroy_cq(completions_);
+        pair_->dealloc_pd(domain_);
+    }
+
+    ibv_qp_init_attr wanted() const {
+        ibv_qp_init_attr init{};
+        init.send_cq = init.recv_cq = completions_;
+        init.qp_type = IBV_QPT_RC;
+        init.cap = {8, 8, 2, 2, 0};
+        return init;
+    }
+    void create() {
+        ibv_qp_init_attr init = wanted();
+        queue_pair_ = pair_->create_qp(domain_, &init);
+        ASSERT_NE(queue_pair_, nullptr);
+    }
+    int modify(ibv_qp_state state, unsigned mask) {
+        ibv_qp_attr attributes{};
+        attributes.qp_state = state;
+        attributes.path_mtu = IBV_MTU_1024;
+        attributes.dest_qp_num = 1;
+        attributes.ah_attr.is_global = 1;
+        attributes.ah_attr.grh.dgid = network_.gid(1, 0);
+        return pair_->modify_qp(queue_pair_, attributes, mask);
+    }
+
+    VirtualNetwork network_{1};
+    std::unique_ptr<DevicePair> pair_;
+    ibv_pd *domain_ = nullptr;
+    ibv_cq *completions_ = nullptr;
+    ibv_qp *queue_pair_ = nullptr;
+};
+
+TEST_F(DevicePairTest, EachChangeOfStateNeedsAllThatGoesWithIt) {
+    create();
+    struct Step {
+        ibv_qp_state state;
+        unsigned mask;
+    };
+    for (const Step& step :
+         std::vector<Step>{{IBV_QPS_INIT, to_init}, {IBV_QPS_RTR, to_rtr}, {IBV_QPS_RTS, to_rts}}) {
+        const ibv_qp_state before = queue_pair_->state;
+        for (unsigned bit = 1; bit <= step.mask; bit <<= 1U) {
+            if (!(step.mask & bit) || bit == IBV_QP_STATE) continue;
+            EXPECT_EQ(modify(step.state, step.mask & ~bit), EINVAL) << bit;
+            EXPECT_EQ(queue_pair_->state, before);
+        }
+        EXPECT_EQ(modify(step.state, step.mask), 0);
+        EXPECT_EQ(queue_pair_->state, step.state);
+    }
+}
+
+TEST_F(DevicePairTest, AQueuePairThatWasNeverBegunHasNoErrorState) {
+    create();
+    EXPECT_EQ(modify(IBV_QPS_ERR, IBV_QP_STATE), EINVAL);
+    EXPECT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+    EXPECT_EQ(modify(IBV_QPS_ERR, IBV_QP_STATE), 0);
+}
+
+TEST_F(DevicePairTest, AReceiveWithMorePiecesThanAskedForIsRefused) {
+    create();
+    ASSERT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+    std::array<ibv_sge, 3> pieces{};
+    ibv_recv_wr fits{1, nullptr, pieces.data(), 2};
+    ibv_recv_wr too_many{2, nullptr, pieces.data(), 3};
+    ibv_recv_wr negative{3, nullptr, pieces.data(), -1};
+    fits.next = &too_many;
+    ibv_recv_wr *bad = nullptr;
+    EXPECT_EQ(ibv_post_recv(queue_pair_, &fits, &bad), EINVAL);
+    EXPECT_EQ(bad, &too_many);
+    EXPECT_EQ(ibv_post_recv(queue_pair_, &negative, &bad), EINVAL);
+
+    ibv_srq_init_attr limits{};
+    limits.attr = {8, 2, 0};
+    ibv_srq *shared = pair_->create_srq(domain_, limits);
+    fits.next = &too_many;
+    EXPECT_EQ(pair_->post_srq_receive(shared, &fits, &bad), EINVAL);
+    EXPECT_EQ(bad, &too_many);
+    EXPECT_EQ(pair_->destroy_srq(shared), 0);
+}
+
+TEST_F(DevicePairTest, ItsDeviceLeavesRoomForTheHeadOfAMessage) {
+    ibv_device_attr attributes{};
+    ASSERT_EQ(pair_->query_device(attributes), 0);
+    EXPECT_EQ(attributes.max_sge, pieces_max - 1);
+    ibv_qp_init_attr init = wanted();
+    init.cap.max_send_sge = static_cast<std::uint32_t>(attributes.max_sge);
+    queue_pair_ = pair_->create_qp(domain_, &init);
+    EXPECT_NE(queue_pair_, nullptr);
+}
+
+}  // namespace
+}  // namespace lanewise::paths::carried::testing
