@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "measure/agreement.hpp"
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
 #include "measure/names.hpp"
@@ -55,8 +56,8 @@ const Measured *at(const lw_samples *samples, size_t index) {
     return samples && index < samples->points.size() ? &samples->points[index] : nullptr;
 }
 
-Outcome admit_call(MPI_Comm comm, const lw_measure_options *options, const void *output) {
-    if (!options || !output) return bad_argument("options and the output must not be NULL");
+// Whether ranks can speak to each other over `comm`.
+Outcome admit_comm(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) return bad_argument("the communicator is MPI_COMM_NULL");
     int between_groups = 0;
     check(MPI_Comm_test_inter(comm, &between_groups));
@@ -64,7 +65,28 @@ Outcome admit_call(MPI_Comm comm, const lw_measure_options *options, const void 
         return bad_argument(
             "an intercommunicator cannot be measured; merge it with "
             "MPI_Intercomm_merge first");
+    return Done{};
+}
+
+Outcome admit_call(const lw_measure_options *options, const void *output) {
+    if (!options || !output) return bad_argument("options and the output must not be NULL");
     return Bench::admit(*options);
+}
+
+// Begins a call: `admit` looks at what this rank has passed and adds to the digest what the others
+// must pass too. All ranks go on, or none.
+template <typename Admit>
+Outcome begin_call(MPI_Comm comm, Admit&& admit) {
+    const Outcome reachable = admit_comm(comm);
+    if (!reachable) return reachable;
+    Digest digest;
+    const Outcome admitted = admit(digest);
+    return agree(comm, admitted, digest.value());
+}
+
+void add_sizes(Digest& digest, std::span<const std::uint64_t> sizes_bytes) {
+    digest.add(std::uint64_t{sizes_bytes.size()});
+    for (const std::uint64_t bytes : sizes_bytes) digest.add(bytes);
 }
 
 Outcome hand_over(Result<std::vector<Measured>> measured, lw_samples **samples) {
@@ -102,10 +124,18 @@ using Rounds = std::vector<Round> (*)(int);
 lw_status measure_rounds(MPI_Comm comm, PairRoundPlan plan, Rounds make, lw_order order,
                          const lw_measure_options *options, lw_samples **samples) {
     return status_of(options, comm, [&]() -> Outcome {
-        const auto admitted = admit_call(comm, options, samples);
-        if (!admitted) return admitted;
-        if (order != LW_ORDER_PARALLEL && order != LW_ORDER_SEQUENTIAL)
-            return bad_argument("unknown order; use parallel or sequential");
+        const Outcome begun = begin_call(comm, [&](Digest& digest) -> Outcome {
+            const auto admitted = admit_call(options, samples);
+            if (!admitted) return admitted;
+            if (order != LW_ORDER_PARALLEL && order != LW_ORDER_SEQUENTIAL)
+                return bad_argument("unknown order; use parallel or sequential");
+            digest.add(*options);
+            digest.add(static_cast<std::uint64_t>(order));
+            digest.add(plan.there_bytes);
+            digest.add(plan.back_bytes);
+            return Done{};
+        });
+        if (!begun) return begun;
         const Bench bench(comm, *options);
         plan.rounds = make(bench.harness().size());
         if (plan.rounds.empty()) return bad_argument("too few ranks for a single pair");
@@ -167,10 +197,18 @@ lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
                      const uint64_t *sizes_bytes, size_t count, const lw_measure_options *options,
                      lw_samples **samples) {
     return status_of(options, comm, [&]() -> Outcome {
-        const auto admitted = admit_call(comm, options, samples);
-        if (!admitted) return admitted;
-        if (!operation || (count > 0 && !sizes_bytes))
-            return bad_argument("operation and sizes must not be NULL");
+        const Outcome begun = begin_call(comm, [&](Digest& digest) -> Outcome {
+            const auto admitted = admit_call(options, samples);
+            if (!admitted) return admitted;
+            if (!operation || (count > 0 && !sizes_bytes))
+                return bad_argument("operation and sizes must not be NULL");
+            digest.add(*options);
+            digest.add(*operation);
+            digest.add(static_cast<std::uint64_t>(root));
+            add_sizes(digest, {sizes_bytes, count});
+            return Done{};
+        });
+        if (!begun) return begun;
         Bench bench(comm, *options);
         const auto points = points_of(operation, root, {sizes_bytes, count});
         return hand_over(bench.measure(points), samples);
@@ -188,11 +226,21 @@ lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int roo
                            double tolerance, const lw_measure_options *options,
                            lw_samples **samples) {
     return status_of(options, comm, [&]() -> Outcome {
-        const auto admitted = admit_call(comm, options, samples);
-        if (!admitted) return admitted;
-        if (!operation || !sizes_bytes || count < 2)
-            return bad_argument("a curve needs an operation and at least two sizes");
-        if (!(tolerance > 0.0)) return bad_argument("tolerance must be above 0; 10 % is 0.1");
+        const Outcome begun = begin_call(comm, [&](Digest& digest) -> Outcome {
+            const auto admitted = admit_call(options, samples);
+            if (!admitted) return admitted;
+            if (!operation || !sizes_bytes || count < 2)
+                return bad_argument("a curve needs an operation and at least two sizes");
+            if (!(tolerance > 0.0)) return bad_argument("tolerance must be above 0; 10 % is 0.1");
+            digest.add(*options);
+            digest.add(*operation);
+            digest.add(static_cast<std::uint64_t>(root));
+            add_sizes(digest, {sizes_bytes, count});
+            digest.add(stride_bytes_min);
+            digest.add(tolerance);
+            return Done{};
+        });
+        if (!begun) return begun;
         Bench bench(comm, *options);
         Curve curve({sizes_bytes, count}, stride_bytes_min, tolerance);
         return hand_over(measure_curve(bench, operation, root, curve), samples);
@@ -215,11 +263,17 @@ lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back
 lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
                            lw_clock_report *report) {
     return status_of(options, comm, [&]() -> Outcome {
-        const auto admitted = admit_call(comm, options, report);
-        if (!admitted) return admitted;
-        if (report->struct_size != sizeof *report)
-            return bad_argument("a clock report of another size; use LW_CLOCK_REPORT");
-        if (!(wait_s >= 0.0)) return bad_argument("the wait must not be negative");
+        const Outcome begun = begin_call(comm, [&](Digest& digest) -> Outcome {
+            const auto admitted = admit_call(options, report);
+            if (!admitted) return admitted;
+            if (report->struct_size != sizeof *report)
+                return bad_argument("a clock report of another size; use LW_CLOCK_REPORT");
+            if (!(wait_s >= 0.0)) return bad_argument("the wait must not be negative");
+            digest.add(*options);
+            digest.add(wait_s);
+            return Done{};
+        });
+        if (!begun) return begun;
         Bench bench(comm, *options);
         bench.refresh_global_clock();
         std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));

@@ -192,6 +192,72 @@ TEST(Refusals, NullsAreArgumentsThatCannotBeUsed) {
     EXPECT_EQ(samples, untouched);
 }
 
+TEST(Refusals, WhatOneRankMayNotPassNoRankMeasures) {
+    const int last = size_of(MPI_COMM_WORLD) - 1;
+    const auto operation = operation_named("bcast");
+    const std::uint64_t bytes[2] = {8, 16};
+    const bool is_last = rank_of(MPI_COMM_WORLD) == last;
+    const auto *mine = is_last ? nullptr : operation.get();
+    using Measure = std::function<lw_status(const lw_measure_options *, lw_samples **)>;
+    const Measure calls[] = {
+        [&](const auto *options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_WORLD, mine, 0, bytes, 2, options, samples);
+        },
+        [&](const auto *options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_WORLD, operation.get(), 0, bytes, 2,
+                              is_last ? nullptr : options, samples);
+        },
+        [&](const auto *options, lw_samples **samples) {
+            return lw_measure_curve(MPI_COMM_WORLD, mine, 0, bytes, 2, 8, 0.1, options, samples);
+        },
+        [&](const auto *options, lw_samples **samples) {
+            return lw_measure_pairs(MPI_COMM_WORLD, 8, 8, LW_ORDER_PARALLEL, options,
+                                    is_last ? nullptr : samples);
+        },
+    };
+
+    for (const Measure& call : calls) {
+        const auto refusal = refuse(
+            fixed_repetitions(2),
+            [&](const auto& options, lw_samples **samples) { return call(&options, samples); });
+
+        EXPECT_EQ(refusal.status, LW_ERR_ARGUMENT);
+        EXPECT_EQ(refusal.output, untouched);
+        if (rank_of(MPI_COMM_WORLD) != 0 || last == 0) continue;
+        const std::string who = "rank " + std::to_string(last) + ": ";
+        EXPECT_THAT(refusal.listener.sentences, ElementsAre(HasSubstr(who)));
+    }
+}
+
+TEST(Refusals, ArgumentsThatDifferBetweenRanksMeasureNothing) {
+    const int last = size_of(MPI_COMM_WORLD) - 1;
+    if (last == 0) GTEST_SKIP() << "one rank has nobody to differ from";
+    const auto is_last = static_cast<unsigned>(rank_of(MPI_COMM_WORLD) == last);
+    const auto operation = operation_named("bcast");
+    const auto other = operation_named("allreduce");
+    const std::uint64_t bytes[2] = {8 + 8 * std::uint64_t{is_last}, 16};
+    const auto same = fixed_repetitions(2);
+    auto longer = fixed_repetitions(2 + is_last);
+    lw_samples *samples = untouched;
+    const MPI_Comm world = MPI_COMM_WORLD;
+    const auto *o = operation.get();
+
+    EXPECT_EQ(lw_measure(world, o, 0, bytes, 2, &same, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, o, 0, bytes + 1, 1, &longer, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, o, static_cast<int>(is_last), bytes + 1, 1, &same, &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, is_last ? other.get() : o, 0, bytes + 1, 1, &same, &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_pairs(world, 8, bytes[0], LW_ORDER_PARALLEL, &same, &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(samples, untouched);
+
+    const auto refusal = refuse(longer, [&](const auto& options, lw_samples **into) {
+        return lw_measure(world, o, 0, bytes + 1, 1, &options, into);
+    });
+    expect_refusal(refusal, LW_ERR_ARGUMENT, "pass the same on every rank");
+}
+
 TEST(Refusals, ASizeThatFloatsCannotFillIsNamed) {
     const auto refusal =
         refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
