@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lanewise.sums.axis import refuse_masked
 from lanewise.sums.library import WORDS, call, library
+from lanewise.sums.words import words_of
 
 ADD = {
     np.dtype(np.float64): "lw_accumulator_add_f64",
@@ -57,7 +58,8 @@ class Accumulator:
     def words(self) -> NDArray[np.int64]:
         """The sum as integers, shape (75,); those of several sums may be added, in any order.
 
-        Setting them makes this sum that of the integers; ValueError for another shape.
+        Setting them makes this sum that of the integers; TypeError unless they are
+        integers, ValueError for another shape.
         """
         words = (c_int64 * WORDS)()
         call("lw_accumulator_words", self._handle, words)
@@ -65,10 +67,7 @@ class Accumulator:
 
     @words.setter
     def words(self, words: ArrayLike) -> None:
-        given = np.asarray(words, dtype=np.int64)
-        if given.shape != (WORDS,):
-            raise ValueError(f"{given.size} words; those of a sum are {WORDS}")
-        call("lw_accumulator_set_words", self._handle, (c_int64 * WORDS)(*given.tolist()))
+        call("lw_accumulator_set_words", self._handle, words_of(words, WORDS, "a sum"))
 
     def allreduce(self, comm: Any) -> Accumulator:
         """Replace the sum by that of all ranks of an mpi4py communicator, and return this one."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lanewise.sums.accumulator import Accumulator
-from lanewise.sums.axis import along, numbers
+from lanewise.sums.axis import Axis, along, numbers
 from lanewise.sums.library import call
 
 SUMS = {
@@ -21,14 +21,15 @@ SUMS = {
 }
 
 
-def sum(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:  # noqa: A001
+def sum(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:  # noqa: A001
     """Return the exact sum of numbers, rounded once to their format.
 
-    Without `axis` it is one number; with it, an array of the shape of `values` without that axis,
-    as in numpy.sum.  With a communicator of mpi4py it is the sum over all ranks, which depends
-    neither on their number nor on how the numbers are dealt among them.  Integers are added as
-    float64, which they must fit.  Raises TypeError for formats other than float32, float64,
-    complex64 and complex128, and RequestError where no native library is built.
+    Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
+    without those axes, as in numpy.sum.  With a communicator of mpi4py it is the sum over all
+    ranks, which depends neither on their number nor on how the numbers are dealt among them.
+    Integers are added as float64, which they must fit.  Raises TypeError for formats other than
+    float32, float64, complex64 and complex128, ValueError for an axis that `values` lacks, and
+    RequestError where no native library is built.
     """
     array = numbers(values, SUMS, "no exact sum; convert it to float64 or complex128")
     return along(array, axis, lambda row: _sum_of_all(row, comm))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container
 from typing import Any
 
@@ -27,12 +28,18 @@ def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArr
     return array
 
 
-def along(array: NDArray[Any], axis: int | None, reduced: Callable[[NDArray[Any]], Any]) -> Any:
-    """Return `reduced` of all elements, or with an axis of each row along it."""
+Axis = int | tuple[int, ...] | None
+
+
+def along(array: NDArray[Any], axis: Axis, reduced: Callable[[NDArray[Any]], Any]) -> Any:
+    """Return `reduced` of all elements, or with axes of each row along them."""
     if axis is None:
         return reduced(array)
-    rows = np.moveaxis(array, axis, -1)
-    results = np.empty(rows.shape[:-1], dtype=array.dtype)
+    axes = len(axis) if isinstance(axis, tuple) else 1
+    rows = np.moveaxis(array, axis, tuple(range(-axes, 0)))
+    kept = rows.shape[: array.ndim - axes]
+    rows = rows.reshape((*kept, math.prod(rows.shape[len(kept) :])))
+    results = np.empty(kept, dtype=array.dtype)
     for index in np.ndindex(results.shape):
         results[index] = reduced(rows[index])
     return results

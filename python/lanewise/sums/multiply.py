@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lanewise.sums.axis import along, numbers
+from lanewise.sums.axis import Axis, along, numbers
 from lanewise.sums.library import call
 from lanewise.sums.product import Product
 
@@ -21,15 +21,16 @@ PRODUCTS = {
 }
 
 
-def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
+def prod(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:
     """Return the number nearest to the exact product of numbers, in their format.
 
-    Without `axis` it is one number; with it, an array of the shape of `values` without that axis,
-    as in numpy.prod.  With a communicator of mpi4py it is the product over all ranks, which depends
-    neither on their number nor on how the numbers are dealt among them.  Integers are multiplied as
-    float64, which they must fit.  Of a complex product both parts are nearest to the exact ones.
-    Raises TypeError for formats other than float32, float64, complex64 and complex128, for complex
-    numbers with a communicator, and RequestError where no native library is built.
+    Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
+    without those axes, as in numpy.prod.  With a communicator of mpi4py it is the product over all
+    ranks, which depends neither on their number nor on how the numbers are dealt among them.
+    Integers are multiplied as float64, which they must fit.  Of a complex product both parts are
+    nearest to the exact ones.  Raises TypeError for formats other than float32, float64, complex64
+    and complex128, for complex numbers with a communicator, ValueError for an axis that `values`
+    lacks, and RequestError where no native library is built.
     """
     array = numbers(values, PRODUCTS, "no exact product; convert it to float64 or complex128")
     return along(array, axis, lambda row: _product_of_all(row, comm))

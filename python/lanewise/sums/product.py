@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lanewise.sums.axis import refuse_masked
 from lanewise.sums.library import PRODUCT_WORDS, call, library
+from lanewise.sums.words import words_of
 
 MULTIPLY = {
     np.dtype(np.float64): "lw_product_multiply_f64",
@@ -57,7 +58,7 @@ class Product:
     def words(self) -> NDArray[np.int64]:
         """The product as integers, shape (19,), from which another process can make it again.
 
-        Setting them makes it so; ValueError for another shape.
+        Setting them makes it so; TypeError unless they are integers, ValueError for another shape.
         """
         words = (c_int64 * PRODUCT_WORDS)()
         call("lw_product_words", self._handle, words)
@@ -65,10 +66,7 @@ class Product:
 
     @words.setter
     def words(self, words: ArrayLike) -> None:
-        given = np.asarray(words, dtype=np.int64)
-        if given.shape != (PRODUCT_WORDS,):
-            raise ValueError(f"{given.size} words; those of a product are {PRODUCT_WORDS}")
-        call("lw_product_set_words", self._handle, (c_int64 * PRODUCT_WORDS)(*given.tolist()))
+        call("lw_product_set_words", self._handle, words_of(words, PRODUCT_WORDS, "a product"))
 
     def allreduce(self, comm: Any) -> Product:
         """Replace the product by that of all ranks of an mpi4py communicator, and return it."""

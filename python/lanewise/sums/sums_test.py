@@ -127,6 +127,39 @@ def test_complex_numbers_and_axes_are_added_by_parts() -> None:
     assert lanewise.sum(np.ones((3, 4), dtype=np.float32), axis=1).tolist() == [4, 4, 4]
 
 
+@pytest.mark.parametrize(
+    "axis", [None, 0, 2, -1, (0,), (0, 1), (2, 0), (-1, 1), (0, 1, 2), ()], ids=str
+)
+def test_axes_are_those_of_numpy(axis: int | tuple[int, ...] | None) -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+
+    assert np.array_equal(lanewise.sum(values, axis=axis), np.sum(values, axis=axis))
+    products = np.prod(values + 1, axis=axis)
+    assert np.allclose(lanewise.prod(values + 1, axis=axis), products, rtol=1e-14)
+
+
+@pytest.mark.parametrize("axis", [3, (0, 3), (0, 0)], ids=str)
+def test_axes_that_are_none_are_refused(axis: int | tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"axis|axes"):
+        lanewise.sum(np.ones((2, 3, 4)), axis=axis)
+
+
+@pytest.mark.parametrize("kind", [lanewise.Accumulator, lanewise.Product])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint64, np.complex128], ids=str)
+def test_words_are_integers(
+    kind: type[lanewise.Accumulator | lanewise.Product], dtype: type[np.generic]
+) -> None:
+    made = kind()
+    words = made.words
+
+    with pytest.raises(TypeError, match="are int64"):
+        made.words = words.astype(dtype)
+
+    made.words = words.astype(np.int32)
+    made.words = words.tolist()
+    assert made.words.tolist() == words.tolist()
+
+
 def test_what_is_no_number_and_what_is_zero_is_defined() -> None:
     assert math.isnan(lanewise.sum([math.inf, -math.inf]))
     assert lanewise.sum([1e308, 1e308, -1e308]) == 1e308

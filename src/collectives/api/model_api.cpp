@@ -5,6 +5,7 @@
 #include <lanewise/model.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -78,8 +79,11 @@ lw_platform *handle_of(model::Platform platform) {
 
 Result<model::Network> network_of(const lw_platform& platform, const lw_model_options& options,
                                   int ranks) {
-    const bool free = options.copy_s_per_byte >= 0.0 && options.reduce_s_per_byte >= 0.0;
-    if (!free) return bad_argument("the time per byte of a copy or a reduction is below 0");
+    for (const double s_per_byte : {options.copy_s_per_byte, options.reduce_s_per_byte}) {
+        if (s_per_byte >= 0.0 && std::isfinite(s_per_byte)) continue;
+        return bad_argument("the time per byte of a copy or a reduction is " +
+                            std::to_string(s_per_byte) + "; name 0 or a time above it");
+    }
     auto network =
         model::network(platform.platform, options.model ? options.model : std::string(), ranks);
     if (!network) return network.failure();

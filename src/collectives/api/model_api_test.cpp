@@ -277,8 +277,13 @@ TEST_F(ModelApi, RefusesACallThatCannotBePredicted) {
     EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_NOT_FOUND),
                 HasSubstr("it has hockney, piecewise"));
     options.model = nullptr;
-    options.copy_s_per_byte = std::nan("");
-    EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_ARGUMENT), HasSubstr("below 0"));
+    for (const double s_per_byte : {std::nan(""), -1.0, HUGE_VAL}) {
+        options.copy_s_per_byte = s_per_byte;
+        EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_ARGUMENT), HasSubstr("above it"));
+        std::swap(options.copy_s_per_byte, options.reduce_s_per_byte);
+        EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_ARGUMENT), HasSubstr("above it"));
+        options.reduce_s_per_byte = 0.0;
+    }
 }
 
 TEST_F(ModelApi, RefusesOptionsOfAnotherSizeWithoutReadingThem) {

@@ -448,6 +448,23 @@ TEST_P(ExactReductionTest, RefusesOtherTypes) {
               LW_ERR_UNSUPPORTED);
 }
 
+TEST_P(ExactReductionTest, RefusesPlacesThatAreNone) {
+    double one = 1;
+    double sum = 0;
+    const MPI_Comm world = MPI_COMM_WORLD;
+    const bool is_root = rank_here() == 0;
+
+    EXPECT_EQ(lw_exact_allreduce(nullptr, &sum, 1, MPI_DOUBLE, world), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_allreduce(&one, nullptr, 1, MPI_DOUBLE, world), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_allreduce(&one, MPI_IN_PLACE, 1, MPI_DOUBLE, world), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_reduce(nullptr, &sum, 1, MPI_DOUBLE, 0, world), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_reduce(is_root ? &one : MPI_IN_PLACE, is_root ? MPI_IN_PLACE : nullptr, 1,
+                              MPI_DOUBLE, 0, world),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_reduce(&one, is_root ? &sum : nullptr, 1, MPI_DOUBLE, 0, world), LW_OK);
+    EXPECT_EQ(lw_exact_allreduce(nullptr, nullptr, 0, MPI_DOUBLE, world), LW_OK);
+}
+
 // A vector of all numbers, dealt among the ranks in one way or another.
 double total(bool cyclic) {
     constexpr int count = 1000;

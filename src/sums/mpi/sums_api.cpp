@@ -47,6 +47,11 @@ lw_status with_memory(const Act& act) {
     }
 }
 
+// Whether there is a place for the results. Only values may be named as in place.
+bool is_place(const void *receive, int count) {
+    return receive != MPI_IN_PLACE && (receive || count <= 0);
+}
+
 /* Runs `reduce` with what the elements are. */
 template <typename Reduce>
 lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, Combining combining,
@@ -114,6 +119,7 @@ lw_status round_product(const lw_product *product, Real *nearest) {
 
 lw_status allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                     Combining combining, MPI_Comm comm) {
+    if ((!send && count > 0) || !is_place(receive, count)) return LW_ERR_ARGUMENT;
     return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
         return lanewise::sums::exact_allreduce(send, receive, count, numbers, by, comm);
     });
@@ -126,6 +132,11 @@ lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type, 
         root >= ranks) {
         return LW_ERR_ARGUMENT;
     }
+    int rank = 0;
+    if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return LW_ERR_MPI;
+    const bool is_root = rank == root;
+    if ((!send && count > 0) || (is_root && !is_place(receive, count))) return LW_ERR_ARGUMENT;
+    if (!is_root && send == MPI_IN_PLACE) return LW_ERR_ARGUMENT;
     return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
         return lanewise::sums::exact_reduce(send, receive, count, numbers, by, root, comm);
     });
