@@ -101,6 +101,13 @@ def test_a_time_of_protect_is_a_duration_as_everywhere(
     assert "no program 'no-such-program'" in one_line(capsys)
 
 
+@pytest.mark.parametrize("options", [["--seed", "7"], ["--seed", "7", "--replay", "faults.log"]])
+def test_a_seed_without_faults_is_refused(options: list[str], capsys: Capture) -> None:
+    assert run(["rdma", "run", *options, "--", "true"]) == 2
+
+    assert "--seed is of the faults in a script; give it with --faults FILE" in one_line(capsys)
+
+
 def test_a_time_of_protect_that_is_none_is_refused(capsys: Capture) -> None:
     assert run(["rdma", "protect", "--failback-delay", "soon", "--", "true"]) == 2
 

@@ -29,7 +29,8 @@ from lanewise.launch.hca import (
     PORTS_MAX,
     Device,
 )
-from lanewise.toml.tables import Tables, unreadable
+from lanewise.toml.tables import Tables
+from lanewise.toml.text import text_of
 
 _KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "congestion", "pcap", "lids")
 _OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
@@ -38,11 +39,7 @@ _FIRST_MULTICAST_LID = 0xC000
 
 def read_file(path: Path) -> Device:
     """Read a device from a file; RequestError where that cannot be."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "docs/hca.md shows one") from None
-    return read(text, str(path))
+    return read(text_of(path, "docs/hca.md shows one"), str(path))
 
 
 def read(text: str, where: str) -> Device:

@@ -40,7 +40,8 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.toml.quantities import SHARE, SIZE, TIME
-from lanewise.toml.tables import Tables, hint, unreadable
+from lanewise.toml.tables import Tables, hint
+from lanewise.toml.text import text_of
 
 # Verbs, and errors that they may return; the first is the one that is meant where none is. Manuals
 # name them for a few verbs only, and say of the others that they return a value of errno.
@@ -152,11 +153,7 @@ class Fault:
 
 def read_file(path: Path) -> tuple[Fault, ...]:
     """Read the faults of a file; RequestError where that cannot be."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "docs/rdma-lab.md shows one") from None
-    return read(text, str(path))
+    return read(text_of(path, "docs/rdma-lab.md shows one"), str(path))
 
 
 def read(text: str, where: str) -> tuple[Fault, ...]:

@@ -19,12 +19,13 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.testbed.bed import Bed
-from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS, for_delay_line
+from lanewise.testbed.impairments import BY_KEY, BY_SETTING, IMPAIRMENTS, for_delay_line
 from lanewise.testbed.plan import Plan, SlowWire
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path
 from lanewise.toml.quantities import TIME
 from lanewise.toml.tables import Tables, hint
+from lanewise.toml.text import text_of
 
 ACTIONS = ("cut", "mend", "degrade", "kill")
 
@@ -78,12 +79,15 @@ def check_event(event: Event, plan: Plan) -> None:
         )
     ]
     targets = {"kill": hosts, "degrade": links}.get(event.action, [*links, *interfaces])
+    if event.action == "degrade" and not links:
+        raise ValueError("this testbed has no [[link]] between sites, and only one can be degraded")
     if event.target not in targets:
         raise ValueError(f"{event.action} = '{event.target}': {hint(event.target, targets)}")
     if event.action == "degrade" and not event.settings:
         raise ValueError(f"degrade says no new value; give one of {', '.join(BY_KEY)}")
     if event.action != "degrade" and event.settings:
-        raise ValueError(f"{event.action} has no use for {event.settings[0][0]}; degrade has")
+        key = BY_SETTING[event.settings[0][0]].key
+        raise ValueError(f"{event.action} has no use for {key}; degrade has")
 
 
 def schedule(text: str, where: str, plan: Plan) -> list[Event]:
@@ -93,13 +97,7 @@ def schedule(text: str, where: str, plan: Plan) -> list[Event]:
 
 def load(path: pathlib.Path, plan: Plan) -> list[Event]:
     """Return the events of a script in a file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise RequestError(
-            f"{path} cannot be read ({reason}); give a script, or one of {', '.join(ACTIONS)}"
-        ) from None
+    text = text_of(path, f"give a script, or one of {', '.join(ACTIONS)}")
     return schedule(text, path.name, plan)
 
 

@@ -92,7 +92,7 @@ def test_what_is_wrong_is_named_with_its_line(
     [
         ("degrade", "a-b", {}, "no new value"),
         ("degrade", "a-b", {"rate": "5"}, "rate = '5' has no unit"),
-        ("cut", "a-b", {"rate": "5 Mbit/s"}, "no use for"),
+        ("cut", "a-b", {"rate": "5 Mbit/s"}, "no use for rate;"),
         ("cut", "", {}, "cut = ''"),
     ],
 )
@@ -101,6 +101,13 @@ def test_a_single_fault_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(RequestError, match=says):
         fault.single(action, target, words, plan)
+
+
+def test_a_testbed_without_links_has_nothing_to_degrade() -> None:
+    alone = make_plan(read('[[site]]\nname = "a"\nhosts = 2\n', "one", "one.toml"))
+
+    with pytest.raises(RequestError, match=r"has no \[\[link\]\] between sites"):
+        fault.single("degrade", "a1.lan0", {"rate": "5 Mbit/s"}, alone)
 
 
 def test_mending_brings_back_what_was_described(plan: Plan) -> None:

@@ -42,6 +42,7 @@ IMPAIRMENTS = (
     Impairment("mark", "mark_bytes", SIZE, "new queue length that marks", "marks from {}", least=1),
 )
 BY_KEY: Mapping[str, Impairment] = {one.key: one for one in IMPAIRMENTS}
+BY_SETTING: Mapping[str, Impairment] = {one.setting: one for one in IMPAIRMENTS}
 
 
 def texts(settings: Mapping[str, float]) -> list[str]:

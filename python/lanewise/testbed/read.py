@@ -21,6 +21,14 @@ from lanewise.toml.quantities import RATE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
+_NO_SUBNETS = tuple(
+    (ipaddress.IPv4Network(network), use)
+    for network, use in (
+        ("0.0.0.0/8", "which names no host"),
+        ("127.0.0.0/8", "which every host has for itself"),
+        ("224.0.0.0/3", "which is for groups of hosts, or reserved"),
+    )
+)
 _HOSTS_MAX = 1000
 LISTED = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MODULES = pathlib.Path("/lib/modules")
@@ -119,17 +127,16 @@ class _Reader(Tables):
             if not 1 <= value <= _HOSTS_MAX:
                 raise self.refuse(path, f"hosts = {value}: a site has 1 to {_HOSTS_MAX} hosts")
             return [f"{site}{number}" for number in range(1, value + 1)]
-        if not isinstance(value, list) or not value:
+        if not isinstance(value, list):
             raise self.refuse(path, "hosts is not a number, and not a list of names")
+        if not value:
+            raise self.refuse(path, "hosts is empty; a site has at least one host")
         return [self.checked_name(each, (*path, i), "hosts") for i, each in enumerate(value)]
 
     def lan(self, table: Any, path: Path, site: int, index: int) -> Lan:
         self.known(table, path, ("rate", "latency", "queue", "subnet", "management"))
         text = table.get("subnet", f"10.{site}.{index}.0/24")
-        try:
-            subnet = ipaddress.IPv4Network(text)
-        except (ValueError, TypeError) as error:
-            raise self.refuse((*path, "subnet"), f"subnet = {text!r}: {error}") from None
+        subnet = self.subnet(text, (*path, "subnet"))
         management = table.get("management", False)
         if not isinstance(management, bool):
             raise self.refuse((*path, "management"), "management is neither true nor false")
@@ -139,6 +146,18 @@ class _Reader(Tables):
             self.quantity(table, path, "latency", TIME),
             management,
         )
+
+    def subnet(self, text: Any, path: Path) -> ipaddress.IPv4Network:
+        try:
+            subnet = ipaddress.IPv4Network(text)
+        except (ValueError, TypeError) as error:
+            reason = str(error) if isinstance(text, str) and ":" not in text else "no IPv4 network"
+            sentence = f"subnet = {text!r}: {reason}; give one such as 10.1.0.0/24"
+            raise self.refuse(path, sentence) from None
+        for network, use in _NO_SUBNETS:
+            if subnet.overlaps(network):
+                raise self.refuse(path, f"subnet = '{subnet}' overlaps {network}, {use}")
+        return subnet
 
     def nic(self, table: Any, path: Path) -> Nic:
         self.known(table, path, ("rate", "queue"))
@@ -201,6 +220,8 @@ class _Reader(Tables):
         )
         if link.settings["jitter_ns"] > link.settings["delay_ns"]:
             raise self.refuse((*path, "jitter"), "jitter is larger than delay")
+        if 0 < link.settings["queue_bytes"] < link.settings["mark_bytes"]:
+            raise self.refuse((*path, "mark"), "mark is larger than queue, so nothing is marked")
         return link
 
     def tcp(self, table: Any) -> Tcp:
@@ -227,6 +248,8 @@ class _Reader(Tables):
         return self.checked_name(value, (*path, "name"), "name")
 
     def checked_name(self, value: Any, path: Path, key: str) -> str:
+        if value == "localhost":
+            raise self.refuse(path, f"{key}: 'localhost' is every host's name for itself")
         if isinstance(value, str) and _NAME.fullmatch(value):
             return value
         rule = "a letter, then letters, digits and hyphens, at most 12, all lower case"

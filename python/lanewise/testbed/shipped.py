@@ -6,8 +6,8 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from lanewise.errors import RequestError
 from lanewise.testbed.bed import Source
+from lanewise.toml.text import text_of
 
 FILES = Path(__file__).with_name("files")
 
@@ -23,10 +23,6 @@ def find(given: str) -> Source:
     name = path.name.removesuffix(".toml")
     if not path.is_file() and given in (name, f"{name}.toml") and name in names():
         path = FILES / f"{name}.toml"
-    try:
-        return Source(path.read_text(encoding="utf-8"), name, path.name)
-    except (OSError, UnicodeDecodeError) as error:
-        close = difflib.get_close_matches(name, names(), n=1)
-        hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(names())}"
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise RequestError(f"{given} cannot be read ({reason}); {hint}") from None
+    close = difflib.get_close_matches(name, names(), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(names())}"
+    return Source(text_of(path, hint, called=given), name, path.name)

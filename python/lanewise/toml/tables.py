@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,12 +17,6 @@ def hint(name: str, known: list[str]) -> str:
     """Return what somebody may have meant by `name`."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(known) or 'none'}"
-
-
-def unreadable(path: os.PathLike[str], error: Exception, remedy: str) -> RequestError:
-    """Return the error about a file that is not there, or is no text."""
-    reason = getattr(error, "strerror", None) or "it is no text"
-    return RequestError(f"{path} cannot be read ({reason}); {remedy}")
 
 
 class Tables:

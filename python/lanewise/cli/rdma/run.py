@@ -84,8 +84,8 @@ def run_on_device(
         metavar="FILE",
         help="Faults of calls, completions, packets and connections, in TOML.",
     ),
-    seed: int = typer.Option(
-        1, metavar="N", help="Seed for faults of a given probability (0 or more)."
+    seed: int | None = typer.Option(
+        None, metavar="N", help="Seed for faults of a given probability (0 or more; default: 1)."
     ),
     replay: Path | None = typer.Option(
         None,
@@ -141,14 +141,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
 
-def _fault_script(faults: Path | None, seed: int, replay: Path | None, fault_log: str) -> str:
+def _fault_script(
+    faults: Path | None, seed: int | None, replay: Path | None, fault_log: str
+) -> str:
     """Return what the device is told about faults; empty where nothing is to go wrong."""
-    if seed < 0:
+    if seed is not None and seed < 0:
         raise RequestError(f"--seed {seed}: use 0 or more")
     if faults is not None and replay is not None:
         raise RequestError("--replay takes the place of --faults; name one of them")
     if faults is not None:
-        return script(read_faults(faults), seed)
+        return script(read_faults(faults), 1 if seed is None else seed)
+    if seed is not None:
+        raise RequestError("--seed is of the faults in a script; give it with --faults FILE")
     if replay is None:
         if fault_log:
             raise RequestError("--fault-log goes with --faults FILE or --replay LOG")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The text of a file that a person has written."""
+
+from __future__ import annotations
+
+import pathlib
+
+from lanewise.errors import RequestError
+
+BYTES_MAX = 64 << 20  # a device such as /dev/zero has no end
+
+
+def text_of(path: pathlib.Path, remedy: str, called: str = "") -> str:
+    """Return the text of a file; RequestError with the remedy where it cannot be read.
+
+    It is `called` what the person has written, if that is not the path.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+        if len(content) <= BYTES_MAX:
+            return content.decode("utf-8").replace("\r\n", "\n")
+        reason = f"it has more than {BYTES_MAX >> 20} MiB"
+    except UnicodeDecodeError:
+        reason = "it is no text"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    raise RequestError(f"{called or path} cannot be read ({reason}); {remedy}")

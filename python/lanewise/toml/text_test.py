@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.toml import text
+from lanewise.toml.text import text_of
+
+
+def test_a_text_is_read_whatever_ends_its_lines(tmp_path: Path) -> None:
+    file = tmp_path / "bed.toml"
+    file.write_bytes("# Zürich\r\n".encode())
+
+    assert text_of(file, "write it") == "# Zürich\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.toml", "missing.toml cannot be read (No such file or directory); write it"),
+        (".", " cannot be read (Is a directory); write it"),
+        ("latin.toml", "latin.toml cannot be read (it is no text); write it"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_the_remedy(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "latin.toml").write_bytes("# Zürich".encode("latin-1"))
+
+    with pytest.raises(RequestError) as refused:
+        text_of(tmp_path / name, "write it")
+
+    assert str(refused.value).endswith(said)
+
+
+def test_what_has_no_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "BYTES_MAX", 1 << 20)
+
+    with pytest.raises(
+        RequestError, match=r"^zeros cannot be read \(it has more than 1 MiB\); no$"
+    ):
+        text_of(Path("/dev/zero"), "no", called="zeros")
