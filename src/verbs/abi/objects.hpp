@@ -54,7 +54,7 @@ struct DomainObject {
 
 struct DeviceMemoryObject {
     struct Free {
-        void operator()(std::byte *bytes) const { std::free(bytes); }
+        void operator()(std::byte *gone) const { std::free(gone); }
     };
     ibv_dm shown{};
     std::unique_ptr<std::byte, Free> bytes;
