@@ -23,7 +23,8 @@ OWN = ("operations", "output", "resume", "list", "as")
 def texts_of(values: Mapping[str, Any], described: Iterable[OptionDescription]) -> dict[str, Any]:
     """Return values as the command line has them, by parameter name; None and False are left out.
 
-    Raises TypeError for a name that is no option, with one that is near.
+    Raises TypeError for a name that is no option, with one that is near, and for a flag that is
+    neither true nor false.
     """
     options = {parameter_name(one): one for one in described if one.name not in (*INTERNAL, *OWN)}
     for name in values:
@@ -35,10 +36,17 @@ def texts_of(values: Mapping[str, Any], described: Iterable[OptionDescription]) 
 
 
 def text_of(value: Any, option: OptionDescription) -> Any:
-    """Return one value as the command line has it; a list where the option may be repeated."""
+    """Return one value as the command line has it; a list where the option may be repeated.
+
+    Raises TypeError for a flag that is neither true nor false.
+    """
+    if option.type == "flag" and value is not None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{parameter_name(option)}={value!r} is neither True nor False")
+        return bool(value)
     if option.repeatable and value is not None:
         return [value] if isinstance(value, str) else [str(part) for part in value]
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, str):
         return value
     if isinstance(value, (Sequence, np.ndarray)):
         separator = ":" if option.type == "repetitions" else ","

@@ -49,11 +49,18 @@ OPTIONS = (
         ("operation", ["a.so:f"], ["a.so:f"]),
         ("operation", "a.so:f", ["a.so:f"]),
         ("validate", True, True),
+        ("validate", np.False_, False),
         ("sizes", None, None),
     ],
 )
 def test_a_value_becomes_the_text_of_its_option(name: str, value: Any, text: Any) -> None:
     assert texts_of({name: value}, OPTIONS) == {name: text}
+
+
+@pytest.mark.parametrize("value", ["no", 1, [True]], ids=str)
+def test_a_flag_that_is_neither_true_nor_false_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"^validate=.* is neither True nor False"):
+        texts_of({"validate": value}, OPTIONS)
 
 
 @pytest.mark.parametrize("name", ["operations", "output", "events", "timelimit"])

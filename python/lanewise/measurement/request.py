@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,13 @@ def refuse_output(request: Request) -> None:
 
 
 def positive(name: str, count: int | None) -> int | None:
-    """Return a count, None where it was not given; RequestError where it is not 1 or more."""
-    if count is not None and count < 1:
-        raise RequestError(f"{name}={count} is not 1 or more")
-    return count
+    """Return a count, None where it was not given; RequestError unless it is whole and above 0."""
+    if count is None:
+        return None
+    try:
+        whole = index(count)
+    except TypeError:
+        raise RequestError(f"{name}={count!r} is no whole number") from None
+    if whole < 1:
+        raise RequestError(f"{name}={whole} is not 1 or more")
+    return whole
