@@ -104,6 +104,7 @@ PROMISES = {
     "invalidated": "a memory window of type 2 is open until it is invalidated",
     "extended": "a file names one domain of extended connections",
     "timed": "completions tell when they were made",
+    "changed-by-nothing": "a change of a region that says nothing, or half, is refused",
     "changed-whole": "a change of a shared receive queue is made whole or not at all",
     "in-a-child": "a child may destroy what its parent has, without effect",
     "of-another-context": "what another context has is refused",

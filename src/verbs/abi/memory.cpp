@@ -182,6 +182,47 @@ int advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
     return 0;
 }
 
+// 0 or an errno, which leaves the region as it was.
+int change_region(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
+    if (const int error = refusal(mr)) return error;
+    const bool changes_access = flags & IBV_REREG_MR_CHANGE_ACCESS;
+    const bool changes_translation = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+    if (!flags || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return EINVAL;
+    if (access && !changes_access) return EINVAL;
+    if (changes_translation && (!addr || !length)) return EINVAL;
+    RegionObject& object = own(mr);
+    if (object.device_memory) return EINVAL;
+    ibv_mr next = *mr;
+    lanewise::verbs::MemoryRegion region = object.region;
+    const unsigned granted = changes_access ? static_cast<unsigned>(access)
+                                            : region.access | (object.on_demand ? on_demand : 0);
+    if (check_access(granted)) return EINVAL;
+    // Addresses count from where they did, unless the memory is another.
+    region.access = (granted & known_access) | (region.access & zero_based);
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        if (!is_live(pd) || pd->context != mr->context) return EINVAL;
+        next.pd = pd;
+        region.domain = own(pd).number;
+    }
+    if (changes_translation) {
+        next.addr = addr;
+        next.length = length;
+        region.start = static_cast<std::byte *>(addr);
+        region.address = granted & zero_based ? 0 : reinterpret_cast<std::uintptr_t>(addr);
+        region.length_bytes = length;
+    }
+    if (!is_registrable(next.addr, next.length, granted)) return EFAULT;
+    Context& context = own(mr->context);
+    const std::lock_guard guard(context.adapter->lock());
+    if (!context.adapter->engine().memory().replace(mr->lkey, region)) return EBUSY;
+    object.region = region;
+    object.on_demand = granted & on_demand;
+    --own(mr->pd).users;
+    ++own(next.pd).users;
+    *mr = next;
+    return 0;
+}
+
 }  // namespace
 
 void set_memory_operations(verbs_context& context) {
@@ -213,44 +254,10 @@ ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
 }
 
 int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
+    int error = command_error("ibv_rereg_mr", mr);
+    if (!error) error = change_region(mr, flags, pd, addr, length, access);
     // Of the codes that it returns, the one that leaves the region as it was.
-    if (const int error = command_error("ibv_rereg_mr", mr))
-        return errno = error, IBV_REREG_MR_ERR_INPUT;
-    if (refusal(mr) || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
-    RegionObject& object = own(mr);
-    if (object.device_memory) return IBV_REREG_MR_ERR_INPUT;
-    ibv_mr next = *mr;
-    lanewise::verbs::MemoryRegion region = object.region;
-    const bool changes_access = flags & IBV_REREG_MR_CHANGE_ACCESS;
-    const unsigned granted = changes_access ? static_cast<unsigned>(access)
-                                            : region.access | (object.on_demand ? on_demand : 0);
-    if (check_access(granted)) return IBV_REREG_MR_ERR_INPUT;
-    // Addresses count from where they did, unless the memory is another.
-    region.access = (granted & known_access) | (region.access & zero_based);
-    if (flags & IBV_REREG_MR_CHANGE_PD) {
-        if (!is_live(pd) || pd->context != mr->context) return IBV_REREG_MR_ERR_INPUT;
-        next.pd = pd;
-        region.domain = own(pd).number;
-    }
-    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-        next.addr = addr;
-        next.length = length;
-        region.start = static_cast<std::byte *>(addr);
-        region.address = granted & zero_based ? 0 : reinterpret_cast<std::uintptr_t>(addr);
-        region.length_bytes = length;
-    }
-    if (!is_registrable(next.addr, next.length, granted)) return IBV_REREG_MR_ERR_INPUT;
-    Context& context = own(mr->context);
-    const std::lock_guard guard(context.adapter->lock());
-    if (!context.adapter->engine().memory().replace(mr->lkey, region)) {
-        return IBV_REREG_MR_ERR_INPUT;
-    }
-    object.region = region;
-    object.on_demand = granted & on_demand;
-    --own(mr->pd).users;
-    ++own(next.pd).users;
-    *mr = next;
-    return 0;
+    return error ? (errno = error, IBV_REREG_MR_ERR_INPUT) : 0;
 }
 
 int ibv_dereg_mr(ibv_mr *mr) {

@@ -563,6 +563,30 @@ static int changed_whole(void) {
     return wrong;
 }
 
+static int refused_change(int flags, struct ibv_pd *domain, char *at, size_t bytes, int access) {
+    errno = 0;
+    return ibv_rereg_mr(mr, flags, domain, at, bytes, access) == IBV_REREG_MR_ERR_INPUT ? errno : 0;
+}
+
+/* A change of a region that says nothing, or half, changes nothing and says why. */
+static int changed_by_nothing(void) {
+    const int translation = IBV_REREG_MR_CHANGE_TRANSLATION, access = IBV_REREG_MR_CHANGE_ACCESS;
+    char *gone = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(gone != MAP_FAILED && !munmap(gone, page), "mmap");
+    int wrong = refused_change(0, NULL, NULL, 0, 0) != EINVAL;
+    wrong += refused_change(64, NULL, NULL, 0, 0) != EINVAL;
+    wrong += refused_change(translation, NULL, NULL, page, 0) != EINVAL;
+    wrong += refused_change(translation, NULL, memory, 0, 0) != EINVAL;
+    wrong += refused_change(translation, NULL, memory, page, all) != EINVAL;
+    wrong += refused_change(translation, NULL, gone, page, 0) != EFAULT;
+    wrong += refused_change(access, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE) != EINVAL;
+    wrong += refused_change(IBV_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0) != EINVAL;
+    wrong += mr->addr != memory || mr->length != 4 * page || mr->pd != pd;
+    wrong += on(IBV_WR_RDMA_READ, memory, mr->lkey, memory + page, mr->rkey, 8) != IBV_WC_SUCCESS;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 /* A child has nothing to end: what it destroys is the parent's. */
 static int in_a_child(void) {
     int status = 0;
@@ -637,6 +661,7 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "extended")) return extended();
     if (!strcmp(words[1], "timed")) return timed();
     if (!strcmp(words[1], "changed-whole")) return changed_whole();
+    if (!strcmp(words[1], "changed-by-nothing")) return changed_by_nothing();
     if (!strcmp(words[1], "in-a-child")) return in_a_child();
     if (!strcmp(words[1], "of-another-context")) return of_another_context();
     return 2;
