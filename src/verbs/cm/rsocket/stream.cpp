@@ -21,6 +21,8 @@ constexpr int resolve_timeout_ms = 2000;
 // Another thread may have taken the event that this one waits for.
 constexpr int wait_ms = 50;
 constexpr std::uint8_t retries_without_limit = 7;
+// A number, since the macro ibv_reg_mr mixes it with another enumeration.
+constexpr int local_write = IBV_ACCESS_LOCAL_WRITE;
 
 // What the immediate datum of a message says.
 constexpr std::uint32_t says_end = 1;
@@ -84,7 +86,7 @@ bool Stream::make_queue_pair() {
     set_non_blocking(completions_->fd);
     queue_ = ibv_create_cq(id_->verbs, send_slots + receive_slots, nullptr, completions_, 0);
     memory_.resize((send_slots + receive_slots) * slot_bytes);
-    region_ = ibv_reg_mr(id_->pd, memory_.data(), memory_.size(), IBV_ACCESS_LOCAL_WRITE);
+    region_ = ibv_reg_mr(id_->pd, memory_.data(), memory_.size(), local_write);
     if (!queue_ || !region_) return false;
     ibv_qp_init_attr init{};
     init.send_cq = queue_;
