@@ -182,24 +182,28 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
     exchanged = exchanges(launches.shape, rule.seed)[:, places_of(launches)]
     state = state_of(launches, rule, exchanged)
     logs = np.log(launches.times_s)
+    slowdowns = None
     if state == "used" and launches.reference_s is not None:
-        logs = gate_reference.without(logs, np.log(launches.reference_s))
+        references = np.log(launches.reference_s)
+        slowdowns = gate_reference.slowdowns(logs, references, launches.candidate)
+        logs = gate_reference.without(logs, references)
     scores = hypotheses(ranks_of(logs), launches, members)
     observed = launches.candidate.astype(float) @ scores
     highest = (exchanged @ scores).max(axis=1)
     p_values = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
     critical = critical_value(highest, level)
-    estimates, spreads = differences(logs, launches)
+    shifts, spreads = differences(logs, launches)
+    estimates = shifts if slowdowns is None else slowdowns
     means, weights = over_sizes(estimates, spreads, members)
-    slowdowns = np.expm1(np.concatenate([estimates, means]))
-    alarms = (p_values <= level) & (slowdowns > rule.gate)
+    shares = np.expm1(np.concatenate([estimates, means]))
+    alarms = (p_values <= level) & (shares > rule.gate)
     return Verdict(
         rule=rule,
         counts=launches.counts,
         interleaved=len(launches.shape) > 1,
-        findings=findings_of(launches, operations, members, (slowdowns, p_values, alarms)),
+        findings=findings_of(launches, operations, members, (shares, p_values, alarms)),
         least_visible={
-            name: least_visible(logs, launches, rule, critical, (own, weights[place], estimates))
+            name: least_visible(logs, launches, rule, critical, (own, weights[place], shifts))
             for place, (name, own) in enumerate(zip(operations, members, strict=True))
             if reach
         },
@@ -406,8 +410,8 @@ def least_visible(
     The launches are exchanged again and again, a slowdown is added to those that are then the
     candidate's, and the least one that raises an alarm is found by bisection.
     """
-    own, weight, estimates = of_operation
-    level = logs[:, own] - np.outer(launches.candidate, estimates[own])
+    own, weight, shifts = of_operation
+    level = logs[:, own] - np.outer(launches.candidate, shifts[own])
     count = min(REPLAYS, max(50, REPLAYS_MAX_ELEMENTS // level.size))
     source = np.random.default_rng(rule.seed + 1)
     marks = random_exchanges(launches.shape, count, source)[:, places_of(launches)]

@@ -4,13 +4,21 @@
 A launch is fast or slow for as long as it lasts, mostly since its ranks have these cores or those:
 on a virtual machine, those that the host has moved them to.  A message that goes around the ranks
 through shared memory, without the MPI, is then as fast or slow.  So a launch is compared with those
-that are like it: of each time the median is taken off that launches with a similar reference have
-(a nonparametric analysis of covariance, with a kernel-weighted local median).  How times depend on
-the reference need not be known, and is not a line: a machine has a few states.
+that are like it: of each time the centre is taken off that launches with a similar reference have
+(a nonparametric analysis of covariance, with a kernel-weighted local pseudomedian).  How times
+depend on the reference need not be known, and is not a line: a machine has a few states.
+
+The centre is the median of the means of all pairs (J. L. Hodges and E. L. Lehmann, 1963).  Where
+launches alike are of both sides and one side is slower, it lies half-way between the sides, so that
+half of the difference is taken off one side and added to the other.  A median would lie on either
+side, and make the difference twice as large or nothing.
 
 This changes nothing in how often an alarm is false.  Nobody looks at which launch is whose when
 launches are found alike, so launches of identical programs stay exchangeable.  A launch does not
-count among those like it, so a slowdown of one side is not taken off with the rest.
+count among those like it.
+
+How much slower the candidate is, is the median of the differences between the launches of both
+sides, where a pair counts as much as its launches are alike.
 
 The reference must not itself depend on what is compared.  If the candidate has other cores, the
 reference differs between the sides, and it is not used.
@@ -40,9 +48,22 @@ def without(logs: Matrix, references: Matrix) -> Matrix:
     logarithm of each of its sizes.
     """
     weights = likeness(references)
-    medians: Matrix = np.array([local_medians(times, weights) for times in logs.T])
-    left: Matrix = logs - medians.T
+    centres: Matrix = np.array([local_centres(times, weights) for times in logs.T])
+    left: Matrix = logs - centres.T
     return left
+
+
+def slowdowns(logs: Matrix, references: Matrix, candidate: Matrix) -> Matrix:
+    """Return of each point how much longer the candidate's launches take than those like them.
+
+    The arrays are those of `without`, and `candidate` marks the rows of one side.
+    """
+    weights = likeness(references)
+    sides = np.ix_(candidate, ~candidate)
+    pairs = (weights[sides] + weights.T[sides]).reshape(1, -1)
+    found = logs[candidate][:, None, :] - logs[~candidate][None, :, :]
+    columns = found.reshape(-1, logs.shape[1]).T
+    return np.array([local_medians(differences, pairs)[0] for differences in columns])
 
 
 def likeness(references: Matrix) -> Matrix:
@@ -55,6 +76,13 @@ def likeness(references: Matrix) -> Matrix:
     np.fill_diagonal(distances, np.inf)
     weights: Matrix = np.exp((distances.min(axis=1, keepdims=True) - distances) / ALIKE)
     return weights
+
+
+def local_centres(times: Matrix, weights: Matrix) -> Matrix:
+    """Return the pseudomedian of `times` for each row of weights: the median of means of pairs."""
+    one, other = np.triu_indices(len(times))
+    pairs = weights[:, one] * weights[:, other] * np.where(one == other, 1.0, 2.0)
+    return local_medians((times[one] + times[other]) / 2, pairs)
 
 
 def local_medians(times: Matrix, weights: Matrix) -> Matrix:

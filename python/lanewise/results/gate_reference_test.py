@@ -4,7 +4,14 @@
 import numpy as np
 import pytest
 
-from lanewise.results.gate_reference import ALIKE, likeness, local_medians, without
+from lanewise.results.gate_reference import (
+    ALIKE,
+    likeness,
+    local_centres,
+    local_medians,
+    slowdowns,
+    without,
+)
 
 
 def test_a_median_weighs_each_time() -> None:
@@ -12,6 +19,13 @@ def test_a_median_weighs_each_time() -> None:
     weights = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
 
     assert local_medians(times, weights) == pytest.approx([3.0, 1.0, 5.0])
+
+
+def test_a_centre_lies_half_way_between_two_sides() -> None:
+    times = np.array([0.0, 0.1, 5.0, 5.1])
+    weights = np.array([[0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
+
+    assert local_centres(times, weights) == pytest.approx([2.6, 2.5, 0.05], abs=0.06)
 
 
 def test_a_launch_does_not_count_for_itself_and_the_nearest_counts_whole() -> None:
@@ -62,3 +76,22 @@ def test_a_slowdown_of_half_of_the_launches_stays() -> None:
     left = without(times[:, None], references)[:, 0]
 
     assert np.median(left[slower]) - np.median(left[~slower]) == pytest.approx(0.1, abs=0.03)
+
+
+@pytest.mark.parametrize("slower_by", [1.0, 1.05, 1.3, 2.0, 4.0])
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_a_slowdown_is_neither_doubled_nor_lost(slower_by: float, states: int) -> None:
+    source = np.random.default_rng(5)
+    found, left = [], []
+    for _ in range(60):
+        state = source.integers(0, states, size=20)
+        references = (0.7 * state + source.normal(0, 0.02, size=20))[:, None]
+        slower = source.permutation(np.arange(20) % 2 == 1)
+        times = 0.9 * state + np.log(slower_by) * slower + source.normal(0, 0.02, size=20)
+        found += list(np.exp(slowdowns(times[:, None], references, slower)))
+        rest = without(times[:, None], references)[:, 0]
+        left.append(np.exp(np.median(rest[slower]) - np.median(rest[~slower])))
+
+    assert np.median(found) == pytest.approx(slower_by, rel=0.01)
+    assert np.quantile(found, [0.05, 0.95]) == pytest.approx([slower_by] * 2, rel=0.04)
+    assert np.median(left) == pytest.approx(slower_by, rel=0.08)

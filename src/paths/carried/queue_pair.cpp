@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t control_key = 0x4c57;
 constexpr std::uint8_t timeout_usual = 14;
-constexpr std::uint8_t hop_limit_usual = 64;
 constexpr std::uint8_t retries = 7;  // and for ever where the peer has no receive
 constexpr std::uint8_t shortest_wait = 1;
 constexpr std::uint32_t repost_from = 16;
