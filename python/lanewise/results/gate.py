@@ -44,8 +44,8 @@ REPLAYS_MAX_ELEMENTS = 4_000_000
 BISECTIONS = 14
 LOG_SLOWDOWN_MAX = math.log(8)
 # The share of the false alarms that the test takes which tells whether the sides differ in the
-# reference.
-REFERENCE_SHARE = 0.1
+# reference.  With less it could find nothing in the first look, at five blocks of four launches.
+REFERENCE_SHARE = 0.125
 
 Matrix = np.ndarray[Any, np.dtype[Any]]
 
