@@ -53,7 +53,7 @@ def number_text(value: float, unit: Unit) -> str:
 def told_text(told: Told | None, unit: Unit) -> str:
     """Write what the paper tells."""
     if told is None:
-        return "not told"
+        return "not stated"
     if told.words:
         return told.words
     if told.exact:
@@ -149,7 +149,7 @@ def _draw_chart(panel: Axes, chart: Chart, answer: Answer, side: str) -> None:
         end = _end(panel, one.paper, answer.value(one), side)
         panel.annotate(
             text, (end, place), xytext=(6, 0), textcoords="offset points", va="center",
-            color=SOFT if text in ("not told", "not measured") else "black", fontsize=8.5,
+            color=SOFT if text in ("not stated", "not measured") else "black", fontsize=8.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
         )  # fmt: skip
         panel.annotate(

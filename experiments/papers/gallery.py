@@ -27,7 +27,7 @@ from experiments.papers.answers import Answer, answers, newest_kept
 from experiments.papers.catalogue import NO_ITEMS, experiments_of
 from experiments.papers.draw import draw_both, draw_lines, svg
 from experiments.papers.item import curves_of
-from experiments.papers.page import alt_of, bound_of, missing_text, verdict_of
+from experiments.papers.page import alt_of, bound_of, missing_text, unread_text, verdict_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/papers.md")
@@ -47,9 +47,11 @@ $ make experiments
 $ lanewise reproduce --all --quick -o papers.html
 ```
 
-This took 20 minutes on two cores that other programs used as well (load average 2 to 15). Without
-`--quick` the experiments run at full scale, and the runs are kept in `experiments/results`. To run
-nothing and draw the newest kept run of each experiment, as was done for this page:
+This took 8 minutes on two cores of an AMD EPYC that had little other work (load average 1 to 3,
+29 November 2026), and 20 minutes where other programs used the cores as well (load average 2 to
+15). Without `--quick` the experiments run at full scale, and the runs are kept in
+`experiments/results`. To run nothing and draw the newest kept run of each experiment, as was done
+for this page:
 
 ```
 $ lanewise reproduce --all --from-results -o papers.html
@@ -58,10 +60,10 @@ $ lanewise reproduce --all --from-results -o papers.html
 `papers.json` in the same folder has the same as data.
 
 A paper's number is what its text or a table says, at the place that is given. If a curve is a
-picture without numbers, what the text says about it is drawn: a bar for words is hollow and dashed.
-A finding holds here if our number keeps the bound beside it, which is the dashed line; if the paper
-has no number, the bound is ours. Where the paper has curves and our run kept its own, both are
-shown below.
+picture without numbers, what the text says about it is drawn: a bar that stands for a statement
+without a number is hollow and dashed. A finding holds here if our number keeps the bound beside it,
+which is the dashed line; if the paper has no number, the bound is ours. Where the paper has curves
+and our run kept its own, both are shown below.
 """
 
 
@@ -96,7 +98,7 @@ def page(found: Sequence[Answer]) -> str:
             f"| {PAPERS[item.paper]} | [{item.item}](#{_anchor(answer)}): {item.title} | "
             f"{', '.join(f'`{name}`' for name in item.experiments)} | {verdict_of(answer)} |"
         )
-    lines += ["", "These are not items:", ""]
+    lines += ["", "These figures and tables are left out because they show no result:", ""]
     lines += [f"- {PAPERS[paper]}, {places}: {what}." for paper, places, what in NO_ITEMS]
     for key, name in PAPERS.items():
         lines += ["", f"## {name[0].upper()}{name[1:]}"]
@@ -118,7 +120,7 @@ def _heading(answer: Answer) -> str:
 
 def _section(answer: Answer) -> list[str]:
     item = answer.item
-    unread = f" Only a picture in the paper: {item.unread}" if item.unread else ""
+    unread = f" {unread_text(item.unread)}" if item.unread else ""
     run = answer.run.sentence() if answer.run.measured else answer.why_null
     missing = f" {missing_text(answer)}" if answer.missing else ""
     return [

@@ -113,7 +113,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
         "verdict_class": {True: "holds", False: "holds-not", None: "unknown"}[answer.met],
         "bound": bound_of(answer),
         "difference": item.difference,
-        "unread": item.unread,
+        "unread": unread_text(item.unread) if item.unread else "",
         "ran": _ran(answer),
         "pictures": [
             {
@@ -135,6 +135,12 @@ def _ran(answer: Answer) -> str:
     if answer.why_null:
         return f"{text} No number: {answer.why_null}."
     return " ".join(filter(None, (text, missing_text(answer))))
+
+
+def unread_text(unread: str) -> str:
+    """Say what the paper shows as a curve from which no numbers can be read."""
+    what = unread.replace("The ", "the ", 1) if unread.startswith("The ") else unread
+    return f"The paper shows this only as a picture: {what}"
 
 
 def missing_text(answer: Answer) -> str:

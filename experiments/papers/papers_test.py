@@ -106,7 +106,7 @@ def test_what_is_told_is_a_number_a_range_an_end_or_words() -> None:
     assert [told_text(one, "s") for one in told] == [
         "3.50 s", "5.00 s to 7.00 s", "over 2.00 s", "flat",
     ]  # fmt: skip
-    assert told_text(None, "s") == "not told"
+    assert told_text(None, "s") == "not stated"
 
 
 def test_a_number_of_ours_needs_all_its_keys_and_must_be_defined() -> None:

@@ -44,7 +44,7 @@ _MIGRATING_SIZES = Quantity(
     "while migrating, 1024 bytes over 32", _SAME, "§4.2.2",
     ratio("migrating_us_1024_bytes", "migrating_us_32_bytes"),
 )  # fmt: skip
-_PICTURE = "The execution times; the text has no more than what is told here."
+_PICTURE = "The execution times; the text has no more than what is stated here."
 _HARDWARE = (
     "The paper pulls a cable of InfiniBand adapters, which migrate each queue pair when it is used "
     "next, in runs of 4 x 2 processes; here two ranks use a software device that sees the loss of "

@@ -154,7 +154,7 @@ def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise)
     ("words", "sentence"),
     [
         (["--ranks", "0", "--", "true"], "--ranks 0: write numbers above 0, such as 2,3,4"),
-        (["--same-bits", "all", "--", "true"], "--same-bits all: say order or ranks"),
+        (["--same-bits", "all", "--", "true"], "--same-bits all: use order or ranks"),
         ([], "no program; name a launcher and a program: -- mpirun -n N ./app"),
         (
             ["--", "mpirun.openmpi", "-n", "2", "true"],

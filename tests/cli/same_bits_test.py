@@ -476,4 +476,4 @@ def test_another_level_is_refused(lanewise: Lanewise) -> None:
     done = lanewise("run", "--same-bits", "always", "--", "mpirun", "true")
 
     assert done.returncode == 2
-    assert done.stderr == "lanewise run: --same-bits always: say order or ranks\n"
+    assert done.stderr == "lanewise run: --same-bits always: use order or ranks\n"

@@ -24,7 +24,7 @@ Ranks = Annotated[
         "-n",
         "--ranks",
         metavar="N",
-        help="Number of ranks, if the text does not name it, or names several and one is wanted.",
+        help="Number of ranks, if the text does not state it, or to select one of several.",
     ),
 ]
 

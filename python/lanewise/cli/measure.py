@@ -45,8 +45,8 @@ Launches = Annotated[
     typer.Option(
         "--launches",
         metavar="N",
-        help=f"Number of launches, which intervals are over (default: {LAUNCHES}; 1 for smpi, "
-        f"--adaptive, {', '.join(ALONE[:-1])} and {ALONE[-1]}).",
+        help=f"Number of launches; intervals are computed over them (default: {LAUNCHES}; 1 for "
+        f"smpi, --adaptive, {', '.join(ALONE[:-1])} and {ALONE[-1]}).",
         rich_help_panel="How it is measured",
     ),
 ]

@@ -50,6 +50,9 @@ def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
         sys.stderr.write(f"lanewise tune: not followed: {fault}\n")
     if faults:
         raise RunError(f"the MPI does not follow the file: {faults[0]}")
+    if count == 0:
+        sys.stderr.write("the file has no rules, so there is nothing to verify\n")
+        return
     sys.stderr.write(f"the MPI follows the file: {counted(count, 'call')} behave as it says\n")
 
 

@@ -66,7 +66,7 @@ def suite(
         metavar="A,B,...",
         help="Benchmarks to run (default: those of the effort, --quick, standard or --full).",
     ),
-    quick: bool = typer.Option(False, "--quick", help="Measure few sizes, within 5 minutes."),
+    quick: bool = typer.Option(False, "--quick", help="Measure few sizes, within 4 minutes."),
     full: bool = typer.Option(False, "--full", help="Measure every benchmark and size."),
     budget: str = typer.Option(
         "",

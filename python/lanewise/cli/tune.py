@@ -44,7 +44,7 @@ Launches = Annotated[
     typer.Option(
         "--launches",
         metavar="N",
-        help="Number of launches that judge what those before chose; a rule needs 5 "
+        help="Number of launches that judge the candidates chosen before; a rule needs 5 "
         f"(default: as many as fit, {course.LAUNCHES_ENOUGH} to {course.LAUNCHES}).",
     ),
 ]

@@ -29,7 +29,7 @@ def host_here(
     found = json.loads(done.stdout.splitlines()[-1])
     if not found:
         raise RequestError(
-            "there is no RDMA device here; for the software device say: "
+            "there is no RDMA device here; for the software device, run: "
             "lanewise rdma run --ports eth0,eth1 -- lanewise rdma discover"
         )
     ports = [entry for one in found if (entry := _port(one, rails))]

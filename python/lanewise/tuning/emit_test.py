@@ -13,7 +13,7 @@ from lanewise.tuning import prove
 from lanewise.tuning.content import BYTES_MAX, Choice, Tuning
 from lanewise.tuning.emit_openmpi import ALGORITHMS, NO_ALGORITHM, probe
 from lanewise.tuning.emitters import emitter_named
-from lanewise.tuning.specimen import own, tuning
+from lanewise.tuning.specimen import ours, own, tuning
 
 IDS = {0: "allgather", 2: "allreduce", 3: "alltoall", 6: "barrier", 7: "bcast", 9: "gather",
        11: "reduce", 12: "reduce_scatter", 15: "scatter"}  # fmt: skip
@@ -217,6 +217,17 @@ def test_mpich_gets_a_variable_where_an_algorithm_wins_at_every_size() -> None:
     lines = [line for line in emitted.text.splitlines() if not line.startswith("#")]
     assert lines == ["MPIR_CVAR_SCATTER_INTRA_ALGORITHM=nb"]
     assert emitted.left_out[0].startswith("bcast: ")
+
+
+def test_a_collective_that_only_lanewise_makes_faster_is_left_out_and_named() -> None:
+    both = tuning({"bcast": {8: [ours("ring")]}, "allgather": {8: [own("ring")]}})
+
+    emitted = emitter_named("openmpi").emit(both)
+
+    assert list(Classic(emitted.text).rules) == ["allgather"]
+    assert emitted.left_out == (
+        "bcast: its rules are for algorithms of Lanewise, which only lanewise run applies",
+    )
 
 
 def test_rules_of_one_mpi_are_not_written_for_another() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lanewise.errors import RequestError
 from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6
@@ -28,7 +28,17 @@ class Emitter:
                 f"the rules were measured with {tuning.mpi_family}, not {self.family}; "
                 f"tune with --launcher {self.family}"
             )
-        return self.write(tuning)
+        emitted = self.write(tuning)
+        return replace(emitted, left_out=(*emitted.left_out, *only_ours(tuning)))
+
+
+def only_ours(tuning: Tuning) -> list[str]:
+    """Return a sentence for each collective that only algorithms of Lanewise make faster."""
+    return [
+        f"{name}: its rules are for algorithms of Lanewise, which only lanewise run applies"
+        for name, content in tuning.collectives.items()
+        if content.rules and not content.mpi_rules
+    ]
 
 
 EMITTERS: dict[str, Emitter] = {

@@ -44,7 +44,7 @@ Environment read_environment() {
     if (same_bits == "order") read.same_bits = SameBits::order;
     if (same_bits == "ranks") read.same_bits = SameBits::ranks;
     if (!same_bits.empty() && read.same_bits == SameBits::unasked) {
-        read.fault = "LANEWISE_SAME_BITS=" + same_bits + ": say order or ranks";
+        read.fault = "LANEWISE_SAME_BITS=" + same_bits + ": use order or ranks";
     }
     const auto limit = variable("LANEWISE_SCRATCH_LIMIT");
     if (limit.empty()) return read;

@@ -42,7 +42,10 @@ def sweep(
         "10s", metavar="TIME", help="Time after which a program counts as hanging."
     ),
     runs_max: str = typer.Option(
-        "200", metavar="N", help="Largest number of runs; they are spread over all faults."
+        "200",
+        metavar="N",
+        help="Largest number of runs; the first fault of each call, completion, packet and "
+        "message comes first.",
     ),
     jobs: str = typer.Option(
         "", metavar="N", help="Number of runs at a time (default: number of cores)."
