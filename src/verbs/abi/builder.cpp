@@ -187,7 +187,7 @@ SendRequest request_of(const RequestBatch& batch, const RequestBatch::Item& item
     SendRequest request = item.request;
     request.slices = std::span(batch.slices).subspan(item.first_slice, item.slice_count);
     if (request.flags & SendFlag::inline_data) request.inline_bytes = {&inline_bytes, 1};
-    if (type == IBV_QPT_UD) request.address = &item.address;
+    if (type == IBV_QPT_UD && item.address) request.address = &*item.address;
     if (item.window) request.binding = &item.binding;
     return request;
 }

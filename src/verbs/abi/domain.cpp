@@ -35,10 +35,12 @@ int dealloc_td(ibv_td *td) {
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *init) {
     if (const int error = command_error("ibv_alloc_parent_domain", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
-    if (init->comp_mask & ~known_parent_fields || !is_live(init->pd)) return refuse(EINVAL);
+    if (init->comp_mask & ~known_parent_fields || !is_of(init->pd, context)) {
+        return refuse(EINVAL);
+    }
     const bool has_allocators = init->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
     if (has_allocators && (!init->alloc || !init->free)) return refuse(EINVAL);
-    if (init->td && !is_live(init->td)) return refuse(EINVAL);
+    if (init->td && !is_of(init->td, context)) return refuse(EINVAL);
     auto made = HandlePool<DomainObject>::make();
     made->number = own(init->pd).number;
     made->shown = {context, made->number};

@@ -85,7 +85,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
         return refuse(EOPNOTSUPP);
     }
     const bool has_parent = init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD;
-    if (has_parent && !is_live(init->parent_domain)) return refuse(EINVAL);
+    if (has_parent && !is_of(init->parent_domain, context)) return refuse(EINVAL);
     CompletionObject *made = make_completion_queue(
         context, init->cqe, init->cq_context, init->channel, static_cast<int>(init->comp_vector));
     if (!made) return nullptr;

@@ -95,7 +95,9 @@ ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *init) {
     if (init->comp_mask != extended_fields || init->srq_type != IBV_SRQT_XRC) {
         return refuse(init->srq_type == IBV_SRQT_XRC ? EINVAL : EOPNOTSUPP);
     }
-    if (!is_live(init->pd) || !is_live(init->xrcd) || !is_live(init->cq)) return refuse(EINVAL);
+    const bool fits =
+        is_of(init->pd, context) && is_of(init->xrcd, context) && is_of(init->cq, context);
+    if (!fits) return refuse(EINVAL);
     const std::lock_guard guard(own(context).adapter->lock());
     SharedReceiveObject *made = make_numbered(*init);
     if (!made) return nullptr;

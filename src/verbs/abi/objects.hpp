@@ -113,7 +113,7 @@ struct RequestBatch {
         std::size_t slice_count = 0;
         std::size_t first_byte = 0;
         std::size_t byte_count = 0;
-        AddressVector address;
+        std::optional<AddressVector> address;
         ibv_mw *window = nullptr;  // that it binds
         WindowBinding binding;
     };
@@ -245,6 +245,12 @@ bool is_live(Shown *shown) {
     auto *object = shown ? &own(shown) : nullptr;
     return HandlePool<std::remove_reference_t<decltype(*object)>>::lives(object) &&
            is_live(shown->context);
+}
+
+// Whether an object is there, and of the context that was opened.
+template <typename Shown>
+bool is_of(Shown *shown, const ibv_context *opened) {
+    return is_live(shown) && shown->context == opened;
 }
 
 // Why a handle is of no use: EINVAL where it is not live, EPERM in a child; else 0.

@@ -79,12 +79,6 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport, con
     return to;
 }
 
-// Whether an object is there, and of the context that was opened.
-template <typename Object>
-bool is_of(Object *object, const ibv_context *opened) {
-    return is_live(object) && object->context == opened;
-}
-
 // Whether the queues are there that a queue pair of this kind has.
 bool has_queues(const ibv_qp_init_attr& init, const ibv_context *opened) {
     const Role role = role_of(init.qp_type);

@@ -21,7 +21,10 @@
 #include <unistd.h>
 
 enum { page = 4096 };
-enum { all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
+enum {
+    all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+          IBV_ACCESS_REMOTE_ATOMIC
+};
 
 static struct ibv_context *context;
 static struct ibv_pd *pd;
@@ -98,6 +101,12 @@ static enum ibv_wc_status on(enum ibv_wr_opcode what, char *local, unsigned lkey
     struct ibv_send_wr work = {
         .sg_list = &piece, .num_sge = 1, .opcode = what, .wr.rdma = {(uintptr_t)remote, rkey}};
     need(!ibv_post_send(a, &work, &bad), "ibv_post_send");
+    return next().status;
+}
+
+static enum ibv_wc_status posted(struct ibv_qp *qp, struct ibv_send_wr *work) {
+    struct ibv_send_wr *bad;
+    need(!ibv_post_send(qp, work, &bad), "ibv_post_send");
     return next().status;
 }
 
@@ -248,6 +257,53 @@ static int readonly(void) {
     return wrong;
 }
 
+// An atomic at a word that may no longer be written is refused, and the word is as it was.
+static int unwritable(enum ibv_wr_opcode what) {
+    uint64_t *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr *region = ibv_reg_mr(pd, own, page, all);
+    need(region != NULL, "ibv_reg_mr");
+    need(!mprotect(own, page, PROT_READ), "mprotect");
+    struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
+    struct ibv_send_wr work = {.sg_list = &piece,
+                               .num_sge = 1,
+                               .opcode = what,
+                               .wr.atomic = {(uintptr_t)own, 0, 5, region->rkey}};
+    int wrong = posted(a, &work) != IBV_WC_REM_ACCESS_ERR;
+    wrong += *own != 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// A datagram that was given no address is not posted.
+static int unaddressed(void) {
+    struct ibv_qp_init_attr_ex wanted = {
+        .send_cq = cq,
+        .recv_cq = cq,
+        .qp_type = IBV_QPT_UD,
+        .cap = {8, 8, 1, 1, 64},
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+        .pd = pd,
+        .send_ops_flags = IBV_QP_EX_WITH_SEND};
+    struct ibv_qp *qp = ibv_create_qp_ex(context, &wanted);
+    need(qp != NULL, "ibv_create_qp_ex");
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    need(!ibv_modify_qp(qp, &attributes,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+         "INIT");
+    attributes.qp_state = IBV_QPS_RTR;
+    need(!ibv_modify_qp(qp, &attributes, IBV_QP_STATE), "RTR");
+    attributes.qp_state = IBV_QPS_RTS;
+    need(!ibv_modify_qp(qp, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(qp);
+    ibv_wr_start(building);
+    building->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_send(building);
+    ibv_wr_set_sge(building, mr->lkey, (uintptr_t)memory, 8);
+    const int error = ibv_wr_complete(building);
+    printf("%d wrong\n", error != EINVAL);
+    return error != EINVAL;
+}
+
 // Memory that is gone is an error of the work request, at the end that lacks it.
 static int vanished(int local, enum ibv_wr_opcode what) {
     char *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -357,12 +413,6 @@ static int parent_domain(void) {
     wrong += ibv_alloc_parent_domain(context, &joined) != NULL || errno != EINVAL;
     printf("%d wrong\n", wrong);
     return wrong;
-}
-
-static enum ibv_wc_status posted(struct ibv_qp *qp, struct ibv_send_wr *work) {
-    struct ibv_send_wr *bad;
-    need(!ibv_post_send(qp, work, &bad), "ibv_post_send");
-    return next().status;
 }
 
 // A window of type 1 opens what it was bound to last, by a new key each time.
@@ -599,6 +649,29 @@ static int in_a_child(void) {
 }
 
 /* What belongs to another open device is refused, as by a kernel, which cannot be told of it. */
+static int of_another_extended_domain(struct ibv_pd *other_pd, struct ibv_cq *other_cq) {
+    struct ibv_xrcd_init_attr unnamed = {
+        .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+        .fd = -1,
+        .oflags = O_CREAT};
+    struct ibv_xrcd *own = ibv_open_xrcd(context, &unnamed);
+    struct ibv_xrcd *other = ibv_open_xrcd(other_pd->context, &unnamed);
+    need(own && other, "ibv_open_xrcd");
+    int wrong = 0;
+    for (int which = 0; which < 3; ++which) {
+        struct ibv_srq_init_attr_ex wanted = {
+            .attr = {.max_wr = 8, .max_sge = 1},
+            .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                         IBV_SRQ_INIT_ATTR_CQ,
+            .srq_type = IBV_SRQT_XRC,
+            .pd = which == 0 ? other_pd : pd,
+            .xrcd = which == 1 ? other : own,
+            .cq = which == 2 ? other_cq : cq};
+        wrong += ibv_create_srq_ex(context, &wanted) != NULL || errno != EINVAL;
+    }
+    return wrong;
+}
+
 static int of_another_context(void) {
     struct ibv_device **list = ibv_get_device_list(NULL);
     struct ibv_context *other = ibv_open_device(list[0]);
@@ -623,6 +696,15 @@ static int of_another_context(void) {
     wrong += ibv_create_qp(pd, &wanted) != NULL || errno != EINVAL;
     wrong += ibv_create_cq(context, 16, NULL, channel, 0) != NULL || errno != EINVAL;
     wrong += ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other_pd, NULL, 0, 0) == 0;
+    struct ibv_parent_domain_init_attr parent = {.pd = other_pd};
+    wrong += ibv_alloc_parent_domain(context, &parent) != NULL || errno != EINVAL;
+    parent.pd = pd;
+    parent.td = ibv_alloc_td(other, &(struct ibv_td_init_attr){0});
+    wrong += ibv_alloc_parent_domain(context, &parent) != NULL || errno != EINVAL;
+    struct ibv_cq_init_attr_ex queue_of = {
+        .cqe = 4, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = other_pd};
+    wrong += ibv_create_cq_ex(context, &queue_of) != NULL || errno != EINVAL;
+    wrong += of_another_extended_domain(other_pd, other_cq);
     printf("%d wrong\n", wrong);
     return wrong;
 }
@@ -647,6 +729,9 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "changing")) return changing();
     if (!strcmp(words[1], "retransmitted")) return retransmitted();
     if (!strcmp(words[1], "readonly")) return readonly();
+    if (!strcmp(words[1], "added-to")) return unwritable(IBV_WR_ATOMIC_FETCH_AND_ADD);
+    if (!strcmp(words[1], "swapped")) return unwritable(IBV_WR_ATOMIC_CMP_AND_SWP);
+    if (!strcmp(words[1], "unaddressed")) return unaddressed();
     if (!strcmp(words[1], "written")) return vanished(0, IBV_WR_RDMA_WRITE);
     if (!strcmp(words[1], "read")) return vanished(0, IBV_WR_RDMA_READ);
     if (!strcmp(words[1], "sent")) return vanished(1, IBV_WR_RDMA_WRITE);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace lanewise::verbs {
 
@@ -21,5 +22,10 @@ void guard_memory();
 bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
 // Copies to memory of the program, each byte once (place.hpp). False where it cannot be written.
 bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
+
+// Adds to a word of the program, or swaps it where it is `old`; `old` becomes what it was. False
+// where it cannot be written, and then it is as it was.
+bool add_guarded(std::uint64_t *word, std::uint64_t value, std::uint64_t& old);
+bool swap_guarded(std::uint64_t *word, std::uint64_t value, std::uint64_t& old);
 
 }  // namespace lanewise::verbs

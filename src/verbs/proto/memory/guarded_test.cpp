@@ -87,6 +87,27 @@ TEST(Guarded, ACopyFailsEachTimeUnderAHandlerThatBlocksSignalsToo) {
         ::testing::ExitedWithCode(7), "");
 }
 
+TEST(Guarded, AWordIsChangedWhereItMayBeAndElsewhereStays) {
+    guard_memory();
+    std::uint64_t word = 7;
+    std::uint64_t old = 0;
+    EXPECT_TRUE(add_guarded(&word, 5, old));
+    EXPECT_EQ(old, 7U);
+    EXPECT_EQ(word, 12U);
+    old = 11;
+    EXPECT_TRUE(swap_guarded(&word, 1, old));
+    EXPECT_EQ(old, 12U);
+    EXPECT_EQ(word, 12U);
+    EXPECT_TRUE(swap_guarded(&word, 1, old));
+    EXPECT_EQ(word, 1U);
+
+    auto *const read_only = static_cast<std::uint64_t *>(mapped(PROT_READ));
+    old = 0;
+    EXPECT_FALSE(add_guarded(read_only, 5, old));
+    EXPECT_FALSE(swap_guarded(read_only, 5, old));
+    EXPECT_EQ(*read_only, 0U);
+}
+
 TEST(Guarded, AnyOtherFaultIsTheProgramsOwn) {
     EXPECT_EXIT(
         {

@@ -636,19 +636,14 @@ Responder::Verdict Responder::take_atomic(const Packet& packet) {
         return Verdict::invalid;
     }
     auto *word = reinterpret_cast<std::uint64_t *>(at);
-    std::array<std::byte, sizeof *word> touched;
-    if (!read_guarded(touched.data(), at, touched.size())) {
-        return Verdict::access;
-    }
     if (!remember({.first = expected_})) {
         return Verdict::invalid;
     }
     std::uint64_t old = atomic.compare;
-    if (packet.row.kind == PacketKind::compare_swap) {
-        __atomic_compare_exchange_n(word, &old, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST);
-    } else {
-        old = __atomic_fetch_add(word, atomic.swap_or_add, __ATOMIC_SEQ_CST);
+    const auto change = packet.row.kind == PacketKind::compare_swap ? swap_guarded : add_guarded;
+    if (!change(word, atomic.swap_or_add, old)) {
+        recent_.pop_back();
+        return Verdict::access;
     }
     recent_.back().result = old;
     msn_ = (msn_ + 1) & Psn::mask;
