@@ -20,6 +20,8 @@ namespace {
 constexpr int data_entries = 1 << 16;
 constexpr int control_entries = 1 << 13;
 constexpr int batch = 16;
+// Of one request: each queue pair has so much memory for every request that it may have.
+constexpr std::uint32_t inline_bytes_max = 1024;
 constexpr int gids_max = 64;
 // After so long without a poll the thread makes progress instead of the program.
 constexpr Nanoseconds polling_ns = 2'000'000;
@@ -143,15 +145,17 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
         side.data_queue = verbs_.create_cq(context, data_entries, nullptr, side.data_channel, 0);
     }
     ibv_device_attr attributes{};
-    const bool whole =
-        side.control_queue && side.data_queue && verbs_.query_device(context, &attributes) == 0;
+    ibv_port_attr port{};
+    const bool whole = side.control_queue && side.data_queue &&
+                       verbs_.query_device(context, &attributes) == 0 && query_port(context, port);
     if (!whole) {
         return Failure{LW_ERR_IO, fmt::format("{} cannot carry queue pairs: {}",
                                               context->device->name, std::strerror(errno))};
     }
     const int reads = std::min({attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom, 16});
     side.reads_max = static_cast<std::uint8_t>(std::max(reads, 1));
-    side.pieces_max = attributes.max_sge;
+    side.limits = attributes;
+    side.message_bytes_max = port.max_msg_sz;
     return Done{};
 }
 
@@ -511,9 +515,26 @@ int DevicePair::dereg_mr(ibv_mr *region) {
     return verbs_.dereg_mr(region);
 }
 
+// What both devices can do.
 void DevicePair::limit(ibv_device_attr& attributes) const {
+    const ibv_device_attr& first = sides_[0].limits;
+    const ibv_device_attr& second = sides_[1].limits;
     // What heads a message is a piece of its own.
-    attributes.max_sge = std::min(sides_[0].pieces_max, sides_[1].pieces_max) - 1;
+    attributes.max_sge = std::min(first.max_sge, second.max_sge) - 1;
+    attributes.max_qp_wr = std::min(first.max_qp_wr, second.max_qp_wr);
+    attributes.max_cqe = std::min(first.max_cqe, second.max_cqe);
+    attributes.max_srq_wr = std::min(first.max_srq_wr, second.max_srq_wr);
+    attributes.max_srq_sge = std::min(first.max_srq_sge, second.max_srq_sge);
+}
+
+ibv_device_attr DevicePair::limits() const {
+    ibv_device_attr made = sides_[0].limits;
+    limit(made);
+    return made;
+}
+
+std::uint32_t DevicePair::message_bytes_max() const {
+    return std::min(sides_[0].message_bytes_max, sides_[1].message_bytes_max);
 }
 
 int DevicePair::query_device(ibv_device_attr& attributes) const {
@@ -542,7 +563,8 @@ int DevicePair::destroy_channel(ibv_comp_channel *channel) {
 
 ibv_cq *DevicePair::create_cq(int entries, void *cq_context, ibv_comp_channel *channel,
                               int vector) {
-    if (entries < 1 || vector < 0 || vector >= sides_[0].context->num_comp_vectors) {
+    if (entries < 1 || entries > limits().max_cqe || vector < 0 ||
+        vector >= sides_[0].context->num_comp_vectors) {
         return errno = EINVAL, nullptr;
     }
     auto *made = new CompletionQueue;
@@ -558,6 +580,14 @@ ibv_cq *DevicePair::create_cq(int entries, void *cq_context, ibv_comp_channel *c
     const std::lock_guard guard(lock_);
     if (channel) ++channel->refcnt;
     return &made->shown;
+}
+
+// Completions are in memory that grows.
+int DevicePair::resize_cq(ibv_cq *queue, int entries) {
+    if (entries < 1 || entries > limits().max_cqe) return EINVAL;
+    const std::lock_guard guard(lock_);
+    queue->cqe = entries;
+    return 0;
 }
 
 int DevicePair::destroy_cq(ibv_cq *queue) {
@@ -612,6 +642,11 @@ int DevicePair::req_notify_cq(ibv_cq *queue, int solicited_only) {
 }
 
 ibv_srq *DevicePair::create_srq(ibv_pd *domain, const ibv_srq_init_attr& wanted) {
+    const ibv_device_attr most = limits();
+    const bool fits = wanted.attr.max_wr > 0 &&
+                      std::cmp_less_equal(wanted.attr.max_wr, most.max_srq_wr) &&
+                      std::cmp_less_equal(wanted.attr.max_sge, most.max_srq_sge);
+    if (!fits) return errno = EINVAL, nullptr;
     auto *made = new SharedReceives(*this, wanted.attr);
     made->shown.context = sides_[0].context;
     made->shown.srq_context = wanted.srq_context;
@@ -672,9 +707,19 @@ ibv_qp *DevicePair::create_plain(ibv_pd *domain, ibv_qp_init_attr *wanted) {
     return made;
 }
 
+bool DevicePair::fits(const ibv_qp_cap& wanted) const {
+    const ibv_device_attr most = limits();
+    return std::cmp_less_equal(wanted.max_send_wr, most.max_qp_wr) &&
+           std::cmp_less_equal(wanted.max_recv_wr, most.max_qp_wr) &&
+           std::cmp_less_equal(wanted.max_send_sge, most.max_sge) &&
+           std::cmp_less_equal(wanted.max_recv_sge, most.max_sge) &&
+           wanted.max_inline_data <= inline_bytes_max;
+}
+
 ibv_qp *DevicePair::create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
     if (!wanted->send_cq || !wanted->recv_cq) return errno = EINVAL, nullptr;
     if (wanted->qp_type != IBV_QPT_RC) return create_plain(domain, wanted);
+    if (!fits(wanted->cap)) return errno = EINVAL, nullptr;
     const std::lock_guard guard(lock_);
     std::unique_ptr<QueuePair> made = QueuePair::make(*this, domain, *wanted);
     if (!made) return nullptr;
@@ -688,8 +733,10 @@ int DevicePair::modify_qp(ibv_qp *queue_pair, const ibv_qp_attr& attributes, uns
 }
 
 int DevicePair::query_qp(ibv_qp *queue_pair, ibv_qp_attr *attributes, ibv_qp_init_attr *init) {
+    if (!attributes) return EINVAL;
     const std::lock_guard guard(lock_);
-    QueuePair::of(queue_pair).query(*attributes, *init);
+    ibv_qp_init_attr unwanted{};
+    QueuePair::of(queue_pair).query(*attributes, init ? *init : unwanted);
     return 0;
 }
 

@@ -75,6 +75,7 @@ class DevicePair {
     int dereg_mr(ibv_mr *region);
     ibv_comp_channel *create_channel();
     int destroy_channel(ibv_comp_channel *channel);
+    int resize_cq(ibv_cq *queue, int entries);
     ibv_cq *create_cq(int entries, void *cq_context, ibv_comp_channel *channel, int vector);
     int destroy_cq(ibv_cq *queue);
     int poll_cq(ibv_cq *queue, int count, ibv_wc *into);
@@ -117,6 +118,7 @@ class DevicePair {
     Gid own_gid(unsigned device, const Gid& like, std::uint8_t& index) const;
     std::uint16_t own_lid(unsigned device) const { return sides_[device].lid; }
     unsigned mtu(unsigned device) const { return sides_[device].mtu; }
+    std::uint32_t message_bytes_max() const;
     std::uint8_t reads_max(unsigned device) const { return sides_[device].reads_max; }
     std::uint32_t draw();
     void add_numbers(QueuePair *queue_pair);
@@ -137,8 +139,9 @@ class DevicePair {
         std::uint16_t lid = 0;
         unsigned mtu = 0;  // enum ibv_mtu
         std::uint8_t reads_max = 1;
-        int pieces_max = 0;  // of a request
-        int live = 0;        // carriers that may have completions
+        std::uint32_t message_bytes_max = 0;
+        ibv_device_attr limits{};
+        int live = 0;  // carriers that may have completions
         int events = -1;
         Nanoseconds up_since = 0;
         std::unordered_map<std::uint32_t, QueuePair *> by_carrier;
@@ -148,6 +151,8 @@ class DevicePair {
     DevicePair(const Verbs& verbs, PairOptions options)
         : verbs_(verbs), options_(std::move(options)) {}
     void limit(ibv_device_attr& attributes) const;
+    ibv_device_attr limits() const;
+    bool fits(const ibv_qp_cap& wanted) const;
     Outcome fill(unsigned device, ibv_context *context);
     void start_thread();
     void replace_operations();

@@ -131,5 +131,42 @@ TEST_F(DevicePairTest, ItsDeviceLeavesRoomForTheHeadOfAMessage) {
     EXPECT_NE(queue_pair_, nullptr);
 }
 
+TEST_F(DevicePairTest, WhatTheDevicesCannotHoldIsRefused) {
+    ibv_device_attr most{};
+    ASSERT_EQ(pair_->query_device(most), 0);
+    const auto count = [](int limit) { return static_cast<std::uint32_t>(limit); };
+    const std::vector<ibv_qp_cap> too_large{
+        {count(most.max_qp_wr) + 1, 8, 2, 2, 0},
+        {8, count(most.max_qp_wr) + 1, 2, 2, 0},
+        {8, 8, count(most.max_sge) + 1, 2, 0},
+        {8, 8, 2, count(most.max_sge) + 1, 0},
+        {8, 8, 2, 2, 1 << 20},
+    };
+    for (const ibv_qp_cap& cap : too_large) {
+        ibv_qp_init_attr init = wanted();
+        init.cap = cap;
+        errno = 0;
+        EXPECT_EQ(pair_->create_qp(domain_, &init), nullptr);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    EXPECT_EQ(pair_->create_cq(most.max_cqe + 1, nullptr, nullptr, 0), nullptr);
+    EXPECT_EQ(pair_->resize_cq(completions_, most.max_cqe + 1), EINVAL);
+    EXPECT_EQ(pair_->resize_cq(completions_, most.max_cqe), 0);
+    for (const ibv_srq_attr& attr : {ibv_srq_attr{0, 1, 0},
+                                     {count(most.max_srq_wr) + 1, 1, 0},
+                                     {8, count(most.max_srq_sge) + 1, 0}}) {
+        ibv_srq_init_attr init{};
+        init.attr = attr;
+        EXPECT_EQ(pair_->create_srq(domain_, init), nullptr);
+    }
+}
+
+TEST_F(DevicePairTest, AQueueIsAskedForOnlyWhatIsWanted) {
+    create();
+    ibv_qp_attr attributes{};
+    EXPECT_EQ(pair_->query_qp(queue_pair_, &attributes, nullptr), 0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_RESET);
+}
+
 }  // namespace
 }  // namespace lanewise::paths::carried::testing

@@ -727,7 +727,7 @@ void QueuePair::on_receives() {
 
 // What the program posts is kept in the log, from where it goes to the hardware.
 int QueuePair::add_request(const ibv_send_wr& work) {
-    if (!accepts(work, init_.cap)) return EINVAL;
+    if (!accepts(work, init_.cap, pair_.message_bytes_max())) return EINVAL;
     if (log_.requests() >= init_.cap.max_send_wr) return ENOMEM;
     std::byte *inline_slot = memory_.inline_slot(requests_++ % init_.cap.max_send_wr);
     const Signaling signaling = init_.sq_sig_all ? Signaling::all : Signaling::asked;

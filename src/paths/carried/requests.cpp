@@ -77,12 +77,13 @@ void add_pieces(const Message& message, const DeviceView& view, std::vector<ibv_
 
 }  // namespace
 
-bool accepts(const ibv_send_wr& work, const ibv_qp_cap& limits) {
+bool accepts(const ibv_send_wr& work, const ibv_qp_cap& limits, std::uint32_t message_bytes_max) {
     if (work.num_sge < 0 || static_cast<std::uint32_t>(work.num_sge) > limits.max_send_sge) {
         return false;
     }
     std::uint64_t length_bytes = 0;
     for (int i = 0; i < work.num_sge; ++i) length_bytes += work.sg_list[i].length;
+    if (length_bytes > message_bytes_max) return false;
     if ((work.send_flags & IBV_SEND_INLINE) && length_bytes > limits.max_inline_data) return false;
     const auto operation = operation_of(work.opcode);
     return operation && (!is_atomic(*operation) || length_bytes == sizeof(std::uint64_t));

@@ -20,8 +20,8 @@ namespace lanewise::paths::carried {
 // The work requests of the hardware's sends have this number, those of receives that of their slot.
 inline constexpr std::uint64_t send_mark = ~std::uint64_t{0};
 
-// Whether a queue pair with these limits takes it.
-bool accepts(const ibv_send_wr& work, const ibv_qp_cap& limits);
+// Whether a queue pair with these limits takes it, on ports that take messages of so many bytes.
+bool accepts(const ibv_send_wr& work, const ibv_qp_cap& limits, std::uint32_t message_bytes_max);
 
 // Whether each request gets a completion, or only those that ask for one.
 enum class Signaling : std::uint8_t { all, asked };

@@ -15,6 +15,8 @@ const ibv_qp_cap limits{.max_send_wr = 4,
                         .max_recv_sge = 2,
                         .max_inline_data = 16};
 
+constexpr std::uint32_t message_bytes_max = 1U << 30;
+
 // A work request and its pieces, which must stay where they are.
 struct Work {
     std::array<ibv_sge, 3> pieces{};
@@ -30,28 +32,43 @@ struct Work {
 };
 
 TEST(RequestsTest, WhatTheQueuePairWasNotMadeForIsRefused) {
-    EXPECT_TRUE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}}).work, limits));
-    EXPECT_FALSE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}).work, limits));
-    EXPECT_FALSE(accepts(Work(IBV_WR_LOCAL_INV, {}).work, limits));
-    EXPECT_TRUE(accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, 8, 1}}).work, limits));
-    EXPECT_TRUE(accepts(Work(IBV_WR_ATOMIC_CMP_AND_SWP, {{0, 4, 1}, {0, 4, 1}}).work, limits));
+    EXPECT_TRUE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}}).work, limits, message_bytes_max));
+    EXPECT_FALSE(accepts(Work(IBV_WR_SEND, {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}).work, limits,
+                         message_bytes_max));
+    EXPECT_FALSE(accepts(Work(IBV_WR_LOCAL_INV, {}).work, limits, message_bytes_max));
+    EXPECT_TRUE(
+        accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, 8, 1}}).work, limits, message_bytes_max));
+    EXPECT_TRUE(accepts(Work(IBV_WR_ATOMIC_CMP_AND_SWP, {{0, 4, 1}, {0, 4, 1}}).work, limits,
+                        message_bytes_max));
     for (const std::uint32_t length : {0U, 4U, 16U}) {
-        EXPECT_FALSE(accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, length, 1}}).work, limits));
+        EXPECT_FALSE(accepts(Work(IBV_WR_ATOMIC_FETCH_AND_ADD, {{0, length, 1}}).work, limits,
+                             message_bytes_max));
     }
     Work negative(IBV_WR_SEND, {});
     negative.work.num_sge = -1;
-    EXPECT_FALSE(accepts(negative.work, limits));
+    EXPECT_FALSE(accepts(negative.work, limits, message_bytes_max));
+}
+
+TEST(RequestsTest, AMessageIsNoLongerThanThePortsTake) {
+    constexpr std::uint32_t half = message_bytes_max / 2;
+    EXPECT_TRUE(
+        accepts(Work(IBV_WR_SEND, {{0, half, 1}, {0, half, 1}}).work, limits, message_bytes_max));
+    EXPECT_FALSE(accepts(Work(IBV_WR_SEND, {{0, half, 1}, {0, half + 1, 1}}).work, limits,
+                         message_bytes_max));
+    // Their sum has 33 bits.
+    EXPECT_FALSE(accepts(Work(IBV_WR_RDMA_WRITE, {{0, 1U << 31, 1}, {0, (1U << 31) + 8, 1}}).work,
+                         limits, message_bytes_max));
 }
 
 TEST(RequestsTest, InlineDataMayBeAsLongAsTheLimitInAll) {
     Work work(IBV_WR_SEND, {{0, 8, 0}, {0, 8, 0}});
     work.work.send_flags = IBV_SEND_INLINE;
-    EXPECT_TRUE(accepts(work.work, limits));
+    EXPECT_TRUE(accepts(work.work, limits, message_bytes_max));
     work.pieces[1].length = 9;
-    EXPECT_FALSE(accepts(work.work, limits));
+    EXPECT_FALSE(accepts(work.work, limits, message_bytes_max));
     work.pieces[0].length = 0xffffffff;
     work.pieces[1].length = 0xffffffff;
-    EXPECT_FALSE(accepts(work.work, limits));
+    EXPECT_FALSE(accepts(work.work, limits, message_bytes_max));
 }
 
 TEST(RequestsTest, InlineDataIsCopiedAtOnce) {

@@ -103,12 +103,10 @@ SHOWN ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context,
                 : pair_calls().verbs.create_cq(context, cqe, cq_context, channel, comp_vector);
 }
 
-// Completions of the program are in memory that grows.
 SHOWN int ibv_resize_cq(ibv_cq *cq, int cqe) {
-    if (!pair_on(cq->context)) return pair_calls().resize_cq(cq, cqe);
-    if (cqe < 1) return EINVAL;
-    cq->cqe = cqe;
-    return 0;
+    const auto pair = pair_on(cq->context);
+    if (!pair) return pair_calls().resize_cq(cq, cqe);
+    return pair->devices->resize_cq(cq, cqe);
 }
 
 SHOWN ibv_qp *ibv_create_qp(ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {

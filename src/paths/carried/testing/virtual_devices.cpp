@@ -381,7 +381,8 @@ bool is_awaited(const VirtualQueuePair& qp, const Packet& packet) {
 int query_device(ibv_context *, ibv_device_attr *attributes) {
     *attributes = {};
     attributes->phys_port_cnt = 1;
-    attributes->max_sge = pieces_max;
+    attributes->max_sge = attributes->max_srq_sge = pieces_max;
+    attributes->max_qp_wr = attributes->max_cqe = attributes->max_srq_wr = 1 << 14;
     attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
     return 0;
 }
@@ -396,6 +397,7 @@ int query_port(ibv_context *context, std::uint8_t, ibv_port_attr *attributes, st
     *attributes = {};
     attributes->state = own(context).is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attributes->active_mtu = IBV_MTU_1024;
+    attributes->max_msg_sz = 1U << 30;
     return 0;
 }
 
