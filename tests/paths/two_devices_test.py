@@ -113,6 +113,27 @@ def test_programs_run_as_they_are(hosts: Hosts, package: str, words: Sequence[st
     assert "protected, 0 migrations" in said.caller
 
 
+# Of these, more are under way than the reader has room for.
+@pytest.mark.parametrize("count", [1_000_000, 1_100_000, 4_000_000])
+def test_a_stream_is_read_to_its_end_after_the_sender_is_gone(
+    hosts: Hosts, count: int, tmp_path: Path
+) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    program = str(tmp_path / "slow_reader")
+    source = str(Path(__file__).with_name("programs") / "slow_reader.c")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", program, source, "-lrdmacm"]
+    subprocess.run(words, check=True)
+    both = protected(hosts)
+    sending = both.start(LISTENER, [program, str(count)])
+    reading = both.run(CALLER, [program, str(count), ADDRESS])
+    if reading.returncode != 0:
+        stop(sending)
+    sent, _ = sending.communicate()
+    assert f"got {count} of {count} bytes, 0 wrong, then 0" in reading.stdout
+    assert f"sent {count} of {count} bytes" in sent
+
+
 def test_a_peer_that_is_not_protected_is_told(hosts: Hosts) -> None:
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")

@@ -176,7 +176,8 @@ int Stream::connect(const sockaddr *address) {
         if (non_blocking) return refuse_call(EALREADY);
         wait(guard);
     }
-    if (state_ == State::connected) return 0;
+    // A peer that has left again was connected.
+    if (state_ == State::connected || peer_has_left_) return 0;
     return refuse_call(error_ != 0 ? std::exchange(error_, 0) : ECONNREFUSED);
 }
 
@@ -221,8 +222,8 @@ void Stream::take_event(const rdma_cm_event& event) {
         case RDMA_CM_EVENT_CONNECT_ERROR:
             return fail(event.status != 0 ? std::abs(event.status) : ECONNABORTED);
         case RDMA_CM_EVENT_DISCONNECTED:
-            // What had arrived before can still be read.
-            peer_is_done_ = true;
+            // What has arrived, or comes once there is room for it, can still be read.
+            peer_has_left_ = true;
             state_ = State::over;
             return;
         default: return;
@@ -353,7 +354,7 @@ std::size_t Stream::copy_out(std::span<std::byte> into, bool keeps) {
         }
         first.read += count;
         if (first.read < first.bytes) break;
-        if (state_ == State::connected) post_receive(first.slot);
+        if (state_ == State::connected || peer_has_left_) post_receive(first.slot);
         arrived_.pop_front();
     }
     return copied;
@@ -370,7 +371,9 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
         if (got == into.size() || (got > 0 && (peeks || !(flags & MSG_WAITALL)))) break;
         if (peer_is_done_) break;
         if (state_ != State::connected) {
-            if (got > 0) break;
+            progress();
+            if (!arrived_.empty() && !peeks) continue;
+            if (got > 0 || peer_has_left_) break;
             return refuse_call(state_ == State::over && error_ != 0 ? std::exchange(error_, 0)
                                                                     : ENOTCONN);
         }
@@ -436,7 +439,7 @@ short Stream::events() {
     }
     progress();
     int found = 0;
-    if (!arrived_.empty() || peer_is_done_) found |= POLLIN;
+    if (!arrived_.empty() || peer_is_done_ || peer_has_left_) found |= POLLIN;
     if (state_ == State::connected && !free_.empty()) found |= POLLOUT;
     if (state_ == State::over) found |= POLLHUP | POLLOUT;
     if (error_ != 0) found |= POLLERR;

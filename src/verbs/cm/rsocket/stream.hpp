@@ -118,6 +118,7 @@ class Stream {
     std::uint32_t sends_in_flight_ = 0;
     std::deque<Arrived> arrived_;
     bool peer_is_done_ = false;
+    bool peer_has_left_ = false;
     bool is_done_ = false;
     bool reading_is_over_ = false;
     int error_ = 0;
