@@ -84,6 +84,8 @@ PROMISES = {
     "end": "a caller is heard while the process that listens ends",
     "kinds": "who asks for another kind of queue pair than a service has is rejected",
     "private": "private data that is too long is refused",
+    "order": "an identifier is resolved and connected in order, with what that takes",
+    "moved": "an identifier moves when its events have been acknowledged",
     "pieces": "a read into several pieces returns with what is there",
 }
 

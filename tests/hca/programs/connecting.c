@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { port = 7471, soon_ms = 20000 };
@@ -195,6 +196,70 @@ static int read_what_is_there(void) {
     return peeked != 4 || got != 4 || memcmp(first, "four", 4) != 0;
 }
 
+static int is_refused(int status) {
+    return status == -1 && errno == EINVAL;
+}
+
+// Addresses, then routes, then the connection, each once.
+static int go_in_order(void) {
+    struct rdma_event_channel *mine = channel();
+    struct rdma_cm_id *id = NULL;
+    struct sockaddr_in name = here(), to = here();
+    name.sin_port = 0;
+    struct rdma_conn_param given = {.qp_num = 77};
+    int wrong = !is_refused(rdma_create_id(mine, &id, NULL, (enum rdma_port_space)12345));
+    need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    need(!rdma_bind_addr(id, (struct sockaddr *)&name), "rdma_bind_addr");
+    wrong += !is_refused(rdma_resolve_route(id, 1000));
+    wrong += !is_refused(rdma_connect(id, &given));
+    need(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000), "rdma_resolve_addr");
+    await(mine, RDMA_CM_EVENT_ADDR_RESOLVED);
+    wrong += !is_refused(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000));
+    wrong += !is_refused(rdma_connect(id, &given));
+    need(!rdma_resolve_route(id, 1000), "rdma_resolve_route");
+    await(mine, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    wrong += !is_refused(rdma_resolve_route(id, 1000));
+    wrong += !is_refused(rdma_connect(id, NULL));
+    given.responder_resources = 200;
+    wrong += !is_refused(rdma_connect(id, &given));
+    given.responder_resources = RDMA_MAX_RESP_RES;
+    given.initiator_depth = 200;
+    wrong += !is_refused(rdma_connect(id, &given));
+    given.initiator_depth = RDMA_MAX_INIT_DEPTH;
+    wrong += rdma_connect(id, &given) != 0;
+    wrong += !is_refused(rdma_get_cm_event(mine, NULL));
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+static void *acknowledge_late(void *event) {
+    usleep(200000);
+    rdma_ack_cm_event(event);
+    return NULL;
+}
+
+// An identifier moves to another channel when its events have been acknowledged.
+static int move_when_acknowledged(void) {
+    struct rdma_event_channel *mine = channel();
+    struct rdma_cm_id *id = NULL;
+    struct rdma_cm_event *event = NULL;
+    struct sockaddr_in to = here();
+    need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    need(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000), "rdma_resolve_addr");
+    need(!rdma_get_cm_event(mine, &event), "rdma_get_cm_event");
+    struct timespec before, after;
+    pthread_t thread;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    need(!pthread_create(&thread, NULL, acknowledge_late, event), "pthread_create");
+    need(!rdma_migrate_id(id, channel()), "rdma_migrate_id");
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    pthread_join(thread, NULL);
+    const long waited_ms =
+        (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
+    printf("moved after %ld ms\n", waited_ms);
+    return waited_ms < 100;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
@@ -202,7 +267,9 @@ int main(int count, char **words) {
     } all[] = {{"end", end_while_somebody_calls},
                {"kinds", reject_other_kinds},
                {"private", refuse_long_private_data},
-               {"pieces", read_what_is_there}};
+               {"pieces", read_what_is_there},
+               {"order", go_in_order},
+               {"moved", move_when_acknowledged}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

@@ -88,6 +88,18 @@ std::uint8_t granted(std::uint8_t asked, std::uint8_t offered) {
     return std::min({asked, offered, outstanding_max()});
 }
 
+// Whether both ends can be told how to connect: the number of a queue pair, and no more reads and
+// atomics at a time than the device has, where it is not left to it.
+bool is_sufficient(const IdObject& id, const rdma_conn_param *given) {
+    if (is_datagram(id)) return true;
+    if (!given) return id.shown.qp != nullptr;
+    const auto fits = [](std::uint8_t asked, std::uint8_t left_open) {
+        return asked == left_open || asked <= outstanding_max();
+    };
+    return fits(given->responder_resources, RDMA_MAX_RESP_RES) &&
+           fits(given->initiator_depth, RDMA_MAX_INIT_DEPTH);
+}
+
 int start(IdObject& id, const rdma_conn_param& given) {
     id.terms.receive_psn = port::random_number() & 0xffffff;
     id.terms.responder_resources = granted(given.responder_resources, RDMA_MAX_RESP_RES);
@@ -134,7 +146,7 @@ extern "C" {
 int rdma_connect(rdma_cm_id *id, rdma_conn_param *conn_param) {
     if (!is_live(id) || !id->verbs || id->route.num_paths == 0) return refuse(EINVAL);
     IdObject& object = own(id);
-    if (object.connection != 0) return refuse(EINVAL);
+    if (object.connection != 0 || !is_sufficient(object, conn_param)) return refuse(EINVAL);
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
     if (given.private_data_len > ip_private_bytes(object)) return refuse(EINVAL);
     start(object, given);
@@ -144,6 +156,7 @@ int rdma_connect(rdma_cm_id *id, rdma_conn_param *conn_param) {
 int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
     if (!is_live(id) || own(id).connection == 0) return refuse(EINVAL);
     IdObject& object = own(id);
+    if (!is_sufficient(object, conn_param)) return refuse(EINVAL);
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
     if (given.private_data_len > answer_private_bytes(object, Kind::reply)) return refuse(EINVAL);
     if (is_datagram(object)) return accept_datagrams(object, given);

@@ -289,6 +289,7 @@ void rdma_destroy_event_channel(rdma_event_channel *channel) {
 }
 
 int rdma_get_cm_event(rdma_event_channel *channel, rdma_cm_event **event) {
+    if (!channel || !event) return refuse(EINVAL);
     const std::optional<EventObject *> taken = own(channel).notices.take([](EventObject *one) {
         pthread_mutex_lock(&one->about->mutex);
         ++one->about->events_taken;

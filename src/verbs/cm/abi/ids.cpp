@@ -89,6 +89,16 @@ ibv_qp_type type_of(rdma_port_space space) {
     return space == RDMA_PS_UDP || space == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;
 }
 
+bool is_known(rdma_port_space space) {
+    switch (space) {
+        case RDMA_PS_IPOIB:
+        case RDMA_PS_TCP:
+        case RDMA_PS_UDP:
+        case RDMA_PS_IB: return true;
+    }
+    return false;
+}
+
 void leave_manager(IdObject& id) {
     Manager *shared = manager();
     if (!shared) return;
@@ -147,6 +157,7 @@ extern "C" {
 
 int rdma_create_id(rdma_event_channel *channel, rdma_cm_id **id, void *context,
                    rdma_port_space ps) {
+    if (!id || !is_known(ps)) return refuse(EINVAL);
     if (!manager()) return refuse(ENODEV);
     *id = &make_id(channel, context, ps, type_of(ps))->shown;
     return 0;
@@ -206,6 +217,7 @@ int rdma_listen(rdma_cm_id *id, int backlog) {
 int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, int) {
     if (!is_live(id)) return refuse(EINVAL);
     IdObject& object = own(id);
+    if (object.is_resolved) return refuse(EINVAL);
     const std::optional<Name> remote = name_of(dst_addr);
     const std::optional<Name> local = src_addr ? name_of(src_addr) : object.local;
     if (!remote || !local) return refuse(EAFNOSUPPORT);
@@ -223,23 +235,29 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
         add_event(object, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
         return complete(object);
     }
+    object.is_resolved = true;
     show_addresses(object);
     add_event(object, RDMA_CM_EVENT_ADDR_RESOLVED);
     return complete(object);
 }
 
 int rdma_resolve_route(rdma_cm_id *id, int) {
-    if (!is_live(id) || !id->verbs) return refuse(EINVAL);
+    if (!is_live(id) || !own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
     show_route(own(id));
     add_event(own(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
     return complete(own(id));
 }
 
-// What has not been taken moves along.
+// What has not been taken moves along; what has been must be acknowledged first.
 int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
     if (!is_live(id)) return refuse(EINVAL);
     if (channel == id->channel) return 0;
     IdObject& object = own(id);
+    if (object.own_channel && id->event) {
+        rdma_ack_cm_event(id->event);
+        id->event = nullptr;
+    }
+    await_acknowledgements(object);
     const std::lock_guard guard(manager()->lock());
     std::unique_ptr<ChannelObject> made = channel ? nullptr : make_own_channel();
     rdma_event_channel *to = channel ? channel : &made->shown;
@@ -248,10 +266,6 @@ int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
         own(to).notices.add(event);
         return true;
     });
-    if (object.own_channel && id->event) {
-        rdma_ack_cm_event(id->event);
-        id->event = nullptr;
-    }
     id->channel = to;
     object.own_channel = std::move(made);
     return 0;

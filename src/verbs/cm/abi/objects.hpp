@@ -62,6 +62,7 @@ struct IdObject {
     bool connected = false;  // at some time
     Name local;
     Name remote;
+    bool is_resolved = false;  // the address of the peer
     std::optional<std::uint64_t> claimed_service;
     Address claimed_address = no_address;
     std::uint64_t listener = 0;    // the cookie, while it listens
