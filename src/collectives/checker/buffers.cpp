@@ -59,12 +59,12 @@ struct Filling {
     // Blocks of an uneven exchange, each at the same place on both sides.
     void exchange_blocks(const Trial& trial) {
         for (int peer = 0; peer < trial.ranks; ++peer) {
-            const auto sent = static_cast<std::size_t>(rank * trial.ranks + peer);
+            const auto sent = trial.block(rank, peer);
             const auto at = trial.offsets[sent];
             const auto end = at + trial.counts[sent];
             buffers.extents[0].units = std::max(buffers.extents[0].units, end);
             if (at < end) buffers.send.push_back({at, end, rank, at});
-            const auto received = static_cast<std::size_t>(peer * trial.ranks + rank);
+            const auto received = trial.block(peer, rank);
             expect(trial.offsets[received], trial.counts[received], peer, trial.offsets[received]);
         }
     }

@@ -92,8 +92,8 @@ struct OwnBlocks {
 
     void take_pairs(const Trial& trial, int rank) {
         for (int peer = 0; peer < trial.ranks; ++peer) {
-            const auto received = static_cast<std::size_t>(peer * trial.ranks + rank);
-            const auto sent = static_cast<std::size_t>(rank * trial.ranks + peer);
+            const auto received = trial.block(peer, rank);
+            const auto sent = trial.block(rank, peer);
             counts.push_back(trial.counts[received]);
             offsets.push_back(trial.offsets[received]);
             send_counts.push_back(trial.counts[sent]);

@@ -47,6 +47,12 @@ struct Trial {
     std::vector<int> hosts = {}; /* of each rank, as in CallShape */
     std::vector<int> sites = {};
     const model::Network *network = nullptr;
+
+    /* The number of a block of an uneven exchange. */
+    std::size_t block(int from, int to) const {
+        return static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks) +
+               static_cast<std::size_t>(to);
+    }
 };
 
 /* A call in which all blocks are of `count` units and follow one another; neighbors are those of a
