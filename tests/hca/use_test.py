@@ -107,6 +107,7 @@ PROMISES = {
     "added-to": "an atomic addition to memory that may not be written is refused",
     "swapped": "an atomic swap in memory that may not be written is refused",
     "unaddressed": "a datagram without an address is refused",
+    "attached": "a queue pair that is attached to a group cannot be destroyed",
     "changed-by-nothing": "a change of a region that says nothing, or half, is refused",
     "changed-whole": "a change of a shared receive queue is made whole or not at all",
     "in-a-child": "a child may destroy what its parent has, without effect",

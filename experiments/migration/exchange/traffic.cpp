@@ -144,7 +144,7 @@ class Exchange {
 
 void Exchange::prepare() {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        const auto slots = static_cast<std::size_t>(2 * settings_.window);
+        const auto slots = 2 * static_cast<std::size_t>(settings_.window);
         for (std::size_t slot = 0; slot < slots; ++slot) post_receive(lane, slot);
     }
 }
@@ -449,7 +449,7 @@ std::uint64_t Exchange::counter(std::size_t lane) const {
 }  // namespace
 
 std::size_t traffic_memory_bytes(const Settings& settings) {
-    const auto slots = static_cast<std::size_t>(3 * settings.window);
+    const auto slots = 3 * static_cast<std::size_t>(settings.window);
     const auto message_bytes = static_cast<std::size_t>(settings.message_bytes);
     const std::size_t plain = 2 * atomic_bytes + slots * message_bytes;
     if (!settings.mixed) return plain;

@@ -244,10 +244,6 @@ int Adapter::detach(QueuePair *queue_pair, const Address& group) {
     return wire_.listen(homes()) ? 0 : EIO;
 }
 
-void Adapter::leave_groups(QueuePair *queue_pair) {
-    for (const port::Home& one : std::vector(groups_)) detach(queue_pair, one.address);
-}
-
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     Arrival arrival;
     arrival.source = datagram.source;

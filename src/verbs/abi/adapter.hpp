@@ -74,8 +74,6 @@ class Adapter {
     // Datagrams to the group reach a queue pair, or no longer: 0, or an errno.
     int attach(QueuePair *queue_pair, const Address& group);
     int detach(QueuePair *queue_pair, const Address& group);
-    // A queue pair is about to be destroyed.
-    void leave_groups(QueuePair *queue_pair);
     // The interfaces as they are now; called without the lock when the watch is readable. The
     // kernel has one lock for the networks of all namespaces, and may take long to answer.
     std::vector<port::Interface> look_at_interfaces() const;

@@ -304,6 +304,22 @@ static int unaddressed(void) {
     return error != EINVAL;
 }
 
+// A queue pair that is attached to a group cannot be destroyed.
+static int attached(void) {
+    struct ibv_qp_init_attr wanted = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD, .cap = {8, 8, 1, 1, 0}};
+    struct ibv_qp *qp = ibv_create_qp(pd, &wanted);
+    need(qp != NULL, "ibv_create_qp");
+    // ::ffff:239.1.2.3
+    const union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3}};
+    need(!ibv_attach_mcast(qp, &group, 0), "ibv_attach_mcast");
+    int wrong = ibv_destroy_qp(qp) != EBUSY;
+    wrong += ibv_detach_mcast(qp, &group, 0) != 0;
+    wrong += ibv_destroy_qp(qp) != 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 // Memory that is gone is an error of the work request, at the end that lacks it.
 static int vanished(int local, enum ibv_wr_opcode what) {
     char *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -732,6 +748,7 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "added-to")) return unwritable(IBV_WR_ATOMIC_FETCH_AND_ADD);
     if (!strcmp(words[1], "swapped")) return unwritable(IBV_WR_ATOMIC_CMP_AND_SWP);
     if (!strcmp(words[1], "unaddressed")) return unaddressed();
+    if (!strcmp(words[1], "attached")) return attached();
     if (!strcmp(words[1], "written")) return vanished(0, IBV_WR_RDMA_WRITE);
     if (!strcmp(words[1], "read")) return vanished(0, IBV_WR_RDMA_READ);
     if (!strcmp(words[1], "sent")) return vanished(1, IBV_WR_RDMA_WRITE);

@@ -4,6 +4,7 @@
 // and its members are those of the IP group (annex A17.4.1); nobody has to be asked.
 
 #include <algorithm>
+#include <iterator>
 
 #include "verbs/cm/abi/objects.hpp"
 
@@ -22,7 +23,15 @@ ibv_gid gid_of(const Address& address) {
 
 int join_queue_pair(IdObject& id, const EventObject& event) {
     if (!id.shown.qp) return 0;
-    return ibv_attach_mcast(id.shown.qp, &event.shown.param.ud.ah_attr.grh.dgid, 0);
+    const ibv_gid& group = event.shown.param.ud.ah_attr.grh.dgid;
+    const int error = ibv_attach_mcast(id.shown.qp, &group, 0);
+    if (!error) id.groups.push_back(group);
+    return error;
+}
+
+void leave_groups(IdObject& id) {
+    for (const ibv_gid& group : id.groups) ibv_detach_mcast(id.shown.qp, &group, 0);
+    id.groups.clear();
 }
 
 }  // namespace lanewise::verbs::cm
@@ -59,6 +68,9 @@ int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
     if (!id->qp) return 0;
     const ibv_gid gid = gid_of(group->address);
+    std::erase_if(own(id).groups, [&](const ibv_gid& one) {
+        return std::equal(std::begin(one.raw), std::end(one.raw), std::begin(gid.raw));
+    });
     return result(ibv_detach_mcast(id->qp, &gid, 0));
 }
 

@@ -71,6 +71,7 @@ struct IdObject {
     std::uint8_t ack_timeout = 0;  // that the program has asked for
     std::uint8_t traffic_class = 0;
     ibv_sa_path_rec path{};
+    std::vector<ibv_gid> groups;  // that its queue pair is attached to
     // What rdma_create_ep() was given, for the connections that come.
     std::unique_ptr<ibv_qp_init_attr> endpoint;
     ibv_pd *endpoint_pd = nullptr;
@@ -151,5 +152,6 @@ ibv_ah_attr path_of(IdObject& id);
 // What may be outstanding at a time at most, on this device.
 std::uint8_t outstanding_max();
 int join_queue_pair(IdObject& id, const EventObject& event);
+void leave_groups(IdObject& id);
 
 }  // namespace lanewise::verbs::cm

@@ -212,6 +212,7 @@ int rdma_create_qp(rdma_cm_id *id, ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {
 
 void rdma_destroy_qp(rdma_cm_id *id) {
     if (!is_live(id) || !id->qp) return;
+    leave_groups(own(id));
     ibv_destroy_qp(id->qp);
     id->qp = nullptr;
     destroy_queues(own(id));

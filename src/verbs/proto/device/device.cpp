@@ -248,6 +248,11 @@ int Device::detach(QueuePair *queue_pair, const Address& group) {
     return members_.erase({group, queue_pair->number()}) == 1 ? 0 : EINVAL;
 }
 
+bool Device::is_member(const QueuePair *queue_pair) const {
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const auto& member) { return member.second == queue_pair->number(); });
+}
+
 bool Device::has_members(const Address& group) const {
     const auto first = members_.lower_bound({group, 0});
     return first != members_.end() && first->first == group;

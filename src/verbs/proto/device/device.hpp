@@ -65,6 +65,7 @@ class Device {
     // 0, or EINVAL where it is not attached.
     int detach(QueuePair *queue_pair, const Address& group);
     bool has_members(const Address& group) const;
+    bool is_member(const QueuePair *queue_pair) const;  // of any group
     // In the order of their numbers.
     std::vector<const QueuePair *> queue_pairs() const;
 
