@@ -14,10 +14,10 @@
  *     lw_status status = lw_measure(comm, scatter, 0, sizes_bytes, count, &options, &samples);
  *     if (status == LW_OK) printf("%g s\n", lw_samples_median(samples, 0));
  *
- * Every function that takes a communicator is collective over it, works on a
- * private duplicate and returns the same status on every rank.  All ranks pass
- * the same values, but for the skew and the report; where one rank's are
- * refused, or they differ, no rank measures.  Calls on different communicators
+ * Every function that takes a communicator is collective over it, measures on a
+ * private duplicate and returns the same status on every rank.  All ranks must
+ * pass the same values, except for the skew and the report; if one rank's are
+ * refused, or if they differ, no rank measures.  Calls on different communicators
  * may run at the same time where the MPI allows MPI_THREAD_MULTIPLE.  Times are
  * in seconds, sizes in bytes.
  */

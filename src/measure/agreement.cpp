@@ -57,8 +57,8 @@ Outcome agree(MPI_Comm comm, const Outcome& admitted, std::uint64_t digest) {
     int size = 0;
     check(MPI_Comm_rank(comm, &rank));
     check(MPI_Comm_size(comm, &size));
-    // What is largest over the ranks: of the lowest rank that fails the third, and of the digests
-    // the first two, which are each other's complement where all are equal.
+    // One reduction tells both. The largest digest and the largest complement are complements of
+    // each other only if all digests are equal; the third is largest for the lowest failing rank.
     const auto failing = static_cast<std::uint64_t>(admitted ? 0 : size - rank);
     std::array<std::uint64_t, 3> most{digest, ~digest, failing};
     check(MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_UINT64_T,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the ranks of one call have passed must be alike, and if one rank cannot go on, none may: the
-// others would wait for it without end.
+// What the ranks of one call have passed must be the same, and if one rank cannot go on, none may:
+// the others would wait for it without end.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace lanewise::measure {
 
-// A digest of the arguments that every rank has to pass alike.
+// A digest of the arguments that must be the same on every rank.
 class Digest {
   public:
     void add(std::uint64_t value) { hash_ = fnv1a(hash_, value); }
@@ -34,8 +34,8 @@ class Digest {
     std::uint64_t hash_ = fnv1a_basis;
 };
 
-// The first failure over the ranks, named with its rank, or that the digests differ; the same on
-// every rank. Collective.
+// The failure of the lowest rank that has one, or that the digests differ; the same on every rank.
+// The sentence names the rank unless it is rank 0, which reports it. Collective.
 Outcome agree(MPI_Comm comm, const Outcome& admitted, std::uint64_t digest);
 
 }  // namespace lanewise::measure

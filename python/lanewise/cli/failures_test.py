@@ -105,7 +105,8 @@ def test_a_time_of_protect_is_a_duration_as_everywhere(
 def test_a_seed_without_faults_is_refused(options: list[str], capsys: Capture) -> None:
     assert run(["rdma", "run", *options, "--", "true"]) == 2
 
-    assert "--seed is of the faults in a script; give it with --faults FILE" in one_line(capsys)
+    said = "--seed applies to the faults of a script; give it with --faults FILE"
+    assert said in one_line(capsys)
 
 
 def test_a_time_of_protect_that_is_none_is_refused(capsys: Capture) -> None:

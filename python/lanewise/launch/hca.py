@@ -90,7 +90,7 @@ def check(device: Device, interfaces: list[str]) -> None:
     if not 0 <= device.lid_mask_bits <= LID_MASK_BITS_MAX:
         raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
     if device.lid_mask_bits and device.link_layer != "infiniband":
-        raise RequestError("--lmc is of InfiniBand ports; add --link-layer infiniband")
+        raise RequestError("--lmc applies only to InfiniBand ports; add --link-layer infiniband")
     folder = Path(device.pcap).absolute().parent
     if device.pcap and not os.access(folder, os.W_OK):
         raise RequestError(f"--pcap {device.pcap}: {folder} cannot be written; name another file")

@@ -91,7 +91,10 @@ def test_a_library_that_is_not_built_is_named(build: Path) -> None:
         (Device(devices=tuple("abcdefghi")), "name 1 to 8 different"),
         (Device(devices=("lo", "eth7")), "--devices eth7: no such interface; use lo, eth0"),
         (Device(("lo",), "iwarp"), "--link-layer iwarp: use ethernet or infiniband"),
-        (Device(("lo",), lid_mask_bits=2), "--lmc is of InfiniBand ports; add --link-layer"),
+        (
+            Device(("lo",), lid_mask_bits=2),
+            "--lmc applies only to InfiniBand ports; add --link-layer",
+        ),
     ],
 )
 def test_a_device_that_cannot_be_is_refused(device: Device, sentence: str) -> None:

@@ -43,7 +43,7 @@ def positive(name: str, count: int | None) -> int | None:
     try:
         whole = index(count)
     except TypeError:
-        raise RequestError(f"{name}={count!r} is no whole number") from None
+        raise RequestError(f"{name}={count!r} is not a whole number") from None
     if whole < 1:
         raise RequestError(f"{name}={whole} is not 1 or more")
     return whole

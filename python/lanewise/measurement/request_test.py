@@ -20,8 +20,8 @@ def test_a_count_is_a_whole_number_or_left_out(count: Any, whole: int | None) ->
     [
         (0, "ranks=0 is not 1 or more"),
         (-2, "ranks=-2 is not 1 or more"),
-        ("2", "ranks='2' is no whole number"),
-        (2.0, "ranks=2.0 is no whole number"),
+        ("2", "ranks='2' is not a whole number"),
+        (2.0, "ranks=2.0 is not a whole number"),
     ],
 )
 def test_what_is_no_count_is_refused_with_its_name(count: Any, said: str) -> None:

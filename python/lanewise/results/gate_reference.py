@@ -8,17 +8,18 @@ that are like it: of each time the centre is taken off that launches with a simi
 (a nonparametric analysis of covariance, with a kernel-weighted local pseudomedian).  How times
 depend on the reference need not be known, and is not a line: a machine has a few states.
 
-The centre is the median of the means of all pairs (J. L. Hodges and E. L. Lehmann, 1963).  Where
-launches alike are of both sides and one side is slower, it lies half-way between the sides, so that
-half of the difference is taken off one side and added to the other.  A median would lie on either
-side, and make the difference twice as large or nothing.
+The centre is the median of the means of all pairs (J. L. Hodges and E. L. Lehmann, 1963).  If one
+side is slower and the launches that are alike come from both sides, it lies half-way between the
+sides, so that half of the difference is taken off one side and added to the other.  A median would
+lie on either side, and make the difference twice as large or nothing.
 
 This changes nothing in how often an alarm is false.  Nobody looks at which launch is whose when
 launches are found alike, so launches of identical programs stay exchangeable.  A launch does not
 count among those like it.
 
-How much slower the candidate is, is the median of the differences between the launches of both
-sides, where a pair counts as much as its launches are alike.
+The slowdown of the candidate is the median of the differences between launches of the two sides, in
+which a pair counts as much as its launches are alike.  Pairs are taken across blocks, which must
+therefore hold equally many launches of both sides, as those of a gate do.
 
 The reference must not itself depend on what is compared.  If the candidate has other cores, the
 reference differs between the sides, and it is not used.

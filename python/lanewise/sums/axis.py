@@ -35,6 +35,8 @@ def along(array: NDArray[Any], axis: Axis, reduced: Callable[[NDArray[Any]], Any
     """Return `reduced` of all elements, or with axes of each row along them."""
     if axis is None:
         return reduced(array)
+    if not isinstance(axis, (int, np.integer, tuple)):
+        raise TypeError(f"axis={axis!r}; name an axis, or a tuple of them")
     axes = len(axis) if isinstance(axis, tuple) else 1
     rows = np.moveaxis(array, axis, tuple(range(-axes, 0)))
     kept = rows.shape[: array.ndim - axes]
@@ -42,4 +44,4 @@ def along(array: NDArray[Any], axis: Axis, reduced: Callable[[NDArray[Any]], Any
     results = np.empty(kept, dtype=array.dtype)
     for index in np.ndindex(results.shape):
         results[index] = reduced(rows[index])
-    return results
+    return results[()]  # a scalar where no axis is left

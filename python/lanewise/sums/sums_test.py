@@ -133,13 +133,15 @@ def test_complex_numbers_and_axes_are_added_by_parts() -> None:
 def test_axes_are_those_of_numpy(axis: int | tuple[int, ...] | None) -> None:
     values = np.arange(24.0).reshape(2, 3, 4)
 
-    assert np.array_equal(lanewise.sum(values, axis=axis), np.sum(values, axis=axis))
+    sums = np.sum(values, axis=axis)
+    assert np.array_equal(lanewise.sum(values, axis=axis), sums)
+    assert type(lanewise.sum(values, axis=axis)) is type(sums)
     products = np.prod(values + 1, axis=axis)
     assert np.allclose(lanewise.prod(values + 1, axis=axis), products, rtol=1e-14)
 
 
 @pytest.mark.parametrize("axis", [3, (0, 3), (0, 0)], ids=str)
-def test_axes_that_are_none_are_refused(axis: int | tuple[int, ...]) -> None:
+def test_axes_that_do_not_exist_are_refused(axis: int | tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"axis|axes"):
         lanewise.sum(np.ones((2, 3, 4)), axis=axis)
 

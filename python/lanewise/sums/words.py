@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 
 def words_of(words: ArrayLike, count: int, whose: str) -> Array[c_int64]:
-    """Return `words` for the library; TypeError unless integers, ValueError unless `count`."""
+    """Return `words` for the library; ValueError unless `count`, TypeError unless integers."""
     given = np.asarray(words)
-    if given.dtype.kind not in "iu" or not np.can_cast(given.dtype, np.int64):
-        raise TypeError(f"words of {given.dtype}; those of {whose} are int64")
     if given.shape != (count,):
         raise ValueError(f"{given.size} words; those of {whose} are {count}")
+    if given.dtype.kind not in "iu" or not np.can_cast(given.dtype, np.int64):
+        raise TypeError(f"words of {given.dtype}; those of {whose} are int64")
     return (c_int64 * count)(*given.tolist())

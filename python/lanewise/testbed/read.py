@@ -151,7 +151,9 @@ class _Reader(Tables):
         try:
             subnet = ipaddress.IPv4Network(text)
         except (ValueError, TypeError) as error:
-            reason = str(error) if isinstance(text, str) and ":" not in text else "no IPv4 network"
+            reason = (
+                str(error) if isinstance(text, str) and ":" not in text else "not an IPv4 network"
+            )
             sentence = f"subnet = {text!r}: {reason}; give one such as 10.1.0.0/24"
             raise self.refuse(path, sentence) from None
         for network, use in _NO_SUBNETS:

@@ -101,7 +101,7 @@ WRONG = [
     ('rate = "10 Gbit/s"', 'speed = "10 Gbit/s"', 4, ["speed"]),
     ('rate = "10 Gbit/s"', 'subnet = "10.2.0.0/16"', 7, ["10.2.0.0/24", "overlaps", "site a"]),
     ('rate = "10 Gbit/s"', 'subnet = "10.1.0.1/24"', 4, ["subnet", "host bits"]),
-    ('rate = "10 Gbit/s"', 'subnet = "fd00::/64"', 4, ["no IPv4 network", "10.1.0.0/24"]),
+    ('rate = "10 Gbit/s"', 'subnet = "fd00::/64"', 4, ["not an IPv4 network", "10.1.0.0/24"]),
     ('rate = "10 Gbit/s"', 'subnet = "127.4.0.0/16"', 4, ["127.0.0.0/8", "itself"]),
     ('rate = "10 Gbit/s"', 'subnet = "239.1.0.0/16"', 4, ["224.0.0.0/3", "groups"]),
     ('rate = "10 Gbit/s"', 'subnet = "0.0.0.0/24"', 4, ["0.0.0.0/8", "no host"]),

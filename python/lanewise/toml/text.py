@@ -13,7 +13,7 @@ BYTES_MAX = 64 << 20  # a device such as /dev/zero has no end
 def text_of(path: pathlib.Path, remedy: str, called: str = "") -> str:
     """Return the text of a file; RequestError with the remedy where it cannot be read.
 
-    It is `called` what the person has written, if that is not the path.
+    `called` is the name that the user gave, if that is not the path.
     """
     try:
         with path.open("rb") as file:

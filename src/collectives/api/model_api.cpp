@@ -5,7 +5,9 @@
 #include <lanewise/model.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -81,8 +83,10 @@ Result<model::Network> network_of(const lw_platform& platform, const lw_model_op
                                   int ranks) {
     for (const double s_per_byte : {options.copy_s_per_byte, options.reduce_s_per_byte}) {
         if (s_per_byte >= 0.0 && std::isfinite(s_per_byte)) continue;
-        return bad_argument("the time per byte of a copy or a reduction is " +
-                            std::to_string(s_per_byte) + "; name 0 or a time above it");
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), "%g", s_per_byte);
+        return bad_argument(std::string("the time per byte of a copy or a reduction is ") +
+                            text.data() + "; name 0 or a time above it");
     }
     auto network =
         model::network(platform.platform, options.model ? options.model : std::string(), ranks);

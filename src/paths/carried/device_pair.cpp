@@ -63,9 +63,10 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
     const DevicePair *pair = nullptr;
     {
         const std::lock_guard guard(pairs_lock);
-        pair = pairs().at(context);
+        const auto found = pairs().find(context);
+        if (found != pairs().end()) pair = found->second;
     }
-    return pair->query_device_ex(input, *attributes, bytes);
+    return pair ? pair->query_device_ex(input, *attributes, bytes) : EINVAL;
 }
 
 int post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad) {
@@ -146,6 +147,7 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
     }
     ibv_device_attr attributes{};
     ibv_port_attr port{};
+    errno = EIO;
     const bool whole = side.control_queue && side.data_queue &&
                        verbs_.query_device(context, &attributes) == 0 && query_port(context, port);
     if (!whole) {
@@ -519,12 +521,17 @@ int DevicePair::dereg_mr(ibv_mr *region) {
 void DevicePair::limit(ibv_device_attr& attributes) const {
     const ibv_device_attr& first = sides_[0].limits;
     const ibv_device_attr& second = sides_[1].limits;
+    using Limit = int ibv_device_attr::*;
+    for (const Limit limit :
+         {&ibv_device_attr::max_sge, &ibv_device_attr::max_sge_rd, &ibv_device_attr::max_qp_wr,
+          &ibv_device_attr::max_cqe, &ibv_device_attr::max_srq_wr, &ibv_device_attr::max_srq_sge,
+          &ibv_device_attr::max_qp_rd_atom, &ibv_device_attr::max_qp_init_rd_atom}) {
+        attributes.*limit = std::min(first.*limit, second.*limit);
+    }
+    attributes.max_mr_size = std::min(first.max_mr_size, second.max_mr_size);
     // What heads a message is a piece of its own.
-    attributes.max_sge = std::min(first.max_sge, second.max_sge) - 1;
-    attributes.max_qp_wr = std::min(first.max_qp_wr, second.max_qp_wr);
-    attributes.max_cqe = std::min(first.max_cqe, second.max_cqe);
-    attributes.max_srq_wr = std::min(first.max_srq_wr, second.max_srq_wr);
-    attributes.max_srq_sge = std::min(first.max_srq_sge, second.max_srq_sge);
+    attributes.max_sge -= 1;
+    attributes.max_sge_rd = std::min(attributes.max_sge_rd, attributes.max_sge);
 }
 
 ibv_device_attr DevicePair::limits() const {
@@ -707,19 +714,21 @@ ibv_qp *DevicePair::create_plain(ibv_pd *domain, ibv_qp_init_attr *wanted) {
     return made;
 }
 
-bool DevicePair::fits(const ibv_qp_cap& wanted) const {
+bool DevicePair::fits(const ibv_qp_init_attr& wanted) const {
     const ibv_device_attr most = limits();
-    return std::cmp_less_equal(wanted.max_send_wr, most.max_qp_wr) &&
-           std::cmp_less_equal(wanted.max_recv_wr, most.max_qp_wr) &&
-           std::cmp_less_equal(wanted.max_send_sge, most.max_sge) &&
-           std::cmp_less_equal(wanted.max_recv_sge, most.max_sge) &&
-           wanted.max_inline_data <= inline_bytes_max;
+    const ibv_qp_cap& cap = wanted.cap;
+    // A shared receive queue has limits of its own.
+    const bool receives_fit = wanted.srq || (std::cmp_less_equal(cap.max_recv_wr, most.max_qp_wr) &&
+                                             std::cmp_less_equal(cap.max_recv_sge, most.max_sge));
+    return receives_fit && std::cmp_less_equal(cap.max_send_wr, most.max_qp_wr) &&
+           std::cmp_less_equal(cap.max_send_sge, most.max_sge) &&
+           cap.max_inline_data <= inline_bytes_max;
 }
 
 ibv_qp *DevicePair::create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
     if (!wanted->send_cq || !wanted->recv_cq) return errno = EINVAL, nullptr;
     if (wanted->qp_type != IBV_QPT_RC) return create_plain(domain, wanted);
-    if (!fits(wanted->cap)) return errno = EINVAL, nullptr;
+    if (!fits(*wanted)) return errno = EINVAL, nullptr;
     const std::lock_guard guard(lock_);
     std::unique_ptr<QueuePair> made = QueuePair::make(*this, domain, *wanted);
     if (!made) return nullptr;

@@ -152,7 +152,7 @@ class DevicePair {
         : verbs_(verbs), options_(std::move(options)) {}
     void limit(ibv_device_attr& attributes) const;
     ibv_device_attr limits() const;
-    bool fits(const ibv_qp_cap& wanted) const;
+    bool fits(const ibv_qp_init_attr& wanted) const;
     Outcome fill(unsigned device, ibv_context *context);
     void start_thread();
     void replace_operations();

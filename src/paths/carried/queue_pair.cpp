@@ -39,7 +39,7 @@ std::uint32_t packets_of(const std::vector<ibv_sge>& pieces, std::uint32_t mtu) 
     return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes - 1) / mtu + 1);
 }
 
-// What a program has to say with a change of state (InfiniBand Architecture 1.4, table 96).
+// What a program has to say with a change of state (InfiniBand Architecture, table 91).
 unsigned required_with(ibv_qp_state before, ibv_qp_state state) {
     if (before == IBV_QPS_RESET && state == IBV_QPS_INIT) {
         return IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;

@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,7 @@ struct Receive {
 class Receives {
   public:
     Receives(std::uint32_t limit, std::uint32_t pieces_limit)
-        : limit_(limit), pieces_limit_(pieces_limit) {}
+        : limit_(limit), pieces_limit_(std::max(pieces_limit, 1U)) {}
 
     // 0 or an errno.
     int add(const ibv_recv_wr& work) {

@@ -448,7 +448,7 @@ TEST_P(ExactReductionTest, RefusesOtherTypes) {
               LW_ERR_UNSUPPORTED);
 }
 
-TEST_P(ExactReductionTest, RefusesPlacesThatAreNone) {
+TEST_P(ExactReductionTest, RefusesMissingBuffers) {
     double one = 1;
     double sum = 0;
     const MPI_Comm world = MPI_COMM_WORLD;

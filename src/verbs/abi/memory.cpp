@@ -200,7 +200,7 @@ int change_region(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, 
     // Addresses count from where they did, unless the memory is another.
     region.access = (granted & known_access) | (region.access & zero_based);
     if (flags & IBV_REREG_MR_CHANGE_PD) {
-        if (!is_live(pd) || pd->context != mr->context) return EINVAL;
+        if (!is_of(pd, mr->context)) return EINVAL;
         next.pd = pd;
         region.domain = own(pd).number;
     }

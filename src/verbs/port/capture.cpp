@@ -14,7 +14,6 @@
 #include <map>
 #include <mutex>
 
-#include "verbs/port/descriptor.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
@@ -118,7 +117,8 @@ Failure cannot_write(const std::string& name, const char *why) {
 // A process holds the file's lock, shared, while it writes there. Who gets it alone is the first.
 Result<Descriptor> begin(const std::string& name) {
     // A pipe that nobody reads would not open, and one that is read slowly would hold up packets.
-    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    // Some file systems lock only what can be read.
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
     Descriptor file(::open(name.c_str(), flags, 0666));
     if (!file && errno == ENXIO) return cannot_write(name, "it is a pipe or a socket");
     if (!file) return cannot_write(name, std::strerror(errno));
@@ -129,11 +129,17 @@ Result<Descriptor> begin(const std::string& name) {
         write_all(file.number(), header_of_file());
         return file;
     }
-    if (flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
-        if (ftruncate(file.number(), 0) != 0) return cannot_write(name, std::strerror(errno));
-        write_all(file.number(), header_of_file());
+    // Where files cannot be locked, each process begins the file anew.
+    const bool is_shared = flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!is_shared) {
+        const std::vector<std::uint8_t> header = header_of_file();
+        const bool is_begun =
+            ftruncate(file.number(), 0) == 0 && write_all(file.number(), header) == header.size();
+        if (!is_begun) return cannot_write(name, std::strerror(errno));
     }
-    flock(file.number(), LOCK_SH);
+    if (flock(file.number(), LOCK_SH) != 0 && is_shared) {
+        return cannot_write(name, std::strerror(errno));
+    }
     return file;
 }
 
@@ -146,15 +152,15 @@ bool is_at(const std::string& name, const Descriptor& file) {
 }
 
 // The files of this process. A device that is opened again goes on with its file.
-Result<int> file_at(const std::string& name) {
+Result<std::shared_ptr<Descriptor>> file_at(const std::string& name) {
     static std::mutex lock;
-    static auto& files = *new std::map<std::string, Descriptor>;
+    static auto& files = *new std::map<std::string, std::shared_ptr<Descriptor>>;
     const std::lock_guard held(lock);
     const auto known = files.find(name);
-    if (known != files.end() && is_at(name, known->second)) return known->second.number();
+    if (known != files.end() && is_at(name, *known->second)) return known->second;
     Result<Descriptor> begun = begin(name);
     if (!begun) return begun.failure();
-    return (files[name] = std::move(*begun)).number();
+    return files[name] = std::make_shared<Descriptor>(std::move(*begun));
 }
 
 }  // namespace
@@ -164,14 +170,14 @@ Result<Capture> Capture::open(const std::string& path) {
     if (const std::size_t at = name.find("%p"); at != std::string::npos) {
         name.replace(at, 2, std::to_string(getpid()));
     }
-    const Result<int> file = file_at(name);
+    Result<std::shared_ptr<Descriptor>> file = file_at(name);
     if (!file) return file.failure();
-    return Capture(std::move(name), *file);
+    return Capture(std::move(name), std::move(*file));
 }
 
 Outcome Capture::flush() {
     const std::size_t bytes = added_.size();
-    const std::size_t written = write_all(file_, added_);
+    const std::size_t written = write_all(file_->number(), added_);
     added_.clear();
     if (written == bytes) return Done{};
     return Failure{LW_ERR_IO, fmt::format("{} took no more packets: {}; the capture ends here",

@@ -7,12 +7,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
+#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::port {
 
@@ -37,10 +39,11 @@ class Capture {
     Outcome flush();
 
   private:
-    Capture(std::string path, int file) : path_(std::move(path)), file_(file) {}
+    Capture(std::string path, std::shared_ptr<Descriptor> file)
+        : path_(std::move(path)), file_(std::move(file)) {}
 
     std::string path_;
-    int file_;  // open for as long as the process lives
+    std::shared_ptr<Descriptor> file_;
     std::vector<std::uint8_t> added_;
 };
 

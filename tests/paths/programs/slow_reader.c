@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * slow_reader BYTES [ADDRESS]: without an address it listens, sends so many bytes and closes. With
- * one it connects, reads nothing until the other end is gone, and then everything.
+ * one it connects, reads nothing for a while, and then everything.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -152,7 +152,7 @@ def _fault_script(
     if faults is not None:
         return script(read_faults(faults), 1 if seed is None else seed)
     if seed is not None:
-        raise RequestError("--seed is of the faults in a script; give it with --faults FILE")
+        raise RequestError("--seed applies to the faults of a script; give it with --faults FILE")
     if replay is None:
         if fault_log:
             raise RequestError("--fault-log goes with --faults FILE or --replay LOG")

@@ -91,7 +91,7 @@ std::uint8_t granted(std::uint8_t asked, std::uint8_t offered) {
 // Whether both ends can be told how to connect: the number of a queue pair, and no more reads and
 // atomics at a time than the device has, where it is not left to it.
 bool is_sufficient(const IdObject& id, const rdma_conn_param *given) {
-    if (is_datagram(id)) return true;
+    if (id.shown.ps != RDMA_PS_TCP) return true;
     if (!given) return id.shown.qp != nullptr;
     const auto fits = [](std::uint8_t asked, std::uint8_t left_open) {
         return asked == left_open || asked <= outstanding_max();

@@ -248,7 +248,7 @@ int rdma_resolve_route(rdma_cm_id *id, int) {
     return complete(own(id));
 }
 
-// What has not been taken moves along; what has been must be acknowledged first.
+// What has not been taken moves along; it returns when what has been is acknowledged.
 int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
     if (!is_live(id)) return refuse(EINVAL);
     if (channel == id->channel) return 0;
@@ -257,17 +257,20 @@ int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
         rdma_ack_cm_event(id->event);
         id->event = nullptr;
     }
+    std::unique_ptr<ChannelObject> before;
+    {
+        const std::lock_guard guard(manager()->lock());
+        std::unique_ptr<ChannelObject> made = channel ? nullptr : make_own_channel();
+        rdma_event_channel *to = channel ? channel : &made->shown;
+        own(id->channel).notices.forget_if([&](EventObject *event) {
+            if (event->about != &object) return false;
+            own(to).notices.add(event);
+            return true;
+        });
+        id->channel = to;
+        before = std::exchange(object.own_channel, std::move(made));
+    }
     await_acknowledgements(object);
-    const std::lock_guard guard(manager()->lock());
-    std::unique_ptr<ChannelObject> made = channel ? nullptr : make_own_channel();
-    rdma_event_channel *to = channel ? channel : &made->shown;
-    own(id->channel).notices.forget_if([&](EventObject *event) {
-        if (event->about != &object) return false;
-        own(to).notices.add(event);
-        return true;
-    });
-    id->channel = to;
-    object.own_channel = std::move(made);
     return 0;
 }
 

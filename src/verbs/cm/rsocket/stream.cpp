@@ -162,12 +162,16 @@ int Stream::connect(const sockaddr *address) {
         if (rdma_resolve_addr(id_, nullptr, to, resolve_timeout_ms) != 0 ||
             await_event(RDMA_CM_EVENT_ADDR_RESOLVED) != 0 ||
             rdma_resolve_route(id_, resolve_timeout_ms) != 0 ||
-            await_event(RDMA_CM_EVENT_ROUTE_RESOLVED) != 0 || !make_queue_pair()) {
+            await_event(RDMA_CM_EVENT_ROUTE_RESOLVED) != 0) {
             return -1;
         }
         rdma_conn_param given = parameters();
-        if (rdma_connect(id_, &given) != 0) return -1;
+        if (!make_queue_pair() || rdma_connect(id_, &given) != 0) {
+            state_ = State::over;
+            return -1;
+        }
         state_ = State::connecting;
+        is_connecting_ = true;
         if (non_blocking) return refuse_call(EINPROGRESS);
     }
     while (state_ == State::connecting) {
@@ -177,7 +181,8 @@ int Stream::connect(const sockaddr *address) {
         wait(guard);
     }
     // A peer that has left again was connected.
-    if (state_ == State::connected || peer_has_left_) return 0;
+    const bool was_connecting = std::exchange(is_connecting_, false);
+    if (state_ == State::connected || (was_connecting && peer_has_left_)) return 0;
     return refuse_call(error_ != 0 ? std::exchange(error_, 0) : ECONNREFUSED);
 }
 
@@ -372,7 +377,7 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
         if (peer_is_done_) break;
         if (state_ != State::connected) {
             progress();
-            if (!arrived_.empty() && !peeks) continue;
+            if (!arrived_.empty()) continue;
             if (got > 0 || peer_has_left_) break;
             return refuse_call(state_ == State::over && error_ != 0 ? std::exchange(error_, 0)
                                                                     : ENOTCONN);

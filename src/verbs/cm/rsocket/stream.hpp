@@ -119,6 +119,7 @@ class Stream {
     std::deque<Arrived> arrived_;
     bool peer_is_done_ = false;
     bool peer_has_left_ = false;
+    bool is_connecting_ = false;  // a call of connect has not returned yet what came of it
     bool is_done_ = false;
     bool reading_is_over_ = false;
     int error_ = 0;

@@ -591,11 +591,11 @@ std::optional<Transmission> QueuePair::transmit_notification(Batch& batch) {
 
 QueuePair::Turn QueuePair::take_turn(NextPacket& next, Nanoseconds now) {
     Turn turn = Turn::none;
-    if (responder_.peek(next) && !responder_.delays_ack()) {
-        turn = Turn::response;
-    } else if (requester_.peek(next)) {
+    // A delayed acknowledgement gives way to requests.
+    const bool responds_now = responder_.peek(next) && !responder_.delays_ack();
+    if (!responds_now && requester_.peek(next)) {
         turn = Turn::request;
-    } else if (responder_.peek(next)) {
+    } else if (responds_now || responder_.peek(next)) {
         turn = Turn::response;
     }
     const bool is_paced = turn != Turn::none && next.is_paced;
