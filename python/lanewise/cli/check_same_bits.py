@@ -144,7 +144,7 @@ def check_same_bits(
     if not words:
         raise RequestError(f"no program; name a launcher and a program: -- mpirun -n {RANKS} ./app")
     if same_bits not in ("", *tuned.SAME_BITS):
-        raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
+        raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     lines = [words, *(shlex.split(text) for text in also or [])]
     planned = [one for each in lines for one in plan(each, counts_of(ranks), first=each is words)]
     with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:

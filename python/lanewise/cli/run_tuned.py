@@ -148,7 +148,7 @@ def run_tuned(
     )
     require_places(output)
     if same_bits not in ("", *tuned.SAME_BITS):
-        raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
+        raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
     require_apart({"--report": report, "--profile": profile, "-o": output}, tuning, platform)

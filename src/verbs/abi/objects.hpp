@@ -242,7 +242,8 @@ inline bool is_live(ibv_context *context) {
 }
 template <typename Shown>
 bool is_live(Shown *shown) {
-    auto *object = shown ? &own(shown) : nullptr;
+    if (!shown) return false;
+    auto *object = &own(shown);
     return HandlePool<std::remove_reference_t<decltype(*object)>>::lives(object) &&
            is_live(shown->context);
 }

@@ -3,6 +3,7 @@
 // Identifiers: made and destroyed, bound to addresses, and what is found out about a destination.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
