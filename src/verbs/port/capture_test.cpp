@@ -109,6 +109,27 @@ TEST_F(CaptureFile, of_several_processes_holds_the_packets_of_all) {
     EXPECT_EQ(packets_in(path("shared.pcap")), processes * packets);
 }
 
+TEST_F(CaptureFile, that_another_process_writes_to_is_not_begun_anew) {
+    std::array<int, 2> is_open{};
+    ASSERT_EQ(pipe(is_open.data()), 0);
+    const pid_t later = fork();
+    ASSERT_GE(later, 0);
+    char letter = 0;
+    if (later == 0) {
+        const bool may_go = read(is_open[0], &letter, 1) == 1;
+        Capture mine = opened(path("packets.pcap"));
+        add_packet(mine, 100);
+        _exit(may_go && !HasFailure() ? 0 : 1);
+    }
+    Capture first = opened(path("packets.pcap"));
+    add_packet(first, 100);
+    ASSERT_EQ(write(is_open[1], &letter, 1), 1);
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(packets_in(path("packets.pcap")), 2);
+}
+
 TEST_F(CaptureFile, that_nobody_writes_to_begins_anew) {
     if (const pid_t earlier = fork(); earlier == 0) {
         Capture mine = opened(path("packets.pcap"));
