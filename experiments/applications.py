@@ -44,7 +44,7 @@ def integer_sort(mpi: str, log2_keys: int, iterations: int) -> Application:
         ]  # fmt: skip
     found = next((path for path in programs if path.is_file()), None)
     if found is None:
-        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build")
+        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build MPI={mpi}")
     return Application("integer sort", (str(found), str(log2_keys), str(iterations)), _sorted)
 
 

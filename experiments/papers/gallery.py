@@ -43,7 +43,7 @@ appear only in their text: 35 items, each with the paper's numbers beside ours a
 that measures it. To make the same page from measurements of your machine, run in a checkout:
 
 ```
-$ make experiments
+$ make experiments MPI="openmpi mpich"
 $ lanewise reproduce --all --quick -o papers.html
 ```
 
