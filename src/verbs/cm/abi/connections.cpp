@@ -88,8 +88,8 @@ std::uint8_t granted(std::uint8_t asked, std::uint8_t offered) {
     return std::min({asked, offered, outstanding_max()});
 }
 
-// Whether both ends can be told how to connect: the number of a queue pair, and no more reads and
-// atomics at a time than the device has, where it is not left to it.
+// Whether a connection can be made of this: there is a queue pair, and no more reads and atomics
+// are asked for than the device allows at a time. Two constants leave their number to the device.
 bool is_sufficient(const IdObject& id, const rdma_conn_param *given) {
     if (id.shown.ps != RDMA_PS_TCP) return true;
     if (!given) return id.shown.qp != nullptr;

@@ -246,7 +246,12 @@ void Stream::take_events() {
 void Stream::take_received(const ibv_wc& completion) {
     const auto slot = static_cast<std::uint32_t>(completion.wr_id);
     if (!(completion.wc_flags & IBV_WC_WITH_IMM)) {
-        arrived_.push_back({slot, completion.byte_len, 0});
+        // A message without data, which no stream sends, would be there for readers and never read.
+        if (completion.byte_len > 0) {
+            arrived_.push_back({slot, completion.byte_len, 0});
+        } else {
+            post_receive(slot);
+        }
         return;
     }
     const std::uint32_t about = ntohl(completion.imm_data);
