@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/agreement.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 

@@ -30,7 +30,7 @@ from lanewise.launch.hca import (
     Device,
 )
 from lanewise.toml.tables import Tables
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 _KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "congestion", "pcap", "lids")
 _OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
@@ -39,7 +39,7 @@ _FIRST_MULTICAST_LID = 0xC000
 
 def read_file(path: Path) -> Device:
     """Read a device from a file; RequestError where that cannot be."""
-    return read(text_of(path, "docs/hca.md shows one"), str(path))
+    return read(read_text(path, "docs/hca.md shows one"), str(path))
 
 
 def read(text: str, where: str) -> Device:

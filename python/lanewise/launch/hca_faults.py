@@ -41,7 +41,7 @@ from typing import Any
 
 from lanewise.toml.quantities import SHARE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 # Verbs, and errors that they may return; the first is the one that is meant where none is. Manuals
 # name them for a few verbs only, and say of the others that they return a value of errno.
@@ -153,7 +153,7 @@ class Fault:
 
 def read_file(path: Path) -> tuple[Fault, ...]:
     """Read the faults of a file; RequestError where that cannot be."""
-    return read(text_of(path, "docs/rdma-lab.md shows one"), str(path))
+    return read(read_text(path, "docs/rdma-lab.md shows one"), str(path))
 
 
 def read(text: str, where: str) -> tuple[Fault, ...]:

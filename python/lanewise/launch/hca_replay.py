@@ -23,7 +23,7 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.launch import hca_faults
 from lanewise.launch.hca_faults import CALLS, STATUSES
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 REMEDY = "name a log as --fault-log wrote it"
 SCRIPT_BYTES_MAX = 120_000  # Linux passes a variable of less than 128 KiB to a program
@@ -68,7 +68,7 @@ class Replayed:
 
 def read_file(path: Path) -> tuple[Replayed, ...]:
     """Read the faults of a log; RequestError where that cannot be."""
-    return read(text_of(path, REMEDY), str(path))
+    return read(read_text(path, REMEDY), str(path))
 
 
 def read(text: str, where: str) -> tuple[Replayed, ...]:

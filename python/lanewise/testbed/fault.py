@@ -25,7 +25,7 @@ from lanewise.toml import quantities
 from lanewise.toml.lines import Path
 from lanewise.toml.quantities import TIME
 from lanewise.toml.tables import Tables, hint
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 ACTIONS = ("cut", "mend", "degrade", "kill")
 
@@ -97,7 +97,7 @@ def schedule(text: str, where: str, plan: Plan) -> list[Event]:
 
 def load(path: pathlib.Path, plan: Plan) -> list[Event]:
     """Return the events of a script in a file."""
-    text = text_of(path, f"give a script, or one of {', '.join(ACTIONS)}")
+    text = read_text(path, f"give a script, or one of {', '.join(ACTIONS)}")
     return schedule(text, path.name, plan)
 
 

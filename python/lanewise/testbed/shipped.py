@@ -7,7 +7,7 @@ import difflib
 from pathlib import Path
 
 from lanewise.testbed.bed import Source
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 FILES = Path(__file__).with_name("files")
 
@@ -25,4 +25,4 @@ def find(given: str) -> Source:
         path = FILES / f"{name}.toml"
     close = difflib.get_close_matches(name, names(), n=1)
     hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(names())}"
-    return Source(text_of(path, hint, called=given), name, path.name)
+    return Source(read_text(path, hint, called=given), name, path.name)

@@ -10,7 +10,7 @@ from lanewise.errors import RequestError
 BYTES_MAX = 64 << 20  # a device such as /dev/zero has no end
 
 
-def text_of(path: pathlib.Path, remedy: str, called: str = "") -> str:
+def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
     """Return the text of a file; RequestError with the remedy where it cannot be read.
 
     `called` is the name that the user gave, if that is not the path.

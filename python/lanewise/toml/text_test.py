@@ -5,14 +5,14 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.toml import text
-from lanewise.toml.text import text_of
+from lanewise.toml.text import read_text
 
 
 def test_a_text_is_read_whatever_ends_its_lines(tmp_path: Path) -> None:
     file = tmp_path / "bed.toml"
     file.write_bytes("# Zürich\r\n".encode())
 
-    assert text_of(file, "write it") == "# Zürich\n"
+    assert read_text(file, "write it") == "# Zürich\n"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_what_cannot_be_read_is_named_with_the_remedy(name: str, said: str, tmp_
     (tmp_path / "latin.toml").write_bytes("# Zürich".encode("latin-1"))
 
     with pytest.raises(RequestError) as refused:
-        text_of(tmp_path / name, "write it")
+        read_text(tmp_path / name, "write it")
 
     assert str(refused.value).endswith(said)
 
@@ -38,4 +38,4 @@ def test_what_has_no_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         RequestError, match=r"^zeros cannot be read \(it has more than 1 MiB\); no$"
     ):
-        text_of(Path("/dev/zero"), "no", called="zeros")
+        read_text(Path("/dev/zero"), "no", called="zeros")

@@ -47,7 +47,7 @@ lw_status with_memory(const Act& act) {
     }
 }
 
-// Whether there is a place for the results. Only values may be named as in place.
+// Whether there is a place for the results. MPI_IN_PLACE stands for the values, never for these.
 bool is_place(const void *receive, int count) {
     return receive != MPI_IN_PLACE && (receive || count <= 0);
 }
