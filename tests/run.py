@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -32,6 +33,8 @@ from junit import Outcome, Verdict
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 LINES_SHOWN_MAX = 80
+# As compilers and clang-tidy write it.
+ERROR = re.compile(r"\berror: ")
 HEARTBEAT_S = 120
 PREPARE_LIMIT_S = 3600  # a whole build on a slow machine
 
@@ -181,9 +184,15 @@ def explain(suite: str, outcomes: list[Outcome]) -> None:
     """Print what each failed test of `suite` printed, the end of it where it is long."""
     for outcome in outcomes:
         if outcome.verdict is Verdict.FAILED:
-            lines = outcome.text.splitlines()
             print(f"\nFAILED {suite}: {outcome.name}")
-            print("\n".join("    " + line for line in lines[-LINES_SHOWN_MAX:]), flush=True)
+            lines = with_errors(outcome.text.splitlines())
+            print("\n".join("    " + line for line in lines), flush=True)
+
+
+def with_errors(lines: list[str]) -> list[str]:
+    """Return the last lines, after those with errors that were printed long before the end."""
+    earlier = [line for line in lines[:-LINES_SHOWN_MAX] if ERROR.search(line)]
+    return earlier[:LINES_SHOWN_MAX] + lines[-LINES_SHOWN_MAX:]
 
 
 def told_skips(suite: str, outcomes: list[Outcome]) -> list[str]:

@@ -101,9 +101,9 @@ ITEMS = (
                 ),
             ),
         ),
-        difference="The matrices are smaller than the paper's, and of their 192 MiB up to 128 MiB "
-        "stay in memory, so that the many small reads of the row-major layout cost less than on "
-        "the paper's disk.",
+        difference="The matrices are smaller than the paper's, and up to a quarter of their "
+        "192 MiB stays in memory, so that the many small reads of the row-major layout cost less "
+        "than on the paper's disk.",
         unread="The times over block size; the text has the ratios at the best sizes.",
         lines=(Lines("One iteration here, by layout", "layouts/", "columns of a block", "s"),),
     ),

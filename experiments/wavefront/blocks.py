@@ -5,8 +5,9 @@ Out-of-core wavefront (2008), Figure 7a.  Three layouts of the data are compared
 which a block is many small reads; block; and frontier, in which a block and each of its frontiers
 is one read.  The paper found a best size in between, row-major ten times slower than the
 sequential loop, and frontier 20 % faster than block.  Memory is capped to a quarter of the
-matrices' bytes, so that the page cache cannot hide the disk.  The last bar is an iteration of
-strips on the same matrices, 16 iterations with as many waves per pass as fit into the memory.
+matrices' bytes, so that the page cache cannot hide the disk; large blocks are swept by as many
+threads as have room for theirs.  The last bar is an iteration of strips on the same matrices, 16
+iterations with as many waves per pass as fit into the memory.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SIDE = 2048
 BLOCKS = (32, 64, 128, 256, 512)
 LAYOUTS = ("row-major", "block", "frontier")
 MEMORY_BYTES = 48 << 20
+PROGRAM_BYTES = 8 << 20  # its code, its stacks and the borders of blocks
 ITERATIONS = 16
 CHAINED = 3
 ROUNDS = 5
@@ -44,9 +46,10 @@ def run(workspace: Workspace) -> Outcome:
             workspace.say(f"blocks of {block} x {block}")
             for layout in LAYOUTS:
                 place = (layout, block, block)
-                times[layout, block] = _time(workspace, applied, place, (threads, 1))
-        best = min((s, block) for (layout, block), s in times.items() if layout == "frontier")[1]
+                room = threads_with_room(block, block, threads)
+                times[layout, block] = _time(workspace, applied, place, (room, 1))
         # As in the paper: each of four processors owns M/P rows, all of them one row of blocks.
+        best = min(chained_blocks(), key=lambda block: times["frontier", block])
         workspace.say(f"{CHAINED} waves, chained and flushed, {ROUNDS} times, interleaved")
         runs_s: dict[str, list[float]] = {"flushed": [], "chained": []}
         for number in range(2 * ROUNDS):
@@ -74,6 +77,21 @@ def run(workspace: Workspace) -> Outcome:
             for layout in LAYOUTS
         },
     )  # fmt: skip
+
+
+def threads_with_room(rows: int, columns: int, wanted: int) -> int:
+    """Return how many threads, up to `wanted`, have room for blocks of rows x columns.
+
+    A thread holds a block of each of the six matrices, and two more while it moves one.
+    """
+    thread_bytes = (len(sweeps.MATRICES) + 2) * rows * columns * 8
+    return min(wanted, (MEMORY_BYTES - PROGRAM_BYTES) // thread_bytes)
+
+
+def chained_blocks() -> list[int]:
+    """Return the columns of blocks for which all processors have room."""
+    rows = SIDE // PROCESSORS
+    return [b for b in BLOCKS if threads_with_room(rows, b, PROCESSORS) == PROCESSORS]
 
 
 def _time(

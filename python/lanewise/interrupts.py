@@ -5,12 +5,18 @@ They raise KeyboardInterrupt, except while the command is loaded, which takes a 
 modules are imported.  An exception that is raised within an import may become another one, or none:
 Python makes a RuntimeError of it where a class is made, and drops it in a callback.  Nothing has
 begun by then, so the process just ends.
+
+They are held back while a process is started: raised within the start, they would leave a process
+that nobody knows of.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -36,3 +42,40 @@ def raise_from_now_on() -> None:
     for number in ENDING:
         if signal.getsignal(number) is end_at_once:
             signal.signal(number, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[Callable[[], None]]:
+    """Hold these signals back until the function that is given is called, or to the end.
+
+    The first of those that have come acts then, as it would have before:
+
+        with held_back() as release:
+            process = subprocess.Popen(line)
+            try:
+                release()
+                process.wait()
+            finally:
+                process.kill()
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    held = [number for number, handler in handlers.items() if callable(handler)]
+
+    def release() -> None:
+        while held:
+            signal.signal(held[-1], handlers[held[-1]])
+            held.pop()
+        if came:
+            number, came[:] = came[0], []
+            signal.raise_signal(number)
+
+    try:
+        for number in held:
+            signal.signal(number, lambda number, _frame: came.append(number))
+        yield release
+    finally:
+        release()

@@ -155,6 +155,18 @@ def test_a_report_of_a_sanitizer_is_shown_beside_the_test_that_failed(tmp_path: 
     assert "Pairs.Part" in outcome.text
 
 
+def test_errors_that_were_printed_long_before_the_end_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printed = ["a.cpp:7:3: error: narrowing", *(f"{n}/900 reading" for n in range(900))]
+
+    run.explain("clang-tidy", [Outcome("clang-tidy", Verdict.FAILED, "\n".join(printed))])
+
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2:4] == ["    a.cpp:7:3: error: narrowing", "    820/900 reading"]
+    assert shown[-1] == "    899/900 reading"
+
+
 def test_skips_with_the_same_reason_share_a_line() -> None:
     skips = [Outcome(name, Verdict.SKIPPED, "no browser") for name in ("a", "b", "c")]
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from lanewise.errors import RunError
+from lanewise.interrupts import held_back
 from lanewise.launch.machine import processes
 
 TAIL_LINES = 40
@@ -123,23 +124,25 @@ def run(
 @contextlib.contextmanager
 def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Start `line` in a session of its own and leave nothing of it behind."""
-    try:
-        process = subprocess.Popen(
-            line,
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
-    try:
-        yield process
-    finally:
-        end(process)
+    with held_back() as release:
+        try:
+            process = subprocess.Popen(
+                line,
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
+        try:
+            release()
+            yield process
+        finally:
+            end(process)
 
 
 def end(process: subprocess.Popen[str]) -> None:

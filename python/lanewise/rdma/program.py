@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
+from lanewise.interrupts import held_back
 from lanewise.launch import hca_faults, hca_replay
 from lanewise.launch.hca import CONGESTION, Device, check, variables_for
 from lanewise.launch.packages import not_found
@@ -75,7 +76,11 @@ class Program:
         self._folder = folder
         self._outcome: Outcome | None = None
         self._enter = enter
-        with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
+        with (
+            self._file("stdout").open("wb") as out,
+            self._file("stderr").open("wb") as err,
+            held_back() as release,
+        ):
             try:
                 self._process = subprocess.Popen(
                     line, env=dict(variables), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -83,6 +88,11 @@ class Program:
                 )  # fmt: skip
             except OSError as error:
                 raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
+            try:
+                release()
+            except BaseException:
+                end(self._process)
+                raise
 
     def __enter__(self) -> Program:
         return self

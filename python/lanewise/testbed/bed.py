@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
+from lanewise.interrupts import held_back
 from lanewise.launch.native import find_program
 from lanewise.testbed import state as folders
 from lanewise.testbed.describe import Testbed
@@ -100,26 +101,28 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
     plan = make_plan(read(source.text, source.name, source.where))
     program = find_program(PROGRAM, os.environ) if plan.delay_lines else Path("-")
     clear_leftovers()
-    with folders.new_folder(Info(source.name, source.where, shared)) as (state, lock):
-        (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
-        process = start_supervisor(state, program, lock, lifeline)
-    try:
-        assert process.stdout is not None
-        with process.stdout:
-            said = process.stdout.readline()
-        answer = json.loads(said) if said.startswith("{") else {}
-        if "ready" not in answer:
+    with held_back() as release:
+        with folders.new_folder(Info(source.name, source.where, shared)) as (state, lock):
+            (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
+            process = start_supervisor(state, program, lock, lifeline)
+        try:
+            release()
+            assert process.stdout is not None
+            with process.stdout:
+                said = process.stdout.readline()
+            answer = json.loads(said) if said.startswith("{") else {}
+            if "ready" not in answer:
+                process.wait()
+                error = answer.get("error") or last_words(state)
+                if answer.get("refused"):
+                    raise RefusedError(error)
+                require_congestion(source.text, source.where)
+                raise RunError(error)
+        except BaseException:
+            process.terminate()
             process.wait()
-            error = answer.get("error") or last_words(state)
-            if answer.get("refused"):
-                raise RefusedError(error)
-            require_congestion(source.text, source.where)
-            raise RunError(error)
-    except BaseException:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(state, ignore_errors=True)
-        raise
+            shutil.rmtree(state, ignore_errors=True)
+            raise
     info = folders.read_info(state)
     assert info is not None
     return Bed(state, info)

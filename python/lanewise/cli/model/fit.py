@@ -21,6 +21,7 @@ from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherNa
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, require_places, require_there
+from lanewise.interrupts import held_back
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -123,14 +124,16 @@ def status_of(words: Sequence[str]) -> int:
 
     It has a session of its own, so that a Ctrl-C reaches it once, from here.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lanewise", *words],
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        return process.wait()
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
+    with held_back() as release:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lanewise", *words],
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            release()
+            return process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
