@@ -6,7 +6,7 @@ modules are imported.  An exception that is raised within an import may become a
 Python makes a RuntimeError of it where a class is made, and drops it in a callback.  Nothing has
 begun by then, so the process just ends.
 
-They are held back while a process is started: raised within the start, they would leave a process
+They are deferred while a process is started: raised within the start, they would leave a process
 that nobody knows of.
 """
 
@@ -45,12 +45,12 @@ def raise_from_now_on() -> None:
 
 
 @contextlib.contextmanager
-def held_back() -> Iterator[Callable[[], None]]:
-    """Hold these signals back until the function that is given is called, or to the end.
+def deferred_interrupts() -> Iterator[Callable[[], None]]:
+    """Defer these signals until the function that is given is called, or to the end.
 
     The first of those that have come acts then, as it would have before:
 
-        with held_back() as release:
+        with deferred_interrupts() as release:
             process = subprocess.Popen(line)
             try:
                 release()
@@ -63,18 +63,18 @@ def held_back() -> Iterator[Callable[[], None]]:
         return
     came: list[int] = []
     handlers = {number: signal.getsignal(number) for number in ENDING}
-    held = [number for number, handler in handlers.items() if callable(handler)]
+    deferred = [number for number, handler in handlers.items() if callable(handler)]
 
     def release() -> None:
-        while held:
-            signal.signal(held[-1], handlers[held[-1]])
-            held.pop()
+        while deferred:
+            signal.signal(deferred[-1], handlers[deferred[-1]])
+            deferred.pop()
         if came:
             number, came[:] = came[0], []
             signal.raise_signal(number)
 
     try:
-        for number in held:
+        for number in deferred:
             signal.signal(number, lambda number, _frame: came.append(number))
         yield release
     finally:

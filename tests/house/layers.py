@@ -61,7 +61,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "files": {"errors"},
     "results": {"errors", "files"},
     "toml": {"errors"},
-    "launch": {"errors", "toml"},
+    "launch": {"errors", "interrupts", "toml"},
     "model": {"errors", "files", "results", "launch"},
     "tuning": {"errors", "files", "launch", "results"},
     "plots": {"errors", "files", "results"},
@@ -69,11 +69,11 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "bits": {"errors"},
     "sums": {"errors", "launch"},
     "report": {"errors", "files", "profile", "results", "plots", "tuning"},
-    "testbed": {"errors", "toml", "launch"},
+    "testbed": {"errors", "interrupts", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
     "imports": {"errors", "results", "suite"},
     "measurement": {"errors", "files", "launch", "plots", "results", "suite", "tuning"},
-    "rdma": {"errors", "launch", "testbed"},
+    "rdma": {"errors", "interrupts", "launch", "testbed"},
     "wavefront": {"errors", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from lanewise.errors import RunError
-from lanewise.interrupts import held_back
+from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.machine import processes
 
 TAIL_LINES = 40
@@ -124,7 +124,7 @@ def run(
 @contextlib.contextmanager
 def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Start `line` in a session of its own and leave nothing of it behind."""
-    with held_back() as release:
+    with deferred_interrupts() as release:
         try:
             process = subprocess.Popen(
                 line,

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
-from lanewise.interrupts import held_back
+from lanewise.interrupts import deferred_interrupts
 from lanewise.launch import hca_faults, hca_replay
 from lanewise.launch.hca import CONGESTION, Device, check, variables_for
 from lanewise.launch.packages import not_found
@@ -79,7 +79,7 @@ class Program:
         with (
             self._file("stdout").open("wb") as out,
             self._file("stderr").open("wb") as err,
-            held_back() as release,
+            deferred_interrupts() as release,
         ):
             try:
                 self._process = subprocess.Popen(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
-from lanewise.interrupts import held_back
+from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.native import find_program
 from lanewise.testbed import state as folders
 from lanewise.testbed.describe import Testbed
@@ -101,7 +101,7 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
     plan = make_plan(read(source.text, source.name, source.where))
     program = find_program(PROGRAM, os.environ) if plan.delay_lines else Path("-")
     clear_leftovers()
-    with held_back() as release:
+    with deferred_interrupts() as release:
         with folders.new_folder(Info(source.name, source.where, shared)) as (state, lock):
             (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
             process = start_supervisor(state, program, lock, lifeline)

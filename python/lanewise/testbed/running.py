@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lanewise.errors import RequestError, RunError
-from lanewise.interrupts import held_back
+from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.machine import core_count, processes
 from lanewise.launch.run import terminated_as_interrupted
 from lanewise.testbed import fault, launchers
@@ -133,7 +133,7 @@ def write_files(folder: Path, name: str, layout: launchers.RankLayout) -> None:
 
 def wait_for(line: Sequence[str], variables: Mapping[str, str]) -> int:
     """Run a command line to its end, with our own input and output."""
-    with terminated_as_interrupted(), held_back() as release:
+    with terminated_as_interrupted(), deferred_interrupts() as release:
         try:
             process = subprocess.Popen(line, env={**os.environ, **variables})
         except OSError as error:

@@ -21,7 +21,7 @@ from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherNa
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, require_places, require_there
-from lanewise.interrupts import held_back
+from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -124,7 +124,7 @@ def status_of(words: Sequence[str]) -> int:
 
     It has a session of its own, so that a Ctrl-C reaches it once, from here.
     """
-    with held_back() as release:
+    with deferred_interrupts() as release:
         process = subprocess.Popen(
             [sys.executable, "-m", "lanewise", *words],
             stdout=subprocess.DEVNULL,

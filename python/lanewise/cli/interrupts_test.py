@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lanewise.cli.model import fit
-from lanewise.interrupts import ENDING, held_back
+from lanewise.interrupts import ENDING, deferred_interrupts
 from lanewise.launch.run import run
 from lanewise.rdma.program import Program
 from lanewise.testbed.running import wait_for
@@ -30,10 +30,12 @@ def interrupting() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_a_signal_that_is_held_back_acts_when_it_is_released(number: signal.Signals) -> None:
+def test_a_deferred_signal_acts_when_it_is_released(
+    number: signal.Signals,
+) -> None:
     done = []
 
-    with pytest.raises(KeyboardInterrupt), held_back() as release:
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as release:
         signal.raise_signal(number)
         done.append("started")
         release()
@@ -46,7 +48,7 @@ def test_a_signal_that_is_held_back_acts_when_it_is_released(number: signal.Sign
 def test_a_signal_that_nobody_releases_acts_at_the_end() -> None:
     done = []
 
-    with pytest.raises(KeyboardInterrupt), held_back():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         signal.raise_signal(signal.SIGTERM)
         done.append("started")
 
@@ -54,7 +56,7 @@ def test_a_signal_that_nobody_releases_acts_at_the_end() -> None:
 
 
 def test_after_the_release_a_signal_acts_at_once() -> None:
-    with held_back() as release:
+    with deferred_interrupts() as release:
         release()
 
         with pytest.raises(KeyboardInterrupt):
@@ -64,20 +66,20 @@ def test_after_the_release_a_signal_acts_at_once() -> None:
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with held_back():
+    with deferred_interrupts():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         signal.raise_signal(signal.SIGHUP)
 
 
-def test_a_thread_that_gets_no_signals_holds_none_back() -> None:
+def test_a_thread_that_gets_no_signals_defers_none() -> None:
     handlers: list[object] = []
 
-    def hold() -> None:
-        with held_back() as release:
+    def defer() -> None:
+        with deferred_interrupts() as release:
             handlers.append(signal.getsignal(signal.SIGTERM))
             release()
 
-    thread = threading.Thread(target=hold)
+    thread = threading.Thread(target=defer)
     thread.start()
     thread.join()
 
