@@ -85,6 +85,8 @@ PROMISES = {
     "kinds": "who asks for another kind of queue pair than a service has is rejected",
     "private": "private data that is too long is refused",
     "order": "an identifier is resolved and connected in order, with what that takes",
+    "any": "0.0.0.0 is the address that the caller has",
+    "timeout": "a time for acknowledgements that is too long is refused",
     "moved": "an identifier moves when its events have been acknowledged",
     "pieces": "a read into several pieces returns with what is there",
 }

@@ -45,6 +45,10 @@ lw_status report_failure(const lw_wavefront *store, const Failure& failure) {
     return report_failure(store->report, store->report_context, failure);
 }
 
+Failure null_argument(const char *name) {
+    return {LW_ERR_ARGUMENT, std::string(name) + " must not be NULL"};
+}
+
 Result<GivenShape> shape_given(const lw_wavefront_shape *wanted) {
     lw_wavefront_shape taken = LW_WAVEFRONT_SHAPE;
     if (!take_over(wanted, {offsetof(lw_wavefront_shape, line_columns)}, taken))

@@ -47,6 +47,9 @@ class UnderWay {
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure);
 lw_status report_failure(const lw_wavefront *store, const Failure& failure);
 
+// The failure of a call that was passed NULL as `name`.
+Failure null_argument(const char *name);
+
 // Runs `act`, which returns an Outcome, and turns what it throws into a status.
 template <typename Act>
 lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {

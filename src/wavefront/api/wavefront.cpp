@@ -56,7 +56,8 @@ Outcome hand_out(Result<Store> opened, lw_wavefront_report_fn report, void *repo
 
 lw_status open_store(const char *folder, Access access, lw_wavefront_report_fn report,
                      void *report_context, lw_wavefront **store) {
-    if (!folder || !store) return LW_ERR_ARGUMENT;
+    if (!folder) return report_failure(report, report_context, null_argument("folder"));
+    if (!store) return report_failure(report, report_context, null_argument("store"));
     return guarded(report, report_context, [&]() -> Outcome {
         return hand_out(Store::open(folder, access), report, report_context, store);
     });
@@ -66,7 +67,8 @@ lw_status open_store(const char *folder, Access access, lw_wavefront_report_fn r
 lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const RunOptions&),
                       lw_wavefront *store, const lw_wavefront_kernel *kernel,
                       const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome) {
-    if (!store || !kernel) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!kernel) return report_failure(store, null_argument("kernel"));
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
@@ -106,6 +108,7 @@ lw_status planned(const lw_wavefront_shape *shape, const lw_wavefront_run_option
                   lw_wavefront_report_fn report, void *report_context, lw_wavefront_plan *plan,
                   const Make& make) {
     return guarded(report, report_context, [&]() -> Outcome {
+        if (!plan) return null_argument("plan");
         if (plan->struct_size != sizeof *plan)
             return Failure{LW_ERR_ARGUMENT, "a plan of another size; use LW_WAVEFRONT_PLAN"};
         const auto stored = shape_from(shape);
@@ -134,7 +137,8 @@ lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shap
 lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape *shape,
                                     const char *const *names, lw_wavefront_report_fn report,
                                     void *report_context, lw_wavefront **store) {
-    if (!folder || !store) return LW_ERR_ARGUMENT;
+    if (!folder) return report_failure(report, report_context, null_argument("folder"));
+    if (!store) return report_failure(report, report_context, null_argument("store"));
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
@@ -147,7 +151,7 @@ lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape
 lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape, const char *const *names,
                                         lw_wavefront_report_fn report, void *report_context,
                                         lw_wavefront **store) {
-    if (!store) return LW_ERR_ARGUMENT;
+    if (!store) return report_failure(report, report_context, null_argument("store"));
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
@@ -202,7 +206,8 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
 
 lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_source_fn source,
                              void *context) {
-    if (!store || !source) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!source) return report_failure(store, null_argument("source"));
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
@@ -219,7 +224,8 @@ lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_
 
 lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix, lw_wavefront_sink_fn sink,
                             void *context) {
-    if (!store || !sink) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!sink) return report_failure(store, null_argument("sink"));
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
@@ -236,7 +242,8 @@ lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix, lw_wavef
 
 lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix, uint64_t first_row,
                                  uint64_t row_count, void *rows) {
-    if (!store || !rows) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!rows) return report_failure(store, null_argument("rows"));
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
@@ -253,7 +260,9 @@ lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix, uin
 }
 
 lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name, uint32_t *matrix) {
-    if (!store || !name || !matrix) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!name) return report_failure(store, null_argument("name"));
+    if (!matrix) return report_failure(store, null_argument("matrix"));
     return guarded(store, [&]() -> Outcome {
         const auto found = store->store.matrix_named(name);
         if (!found) return found.failure();
@@ -270,7 +279,8 @@ const char *lw_wavefront_matrix_name(const lw_wavefront *store, uint32_t matrix)
 lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
                                const lw_wavefront_shape *shape, uint64_t memory_bytes,
                                lw_wavefront_moved_fn moved, void *context) {
-    if (!store || !folder) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!folder) return report_failure(store, null_argument("folder"));
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
         const auto wanted = shape_given(shape);
@@ -308,7 +318,9 @@ void lw_wavefront_stop(lw_wavefront *store) {
 lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *parameters,
                            size_t count, const lw_wavefront_run_options *options,
                            lw_wavefront_outcome *outcome) {
-    if (!store || !name || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
+    if (!store) return LW_ERR_ARGUMENT;
+    if (!name) return report_failure(store, null_argument("name"));
+    if (count > 0 && !parameters) return report_failure(store, null_argument("parameters"));
     return guarded(store, [&]() -> Outcome {
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
@@ -348,7 +360,9 @@ lw_status lw_wavefront_plan_run(const lw_wavefront_shape *shape, const char *nam
                                 const lw_wavefront_run_options *options,
                                 lw_wavefront_report_fn report, void *report_context,
                                 lw_wavefront_plan *plan) {
-    if (!name || !plan || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
+    if (!name) return report_failure(report, report_context, null_argument("name"));
+    if (count > 0 && !parameters)
+        return report_failure(report, report_context, null_argument("parameters"));
     return planned(shape, options, report, report_context, plan, [&](const MatrixShape& stored) {
         return make_kernel_for(name, {parameters, parameters + count}, stored);
     });
@@ -359,7 +373,7 @@ lw_status lw_wavefront_plan_run_kernel(const lw_wavefront_shape *shape,
                                        const lw_wavefront_run_options *options,
                                        lw_wavefront_report_fn report, void *report_context,
                                        lw_wavefront_plan *plan) {
-    if (!kernel || !plan) return LW_ERR_ARGUMENT;
+    if (!kernel) return report_failure(report, report_context, null_argument("kernel"));
     return planned(shape, options, report, report_context, plan, [&](const MatrixShape& stored) {
         return kernel_from(*kernel, stored, std::vector<Vector>(stored.vector_count()), 0);
     });

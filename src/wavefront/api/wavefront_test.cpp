@@ -198,6 +198,46 @@ TEST_F(WavefrontTest, AnyRowsOfAMatrixAreRead) {
     }
 }
 
+TEST_F(WavefrontTest, AnArgumentThatIsNullIsRefusedBySentence) {
+    double parameter = 1.0;
+    std::uint32_t matrix = 0;
+    lw_wavefront *other = nullptr;
+    lw_wavefront_plan plan = LW_WAVEFRONT_PLAN;
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    const auto says = [&](lw_status status, const char *name) {
+        EXPECT_EQ(status, LW_ERR_ARGUMENT);
+        EXPECT_EQ(std::exchange(sentence_, ""), std::string(name) + " must not be NULL");
+    };
+
+    says(lw_wavefront_create(nullptr, &shape, remember, &sentence_, &other), "folder");
+    says(lw_wavefront_create("f", &shape, remember, &sentence_, nullptr), "store");
+    says(lw_wavefront_create_in_memory(&shape, nullptr, remember, &sentence_, nullptr), "store");
+    says(lw_wavefront_open(nullptr, remember, &sentence_, &other), "folder");
+    says(lw_wavefront_open_reading("f", remember, &sentence_, nullptr), "store");
+    says(lw_wavefront_write(store_, 0, nullptr, nullptr), "source");
+    says(lw_wavefront_read(store_, 0, nullptr, nullptr), "sink");
+    says(lw_wavefront_read_rows(store_, 0, 0, 1, nullptr), "rows");
+    says(lw_wavefront_matrix_named(store_, nullptr, &matrix), "name");
+    says(lw_wavefront_matrix_named(store_, "f", nullptr), "matrix");
+    says(lw_wavefront_convert(store_, nullptr, &shape, 0, nullptr, nullptr), "folder");
+    says(lw_wavefront_run(store_, nullptr, &parameter, 1, nullptr, nullptr), "name");
+    says(lw_wavefront_run(store_, "sor", nullptr, 1, nullptr, nullptr), "parameters");
+    says(lw_wavefront_run_kernel(store_, nullptr, nullptr, nullptr), "kernel");
+    says(lw_wavefront_resume_kernel(store_, nullptr, nullptr, nullptr), "kernel");
+    says(lw_wavefront_plan_run(&shape, nullptr, nullptr, 0, nullptr, remember, &sentence_, &plan),
+         "name");
+    says(lw_wavefront_plan_run(&shape, "sor", nullptr, 1, nullptr, remember, &sentence_, &plan),
+         "parameters");
+    says(lw_wavefront_plan_run(&shape, "sor", nullptr, 0, nullptr, remember, &sentence_, nullptr),
+         "plan");
+    says(lw_wavefront_plan_run_kernel(&shape, nullptr, nullptr, remember, &sentence_, &plan),
+         "kernel");
+    says(lw_wavefront_plan_run_kernel(&shape, &kernel, nullptr, remember, &sentence_, nullptr),
+         "plan");
+    EXPECT_EQ(other, nullptr);
+}
+
 TEST_F(WavefrontTest, RowsAndMatricesThatThereAreNotAreRefused) {
     Array found;
     constexpr auto far = std::numeric_limits<std::uint64_t>::max();

@@ -25,7 +25,8 @@ Outcome check_threads() {
 lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *kernel,
                   const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome,
                   Begin begin) {
-    if (!part || !kernel) return LW_ERR_ARGUMENT;
+    if (!part) return LW_ERR_ARGUMENT;
+    if (!kernel) return api::report_failure(part, api::null_argument("kernel"));
     return api::guarded(part, [&]() -> Outcome {
         const api::UnderWay call(*part);
         const auto threads = check_threads();

@@ -232,6 +232,42 @@ static int go_in_order(void) {
     return wrong;
 }
 
+static in_addr_t address_of(struct sockaddr *name) {
+    return ((struct sockaddr_in *)name)->sin_addr.s_addr;
+}
+
+// 0.0.0.0 is this host, at the address that the caller has, as it is to a kernel.
+static int resolve_any_address(void) {
+    struct rdma_event_channel *mine = channel();
+    struct sockaddr_in any = here(), name = here();
+    any.sin_addr.s_addr = htonl(INADDR_ANY);
+    name.sin_port = 0;
+    int wrong = 0;
+    for (int bound = 0; bound < 2; ++bound) {
+        struct rdma_cm_id *id = NULL;
+        need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+        if (bound) need(!rdma_bind_addr(id, (struct sockaddr *)&name), "rdma_bind_addr");
+        need(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&any, 1000), "rdma_resolve_addr");
+        await(mine, RDMA_CM_EVENT_ADDR_RESOLVED);
+        const in_addr_t local = address_of(rdma_get_local_addr(id));
+        wrong += local != address_of((struct sockaddr *)&name);
+        wrong += address_of(rdma_get_peer_addr(id)) != local;
+    }
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// The time for an acknowledgement has five bits.
+static int refuse_long_ack_timeout(void) {
+    struct rdma_cm_id *id = NULL;
+    uint8_t longest = 31, longer = 32;
+    need(!rdma_create_id(channel(), &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    const int option = RDMA_OPTION_ID_ACK_TIMEOUT;
+    const int taken = rdma_set_option(id, RDMA_OPTION_ID, option, &longest, sizeof longest);
+    return taken != 0 ||
+           !is_refused(rdma_set_option(id, RDMA_OPTION_ID, option, &longer, sizeof longer));
+}
+
 static atomic_int is_acknowledged = 0;
 
 static void *acknowledge_late(void *event) {
@@ -268,6 +304,8 @@ int main(int count, char **words) {
                {"private", refuse_long_private_data},
                {"pieces", read_what_is_there},
                {"order", go_in_order},
+               {"any", resolve_any_address},
+               {"timeout", refuse_long_ack_timeout},
                {"moved", move_when_acknowledged}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();

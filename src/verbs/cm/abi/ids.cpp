@@ -19,6 +19,7 @@ constexpr std::uint16_t first_dynamic_port = 49152;
 constexpr unsigned dynamic_ports = 65536 - first_dynamic_port;
 // As rdma_ucm's limit for a listener that names none.
 constexpr std::size_t backlog_max = 1024;
+constexpr std::uint8_t ack_timeout_max = 31;
 constexpr std::uint8_t selector_exactly = 2;
 
 std::uint16_t dynamic_port() {
@@ -72,15 +73,17 @@ void show_addresses(IdObject& id) {
     shown.pkey = 0xffff;
 }
 
-// The loopback address means this host, whichever address its ports have, as for rdma_cm(7) of a
-// kernel.
-Address reached(const Address& address) {
+// The loopback address and 0.0.0.0 mean this host, whichever address its ports have, as for
+// rdma_cm(7) of a kernel.
+Address reached(const Address& address, sa_family_t family) {
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
-    if (!is_loopback(address) || port_of(shared->ports(), address)) return address;
+    if (!is_any(address) && (!is_loopback(address) || port_of(shared->ports(), address))) {
+        return address;
+    }
     for (const abi::Port& one : shared->ports()) {
         for (const Address& gid : one.gids) {
-            if (gid != no_address && is_ipv4(gid) == is_ipv4(address)) return gid;
+            if (gid != no_address && is_ipv4(gid) == (family == AF_INET)) return gid;
         }
     }
     return address;
@@ -222,8 +225,10 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
     const std::optional<Name> remote = name_of(dst_addr);
     const std::optional<Name> local = src_addr ? name_of(src_addr) : object.local;
     if (!remote || !local) return refuse(EAFNOSUPPORT);
-    object.remote = {reached(remote->address), remote->port};
     if (!object.claimed_service) object.local = *local;
+    const bool is_own = is_any(remote->address) && !is_any(object.local.address);
+    object.remote = {is_own ? object.local.address : reached(remote->address, dst_addr->sa_family),
+                     remote->port};
     if (is_any(object.local.address)) {
         sockaddr_storage to{};
         write_name(object.remote, to);
@@ -294,6 +299,7 @@ int rdma_set_option(rdma_cm_id *id, int level, int optname, void *optval, size_t
             own(id).traffic_class = *static_cast<std::uint8_t *>(optval);
             return 0;
         case RDMA_OPTION_ID_ACK_TIMEOUT:
+            if (*static_cast<std::uint8_t *>(optval) > ack_timeout_max) return refuse(EINVAL);
             own(id).ack_timeout = *static_cast<std::uint8_t *>(optval);
             return 0;
         case RDMA_OPTION_ID_REUSEADDR:
