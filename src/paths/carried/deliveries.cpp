@@ -28,8 +28,12 @@ Request perform_atomic(const Frame& frame, const DomainRegions& regions, unsigne
     Request result;
     result.operation = Operation::result;
     const bool granted = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
-    result.refused = !at || !granted || frame.remote_address % sizeof(std::uint64_t) != 0;
-    if (result.refused) return result;
+    if (frame.remote_address % sizeof(std::uint64_t) != 0) {
+        result.refusal = frame_is_invalid;
+    } else if (!at || !granted) {
+        result.refusal = frame_is_refusal;
+    }
+    if (result.refusal) return result;
     auto *word = reinterpret_cast<std::uint64_t *>(at);
     if (frame.kind == FrameKind::fetch_add) {
         result.compare_add = __atomic_fetch_add(word, frame.compare_add, __ATOMIC_SEQ_CST);
@@ -44,6 +48,7 @@ Request perform_atomic(const Frame& frame, const DomainRegions& regions, unsigne
 
 ibv_wc_status put_result(const Frame& result, const Request& request,
                          const DomainRegions& regions) {
+    if (result.flags & frame_is_invalid) return IBV_WC_REM_INV_REQ_ERR;
     if (result.flags & frame_is_refusal) return IBV_WC_REM_ACCESS_ERR;
     const auto value =
         std::bit_cast<std::array<std::byte, sizeof result.compare_add>>(result.compare_add);

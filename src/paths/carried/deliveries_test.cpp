@@ -247,7 +247,7 @@ TEST(AtomicTest, IsDoneAndAnsweredWithWhatWasThere) {
         perform_atomic(atomic(FrameKind::compare_swap, at, 5, 9), program.regions, granted);
     EXPECT_EQ(word_of(program), 9U);
     EXPECT_EQ(result.operation, Operation::result);
-    EXPECT_FALSE(result.refused);
+    EXPECT_EQ(result.refusal, 0);
 }
 
 TEST(AtomicTest, ThatThePeerMayNotDoIsRefusedAndChangesNothing) {
@@ -258,23 +258,38 @@ TEST(AtomicTest, ThatThePeerMayNotDoIsRefusedAndChangesNothing) {
     Frame other_key = atomic(FrameKind::fetch_add, at, 5);
     other_key.remote_key = own_rkey + 1;
 
-    EXPECT_TRUE(perform_atomic(other_key, program.regions, granted).refused);
-    EXPECT_TRUE(
-        perform_atomic(atomic(FrameKind::fetch_add, at + 4, 5), program.regions, granted).refused);
-    EXPECT_TRUE(perform_atomic(atomic(FrameKind::fetch_add, start_address + (1 << 14), 5),
-                               program.regions, granted)
-                    .refused);
-    EXPECT_TRUE(
+    EXPECT_EQ(perform_atomic(other_key, program.regions, granted).refusal, frame_is_refusal);
+    EXPECT_EQ(perform_atomic(atomic(FrameKind::fetch_add, start_address + (1 << 14), 5),
+                             program.regions, granted)
+                  .refusal,
+              frame_is_refusal);
+    EXPECT_EQ(
         perform_atomic(atomic(FrameKind::fetch_add, ~std::uint64_t{7}, 5), program.regions, granted)
-            .refused);
-    EXPECT_TRUE(perform_atomic(atomic(FrameKind::fetch_add, at, 5), program.regions, 0).refused);
-    EXPECT_TRUE(
-        perform_atomic(atomic(FrameKind::fetch_add, at, 5), closed.regions, granted).refused);
+            .refusal,
+        frame_is_refusal);
+    EXPECT_EQ(perform_atomic(atomic(FrameKind::fetch_add, at, 5), program.regions, 0).refusal,
+              frame_is_refusal);
+    EXPECT_EQ(perform_atomic(atomic(FrameKind::fetch_add, at, 5), closed.regions, granted).refusal,
+              frame_is_refusal);
     const ibv_pd other{};
-    EXPECT_TRUE(
-        perform_atomic(atomic(FrameKind::fetch_add, at, 5), {program.known, &other}, granted)
-            .refused);
+    EXPECT_EQ(perform_atomic(atomic(FrameKind::fetch_add, at, 5), {program.known, &other}, granted)
+                  .refusal,
+              frame_is_refusal);
     EXPECT_EQ(word_of(program), 0U);
+}
+
+TEST(AtomicTest, AtAnAddressThatIsNotAlignedIsInvalidAndChangesNothing) {
+    Program program;
+    for (std::uint64_t at = start_address + 9; at < start_address + 16; ++at) {
+        const Frame frame = atomic(FrameKind::fetch_add, at, 5);
+        const auto result = perform_atomic(frame, program.regions, IBV_ACCESS_REMOTE_ATOMIC);
+        EXPECT_EQ(result.refusal, frame_is_invalid) << at;
+    }
+    EXPECT_EQ(program.memory, Program().memory);
+
+    Frame invalid;
+    invalid.flags = frame_is_invalid;
+    EXPECT_EQ(put_result(invalid, {}, program.regions), IBV_WC_REM_INV_REQ_ERR);
 }
 
 TEST(AtomicTest, AResultIsPutWhereItsRequestSays) {

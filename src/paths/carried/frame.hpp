@@ -21,7 +21,8 @@ enum FrameFlag : std::uint8_t {
     frame_is_last = 1,  // of its send
     frame_has_immediate = 2,
     frame_is_solicited = 4,
-    frame_is_refusal = 8,  // a result: the peer may not do that
+    frame_is_refusal = 8,   // a result: the peer may not do that
+    frame_is_invalid = 16,  // a result: nobody may do that
 };
 
 struct Frame {

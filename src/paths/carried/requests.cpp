@@ -134,7 +134,7 @@ Frame frame_of(const Message& message) {
     frame.kind = kind_of(request.operation);
     frame.flags = static_cast<std::uint8_t>(
         (message.is_last ? frame_is_last : 0) | (request.has_immediate ? frame_has_immediate : 0) |
-        (request.solicited ? frame_is_solicited : 0) | (request.refused ? frame_is_refusal : 0));
+        (request.solicited ? frame_is_solicited : 0) | request.refusal);
     frame.immediate = request.immediate;
     frame.number = message.number;
     frame.remote_address = request.remote_address;

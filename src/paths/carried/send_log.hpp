@@ -52,7 +52,7 @@ struct Request {
     bool solicited = false;
     bool fenced = false;
     bool has_immediate = false;
-    bool refused = false;  // of a result: the peer may not have done that
+    std::uint8_t refusal = 0;  // of a result: the flag that says why there is none
     std::uint32_t immediate = 0;
     std::uint32_t length_bytes = 0;
     std::vector<Piece> pieces;
