@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/")
+COUNT_MAX = 2**31 - 1  # processes, where nothing limits them
 
 
 def first_line(path: Path, otherwise: str = "unknown") -> str:
@@ -29,6 +31,15 @@ def processes(root: Path = ROOT) -> list[Path]:
     Path.glob would raise where one ends between the listing and a look at its files.
     """
     return [folder for folder in (root / "proc").iterdir() if folder.name.isdigit()]
+
+
+def process_count_max(root: Path = ROOT) -> int:
+    """Return how many processes this user can have at the same time, at most."""
+    numbers = first_line(root / "proc/sys/kernel/pid_max", otherwise="")
+    mine, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    limits = [int(numbers)] if numbers.isdigit() else []
+    limits += [] if mine == resource.RLIM_INFINITY else [mine]
+    return min(limits, default=COUNT_MAX)
 
 
 def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:

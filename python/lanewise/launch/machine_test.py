@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is read of a machine, from a /sys of the test's own."""
 
+import resource
 from pathlib import Path
+
+import pytest
 
 from lanewise.launch import machine
 from lanewise.launch.examine import advice, cpu_list, version_number
@@ -31,6 +34,22 @@ def test_cores_of_two_packages_are_different_cores(tmp_path: Path) -> None:
 
 def test_cpus_without_a_topology_are_a_core_each(tmp_path: Path) -> None:
     assert machine.core_count({0, 1, 5}, tmp_path) == 3
+
+
+def test_processes_are_limited_by_their_numbers_and_by_the_limit_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "proc/sys/kernel"
+    folder.mkdir(parents=True)
+    (folder / "pid_max").write_text("32768\n")
+
+    def found(limit: int) -> int:
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+        return machine.process_count_max(tmp_path)
+
+    assert [found(512), found(65536), found(resource.RLIM_INFINITY)] == [512, 32768, 32768]
+    (folder / "pid_max").unlink()
+    assert [found(512), found(resource.RLIM_INFINITY)] == [512, machine.COUNT_MAX]
 
 
 def test_the_processor_has_a_name_where_the_kernel_knows_one(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.allocation import TESTBED, Allocation, allocation_in
 from lanewise.launch.hosts import Named, hosts_in, read_hostfile
 from lanewise.launch.job import Job, Launcher
-from lanewise.launch.machine import core_count
+from lanewise.launch.machine import core_count, process_count_max
 
 RANKS_MIN = 2
 
@@ -107,16 +107,28 @@ def refuse_strangers(allocation: Allocation, named: Sequence[Named]) -> None:
             )
 
 
+def refuse_more_than_processes(ranks: int, processes: int) -> None:
+    """Raise RequestError where this host cannot have as many processes as there are ranks."""
+    if ranks > processes:
+        raise RequestError(
+            f"this host runs at most {processes} processes, and {ranks} ranks were asked for; "
+            "take fewer, or name hosts with --hosts"
+        )
+
+
 def placed(job: Job, launcher: Launcher, room: Room) -> Job:
     """Return `job` with what its launcher has to know of where the ranks go.
 
     A launcher that asks its batch system for hosts has all that there are, outside of a job.
+    RequestError where this host, if it has to take all, cannot have as many processes.
     """
     if launcher.simulates:
         return job
     inside = room.allocation
     if launcher.queues and inside is None and not room.named:
         return job
+    if inside is None and not room.named:
+        refuse_more_than_processes(job.ranks, process_count_max())
     hosts = room.named if launcher.queues else room.hosts
     in_file = bool(room.hostfile) and not launcher.queues
     return replace(

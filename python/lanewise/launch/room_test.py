@@ -54,6 +54,19 @@ def test_without_a_job_the_cores_of_this_host_count() -> None:
     assert "(this host)" in told("openmpi", 5).notice
 
 
+def test_more_ranks_than_this_host_can_have_processes_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lanewise.launch.room.process_count_max", lambda: 100)
+
+    assert told("openmpi", 100).ranks == 100
+    with pytest.raises(RequestError, match="at most 100 processes, and 101 ranks were asked for"):
+        told("openmpi", 101)
+    assert told("openmpi", 101, "node1").ranks == 101
+    assert told("openmpi", 101, allocation=TWO_HOSTS).ranks == 101
+    assert told("srun", 101).ranks == 101
+
+
 def test_srun_outside_of_a_job_asks_for_hosts_and_is_not_limited_by_this_one() -> None:
     job = told("srun", 64)
 
