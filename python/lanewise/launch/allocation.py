@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lanewise.errors import RequestError
+from lanewise.toml.text import read_text
 
 T = TypeVar("T")
 
@@ -130,11 +131,8 @@ def pbs(environment: Mapping[str, str]) -> Allocation | None:
     job, path = environment.get("PBS_JOBID"), environment.get("PBS_NODEFILE")
     if not job or not path:
         return None
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise RequestError(f"PBS_NODEFILE={path} cannot be read: {reason}") from None
+    remedy = "name a file with a host on each line, or unset PBS_JOBID to run on this host"
+    lines = read_text(Path(path), remedy, f"PBS_NODEFILE={path}").split()
     wrong = next((name for name in lines if not _NAME.fullmatch(name)), None)
     if wrong is not None or not lines:
         what = f"'{wrong[:40]}' is no host name" if wrong else "it names no host"
@@ -149,7 +147,7 @@ def of_testbed(environment: Mapping[str, str]) -> Allocation | None:
     if not path or "LANEWISE_TESTBED_RUN" not in environment:
         return None
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = json.loads(read_text(Path(path), "unset it", f"LANEWISE_PLACEMENT={path}"))
         placed = Counter(str(rank["host"]) for rank in values["ranks"])
         name = str(values["testbed"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lanewise.errors import RequestError
 from lanewise.launch.allocation import HOSTS_MAX, OUTSIDE_BRACKETS, node_names
+from lanewise.toml.text import read_text
 
 _SLOTS = re.compile(r"slots?=(.*)")
 
@@ -95,11 +96,7 @@ def hostfile_hosts(text: str, where: str) -> tuple[Named, ...]:
 
 def read_hostfile(path: str) -> tuple[Named, ...]:
     """Return the hosts of a host file; RequestError where it cannot be read."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (getattr(error, "strerror", None) or "it is no text").lower()
-        raise RequestError(f"host file {path} cannot be read: {reason}") from None
+    text = read_text(Path(path), "write a host on each line, as node1 slots=4", f"host file {path}")
     return hostfile_hosts(text, path)
 
 

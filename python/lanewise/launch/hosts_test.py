@@ -55,8 +55,10 @@ def test_a_mistake_in_a_host_file_is_named_with_its_line(tmp_path: Path) -> None
         hostfile_hosts("a slots=4\nb slots=many\n", "nodes")
     with pytest.raises(RequestError, match="names no host"):
         hostfile_hosts("# none\n", "nodes")
-    with pytest.raises(RequestError, match="no such file"):
+    with pytest.raises(RequestError, match=r"^host file .* cannot be read \(No such file"):
         read_hostfile(str(tmp_path / "nodes"))
+    with pytest.raises(RequestError, match=r"^host file /dev/zero cannot be read \(it has more"):
+        read_hostfile("/dev/zero")
 
 
 @given(st.text(max_size=40))
