@@ -16,10 +16,11 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -34,6 +35,7 @@ ENGINE = "engine"
 SHARES: Mapping[str, float] = {"port": 0.25, "packet": 0.17, "pair": 0.1, "cm": 0.08}
 FUZZERS = (ENGINE, *SHARES)
 SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "600"))
+SECONDS_QUICK = 60
 INPUTS_MIN = 10_000_000.0
 PORT_INPUTS_MIN = 1_000_000.0  # each of which goes through real sockets
 _BYTES_MAX = 400
@@ -160,13 +162,13 @@ def fuzz_all(folder: Path, planned: list[list[Turn]]) -> dict[str, Found]:
     return together
 
 
-def run(workspace: Workspace) -> Outcome:
-    """Build the fuzzers, run them for SECONDS on all cores, and count inputs and crashes."""
+def run(workspace: Workspace, seconds: int = seconds) -> Outcome:
+    """Build the fuzzers, run them for `seconds` on all cores, and count inputs and crashes."""
     with failing_as_run():
         workspace.say("building the fuzzers")
         build()
-        planned = turns(core_count(), SECONDS)
-        workspace.say(f"{', '.join(FUZZERS)} on {len(planned)} cores for {SECONDS} s in all")
+        planned = turns(core_count(), seconds)
+        workspace.say(f"{', '.join(FUZZERS)} on {len(planned)} cores for {seconds} s in all")
         results = fuzz_all(workspace.folder, planned)
     counts = {name: found.inputs for name, found in results.items()}
     crashes = sum(found.crashes for found in results.values())
@@ -179,11 +181,11 @@ def run(workspace: Workspace) -> Outcome:
         figures=figures,
         rows=[Row(name, "-", f"{value:,.0f}") for name, value in figures.items()],
         conditions={
-            "seconds": SECONDS, "core_seconds": core_seconds(planned), "bytes_max": _BYTES_MAX,
+            "seconds": seconds, "core_seconds": core_seconds(planned), "bytes_max": _BYTES_MAX,
         },
         files=workspace.save(
             draw_bars(
-                [(f"Inputs in {SECONDS} s", bars)], lambda value: f"{value:,.0f}",
+                [(f"Inputs in {seconds} s", bars)], lambda value: f"{value:,.0f}",
                 target=INPUTS_MIN,
             ),
             "hca-fuzz",
@@ -199,6 +201,7 @@ EXPERIMENT = Experiment(
     paper="003 §2",
     summary="hostile bytes against parser, engine, port layer and connection manager",
     run=run,
+    quick=Quick(partial(run, seconds=SECONDS_QUICK), takes_s=SECONDS_QUICK),
     figures=(
         Figure(
             "crashes", "fuzzers", Estimator("fuzzers that ended early", 1, 1, _RUN),
