@@ -162,7 +162,7 @@ def fuzz_all(folder: Path, planned: list[list[Turn]]) -> dict[str, Found]:
     return together
 
 
-def run(workspace: Workspace, seconds: int = seconds) -> Outcome:
+def run(workspace: Workspace, seconds: int = SECONDS) -> Outcome:
     """Build the fuzzers, run them for `seconds` on all cores, and count inputs and crashes."""
     with failing_as_run():
         workspace.say("building the fuzzers")
