@@ -4,6 +4,8 @@
 // subcommand, or through a link that has the name, such as lanewise-measure. A subcommand that
 // needs no MPI never starts it, and links with it for a millisecond more at its start.
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -80,9 +82,19 @@ void print_subcommands(std::FILE *stream) {
     }
 }
 
+/* A program that is started with a standard stream closed would write into the first file that it
+   opens. What takes its place refuses to be read or written, as a closed one does. */
+void keep_standard_streams_apart() {
+    for (const int stream : {0, 1, 2}) {
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
+    keep_standard_streams_apart();
     if (const auto *linked = argc > 0 ? find(name_of_link(argv[0])) : nullptr)
         return printed(*linked, linked->main(argc, argv));
     const std::string_view first = argc > 1 ? argv[1] : "";

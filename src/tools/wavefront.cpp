@@ -3,6 +3,8 @@
 // lanewise-wavefront: sweeps over matrices larger than memory.
 
 #include <cstdio>
+#include <exception>
+#include <new>
 
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
@@ -19,8 +21,14 @@ int wavefront_main(int argc, char **argv) {
         std::fputs(leave->text.c_str(), stdout);
         return 0;
     }
-    const auto outcome = carry_out(std::get<WavefrontArguments>(*parsed));
-    return outcome ? 0 : say_failure(program, outcome.failure());
+    try {
+        const auto outcome = carry_out(std::get<WavefrontArguments>(*parsed));
+        return outcome ? 0 : say_failure(program, outcome.failure());
+    } catch (const std::bad_alloc&) {
+        return say_failure(program, {LW_ERR_MEMORY, "out of memory; give a smaller --memory"});
+    } catch (const std::exception& error) {
+        return say_failure(program, {LW_ERR_OPERATION, error.what()});
+    }
 }
 
 }  // namespace lanewise::tools

@@ -20,7 +20,24 @@ from experiments.stopping import stop
 
 ONE, TWO = "lan0", "lan1"
 DEVICES = ("--devices", f"{ONE},{TWO}")
+OWN = Path(__file__).with_name("programs")
+OF_THE_DEVICE = Path(__file__).parents[1] / "hca" / "programs"
 PROTECT = [sys.executable, "-m", "lanewise", "rdma", "protect"]
+
+
+def protected(hosts: Hosts) -> Hosts:
+    """Give the hosts programs that are protected over two devices."""
+    return Hosts(hosts.bed, (*DEVICES, "--", *PROTECT))
+
+
+def compiled(source: Path, folder: Path, library: str) -> str:
+    """Compile a program, and return its path; skip where there is no compiler."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    program = str(folder / source.stem)
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", program, str(source)]
+    subprocess.run([*words, f"-l{library}"], check=True)
+    return program
 
 
 def run(hosts: Hosts, seconds: float, *options: str, **sides: list[str]) -> list[dict[str, Any]]:
@@ -74,6 +91,17 @@ def test_without_a_cut_the_messages_stay_on_the_first_device(hosts: Hosts, tmp_p
     assert [report["migrations"] for report in reports(file)] == [0, 0]
 
 
+def test_a_queue_pair_that_is_connected_to_itself_is_carried_too(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    looped = compiled(OF_THE_DEVICE / "looped.c", tmp_path, "ibverbs")
+
+    done = protected(hosts).run(LISTENER, [looped])
+
+    assert "success, 100 messages\n" in done.stdout
+    assert "1 queue pair protected" in done.stdout
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cuts_at_random_moments_lose_nothing(hosts: Hosts, seed: int) -> None:
     drawn = random.Random(seed)
@@ -85,11 +113,6 @@ def test_cuts_at_random_moments_lose_nothing(hosts: Hosts, seed: int) -> None:
         sides[drawn.choice(list(sides))] += cut(drawn.choice([ONE, TWO]), at_s, for_s)
         at_s += for_s
     run(hosts, at_s + 1, **sides)
-
-
-def protected(hosts: Hosts) -> Hosts:
-    """Give the hosts programs that are protected over two devices."""
-    return Hosts(hosts.bed, (*DEVICES, "--", *PROTECT))
 
 
 @pytest.mark.parametrize(
@@ -118,12 +141,7 @@ def test_programs_run_as_they_are(hosts: Hosts, package: str, words: Sequence[st
 def test_a_stream_is_read_to_its_end_after_the_sender_is_gone(
     hosts: Hosts, count: int, tmp_path: Path
 ) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler; install build-essential")
-    program = str(tmp_path / "slow_reader")
-    source = str(Path(__file__).with_name("programs") / "slow_reader.c")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", program, source, "-lrdmacm"]
-    subprocess.run(words, check=True)
+    program = compiled(OWN / "slow_reader.c", tmp_path, "rdmacm")
     both = protected(hosts)
     sending = both.start(LISTENER, [program, str(count)])
     reading = both.run(CALLER, [program, str(count), ADDRESS])

@@ -49,7 +49,8 @@ void Agreement::speak_soon(Nanoseconds now) {
 
 void Agreement::begin(Role role, std::uint8_t home, std::uint8_t usable, Nanoseconds now) {
     begun_ = true;
-    leads_ = role == Role::leader;
+    leads_ = role != Role::follower;
+    is_alone_ = role == Role::alone;
     home_ = home;
     usable_ = usable;
     device_ = home;
@@ -72,7 +73,14 @@ void Agreement::propose(std::uint8_t device, Nanoseconds now) {
     is_freezing_ = is_live_;
     proposed_at_ = now;
     home_since_ = never;
+    if (is_alone_ && !is_freezing_) answer_itself();
     speak_soon(now);
+}
+
+void Agreement::answer_itself() {
+    peer_psn_ = psn_;
+    peer_received_ = received_;
+    may_open_ = true;
 }
 
 void Agreement::plan_proposal(std::uint8_t device, Nanoseconds now) {
@@ -137,7 +145,7 @@ void Agreement::lead(const Statement& heard, Nanoseconds now) {
         propose(home_first ? home_ : other(home_), now);
         return;
     }
-    if (heard.epoch != epoch_ || planned_device_) return;
+    if (heard.epoch != epoch_ || planned_device_ || is_alone_) return;
     if (heard.stage == Stage::trouble) {
         on_trouble(now);
         return;
@@ -202,6 +210,7 @@ void Agreement::on_frozen(std::uint64_t received, Nanoseconds now) {
     is_freezing_ = is_live_ = false;
     received_ = received;
     if (stage_ == Stage::ready) may_open_ = true;
+    if (is_alone_ && stage_ == Stage::proposed) answer_itself();
     speak_soon(now);
 }
 
@@ -215,7 +224,8 @@ void Agreement::on_opened(Nanoseconds now) {
 void Agreement::on_started(Nanoseconds now) {
     may_start_ = false;
     stage_ = Stage::open;
-    if (!leads_) agreed_ = true;
+    if (!leads_ || is_alone_) agreed_ = true;
+    if (is_alone_ && device_ == home_ && epoch_ > 1) returned_at_ = now;
     speak_soon(now);
 }
 

@@ -65,7 +65,8 @@ struct Statement {
 };
 static_assert(sizeof(Statement) == 24);
 
-enum class Role : std::uint8_t { leader, follower };
+// A queue pair that is connected to itself is alone: it leads, and agrees at once.
+enum class Role : std::uint8_t { leader, follower, alone };
 
 struct AgreementRules {
     bool returns = true;  // to the home device, once it is up
@@ -128,6 +129,7 @@ class Agreement {
     void advance(Nanoseconds now);
     void follow(const Statement& heard, Nanoseconds now);
     void lead(const Statement& heard, Nanoseconds now);
+    void answer_itself();
     void look_home(std::uint8_t heard_on, Nanoseconds now);
     std::uint32_t draw();
     std::uint32_t first_psn();
@@ -136,6 +138,7 @@ class Agreement {
     std::uint32_t random_;
     bool begun_ = false;
     bool leads_ = false;
+    bool is_alone_ = false;
     std::uint8_t home_ = 0;
     std::uint8_t usable_ = 0;
     std::uint8_t peer_usable_ = 3;

@@ -215,6 +215,48 @@ TEST(AgreementTest, APortThatGoesDownAtEitherEndLeadsToTheOtherDeviceAndBack) {
     }
 }
 
+// Answers the tasks of a queue pair that is connected to itself, and lets it hear itself.
+void run_alone(Agreement& alone, Nanoseconds from, Nanoseconds until, std::uint64_t received) {
+    for (Nanoseconds now = from; now < until; now += ms) {
+        if (alone.must_speak(now)) {
+            const Statement said = alone.statement();
+            for (std::uint8_t device = 0; device < device_count; ++device) {
+                if ((said.usable >> device & 1U) != 0) alone.on_statement(said, device, now);
+            }
+        }
+        for (Task task = alone.task(now); task != Task::none; task = alone.task(now)) {
+            ASSERT_NE(task, Task::fail);
+            if (task == Task::freeze) alone.on_frozen(received, now);
+            if (task == Task::open) alone.on_opened(now);
+            if (task == Task::start) {
+                EXPECT_EQ(alone.peer_psn(), alone.psn());
+                EXPECT_EQ(alone.peer_received(), alone.epoch() == 1 ? 0 : received);
+                alone.on_started(now);
+            }
+        }
+    }
+}
+
+TEST(AgreementTest, AQueuePairThatIsItsOwnPeerFollowsItsPortsAndReturns) {
+    Agreement alone(AgreementRules{}, 5);
+    alone.on_work(1, 0);
+    alone.begin(Role::alone, 0, 3, 0);
+    run_alone(alone, 0, 20 * ms, 0);
+    EXPECT_EQ(alone.stage(), Stage::open);
+    EXPECT_EQ(alone.epoch(), 1U);
+    alone.on_ports(2, 20 * ms);
+    run_alone(alone, 20 * ms, 40 * ms, 7);
+    EXPECT_EQ(alone.stage(), Stage::open);
+    EXPECT_EQ(alone.device(), 1);
+    alone.on_ports(3, 40 * ms);
+    run_alone(alone, 40 * ms, 900 * ms, 9);
+    EXPECT_EQ(alone.device(), 1);
+    run_alone(alone, 900 * ms, 1'400 * ms, 9);
+    EXPECT_EQ(alone.stage(), Stage::open);
+    EXPECT_EQ(alone.device(), 0);
+    EXPECT_EQ(alone.epoch(), 3U);
+}
+
 TEST(AgreementTest, WithoutAPeerItGivesUpAfterTheRetryWindowOnlyIfTheProgramWaits) {
     Agreement alone(AgreementRules{}, 3);
     alone.begin(Role::leader, 0, 3, ms);

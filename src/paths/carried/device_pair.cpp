@@ -262,6 +262,17 @@ Gid DevicePair::own_gid(unsigned device, const Gid& like, std::uint8_t& index) c
     return {};
 }
 
+bool DevicePair::is_own(const ibv_ah_attr& path) const {
+    if (!path.is_global) return path.dlid == own_lid(0);
+    for (int at = 0; at < gids_max; ++at) {
+        ibv_gid found{};
+        if (verbs_.query_gid(sides_[0].context, 1, at, &found) != 0) return false;
+        if (std::equal(std::begin(found.raw), std::end(found.raw), std::begin(path.grh.dgid.raw)))
+            return true;
+    }
+    return false;
+}
+
 void DevicePair::add_numbers(QueuePair *queue_pair) {
     for (unsigned device = 0; device < device_count; ++device) {
         const Carrier& carrier = queue_pair->carrier(device);

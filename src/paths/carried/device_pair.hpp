@@ -117,6 +117,8 @@ class DevicePair {
     // The address of a device that is like `gid`: IPv4, IPv6 or link-local; its index in `index`.
     Gid own_gid(unsigned device, const Gid& like, std::uint8_t& index) const;
     std::uint16_t own_lid(unsigned device) const { return sides_[device].lid; }
+    // Whether a path from the program's device leads back to it.
+    bool is_own(const ibv_ah_attr& path) const;
     unsigned mtu(unsigned device) const { return sides_[device].mtu; }
     std::uint32_t message_bytes_max() const;
     std::uint8_t reads_max(unsigned device) const { return sides_[device].reads_max; }

@@ -217,7 +217,8 @@ void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) const {
     init = init_;
 }
 
-// The end with the lower number leads; where both are equal, that with the lower address.
+// The end with the lower number leads; where both are equal, that with the lower address. A queue
+// pair may be its own peer, at any address of its device.
 void QueuePair::connect(const ibv_qp_attr& attributes) {
     Carrier& home = carriers_[0];
     home.path = attributes.ah_attr;
@@ -228,11 +229,13 @@ void QueuePair::connect(const ibv_qp_attr& attributes) {
     const std::uint32_t theirs = attributes.dest_qp_num;
     ibv_gid gid{};
     pair_.verbs().query_gid(pair_.context(0), 1, attributes.ah_attr.grh.sgid_index, &gid);
+    const bool is_alone = mine == theirs && pair_.is_own(attributes.ah_attr);
     const bool leads =
         mine != theirs ? mine < theirs : gid_of(gid) < gid_of(attributes.ah_attr.grh.dgid);
+    const Role role = is_alone ? Role::alone : leads ? Role::leader : Role::follower;
     const bool odd = ((mine ^ theirs) & 1U) != 0;
     const std::uint8_t first = pair_.options().balances && odd ? 1 : 0;
-    agreement_.begin(leads ? Role::leader : Role::follower, first, pair_.usable(), pair_.now());
+    agreement_.begin(role, first, pair_.usable(), pair_.now());
     pair_.wake();
 }
 

@@ -313,12 +313,16 @@ void Program::work(bool goes_on) {
     if (goes_on && !busy_) post_word(Work::write);
 }
 
+enum class Peer { the_other, itself };
+
 class World {
   public:
-    explicit World(std::uint32_t seed)
+    explicit World(std::uint32_t seed, Peer peer = Peer::the_other)
         : network_(seed), programs_{Program(network_, 0), Program(network_, 1)} {
-        programs_[0].connect(programs_[1].address());
-        programs_[1].connect(programs_[0].address());
+        for (const std::size_t host : {0U, 1U}) {
+            const std::size_t to = peer == Peer::itself ? host : 1 - host;
+            programs_[host].connect(programs_[to].address());
+        }
         for (std::size_t host = 0; host < host_count; ++host) plan_work(host);
     }
     // What is being flushed already comes first, since time does not move while a queue pair is
@@ -360,10 +364,10 @@ class World {
     double stalls_ = 0;
 };
 
-void expect_once_and_in_order(World& world) {
+void expect_once_and_in_order(World& world, Peer peer = Peer::the_other) {
     for (const std::size_t host : {0U, 1U}) {
         const Program& one = world.program(host);
-        const Program& other = world.program(1 - host);
+        const Program& other = world.program(peer == Peer::itself ? host : 1 - host);
         EXPECT_EQ(one.complaints(), std::vector<std::string>{});
         EXPECT_TRUE(one.idle());
         EXPECT_EQ(one.received(), other.sent());
@@ -427,13 +431,26 @@ TEST(CarriedQueuePairTest, PacketsThatComeInTheNextEpochOfTheirDeviceChangeNothi
     EXPECT_EQ(network.mistaken_count(), 0U);
 }
 
-TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOnceAndInOrder) {
+TEST(CarriedQueuePairTest, ThatIsItsOwnPeerLivesThroughACutAndTheMend) {
+    World world(4, Peer::itself);
+    world.run(20 * ms);
+    EXPECT_GT(world.program(0).received(), 0U);
+    world.network().set_up(0, false);
+    world.run(200 * ms);
+    EXPECT_EQ(world.program(0).counters().migrations, 1U);
+    world.network().set_up(0, true);
+    world.run(500 * ms);
+    EXPECT_EQ(world.program(0).counters().returns, 1U);
+    world.drain(1'000 * ms);
+    expect_once_and_in_order(world, Peer::itself);
+}
+
+void expect_once_and_in_order_whatever_happens(Peer peer, std::uint32_t last) {
     std::uint64_t migrations = 0;
     std::uint64_t kept = 0;
-    const auto last = lanewise::testing::cases<std::uint32_t>(2'000, 10);
     for (std::uint32_t seed = 1; seed <= last && !::testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
-        World world(seed);
+        World world(seed, peer);
         VirtualNetwork& network = world.network();
         world.stall(seed % 2 == 0 ? 0.01 : 0);
         for (std::size_t number = 0; number < devices_each; ++number) {
@@ -447,13 +464,23 @@ TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOn
         }
         world.run(100 * ms);
         world.drain(20'000 * ms);
-        expect_once_and_in_order(world);
+        expect_once_and_in_order(world, peer);
         EXPECT_EQ(network.mistaken_count(), 0U);
         kept += network.kept_count();
         migrations += world.program(0).counters().migrations;
     }
     EXPECT_GT(migrations, last);
     EXPECT_GT(kept, 100 * last);
+}
+
+TEST(CarriedQueuePairTest, WhateverHappensEachMessageWriteAndAtomicTakesEffectOnceAndInOrder) {
+    const auto last = lanewise::testing::cases<std::uint32_t>(2'000, 10);
+    expect_once_and_in_order_whatever_happens(Peer::the_other, last);
+}
+
+TEST(CarriedQueuePairTest, WhateverHappensToOneThatIsItsOwnPeerAllTakesEffectOnceAndInOrder) {
+    const auto last = lanewise::testing::cases<std::uint32_t>(500, 10);
+    expect_once_and_in_order_whatever_happens(Peer::itself, last);
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 
 #include "wavefront/api/handle.hpp"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
 
+#include "base/json.hpp"
 #include "wavefront/store/vectors.hpp"
 
 namespace lanewise::wavefront::api {
@@ -34,7 +36,19 @@ PlaneFunction plane_function(lw_wavefront_plane_fn update) {
     };
 }
 
+/* Whether it can stand in a manifest, which is UTF-8. */
+bool is_text(const std::string& text) {
+    return parse_json(json_text(Json(text))) == Json(text);
+}
+
 }  // namespace
+
+Outcome check_unused(const lw_wavefront& store) {
+    if (store.calls == 0) return lanewise::Done{};
+    return Failure{LW_ERR_ARGUMENT,
+                   "a call of the store is under way, and what it calls may only read the store; "
+                   "write or run once it has ended"};
+}
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {
     if (report) report(context, failure.status, failure.sentence.c_str());
@@ -111,6 +125,12 @@ Result<RunOptions> options_from(const MatrixShape& shape, const lw_wavefront_run
     const auto until = until_from(*given);
     if (!until) return until.failure();
     options.until = *until;
+    for (const double rate :
+         {given->read_bytes_per_s, given->write_bytes_per_s, given->cells_per_s}) {
+        if (!std::isfinite(rate) || rate < 0.0)
+            return Failure{LW_ERR_ARGUMENT, "a rate is " + std::to_string(rate) +
+                                                "; give one above 0, or 0 where it is not known"};
+    }
     options.rates = {given->read_bytes_per_s, given->write_bytes_per_s, given->cells_per_s};
     options.pause_every = given->pause_every;
     if (given->paused)
@@ -170,10 +190,12 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape&
                     offsetof(lw_wavefront_kernel, steps_turn)},
                    given))
         return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
+    const std::string name = given.name ? given.name : "kernel";
+    if (!is_text(name)) return Failure{LW_ERR_ARGUMENT, "the name of the kernel is not UTF-8"};
     // Its steps know other row blocks.
     if (given.struct_size == first_version) given.advance = nullptr;
     return make_user_kernel(
-        {.name = given.name ? given.name : "kernel",
+        {.name = name,
          .update = given.update,
          .update_directed = given.update_directed,
          .update_plane = plane_function(given.update_plane),

@@ -44,6 +44,9 @@ class UnderWay {
     const lw_wavefront& store_;
 };
 
+// Fails while a call is under way, for what a callback may not do: change the store.
+Outcome check_unused(const lw_wavefront& store);
+
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure);
 lw_status report_failure(const lw_wavefront *store, const Failure& failure);
 

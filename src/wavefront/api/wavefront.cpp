@@ -70,6 +70,8 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
     if (!store) return LW_ERR_ARGUMENT;
     if (!kernel) return report_failure(store, null_argument("kernel"));
     return guarded(store, [&]() -> Outcome {
+        const auto free = check_unused(*store);
+        if (!free) return free;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
@@ -142,6 +144,8 @@ lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
+        const auto sound = check_shape(*wanted);
+        if (!sound) return sound;
         const auto called = matrix_names(*wanted, names);
         if (!called) return called.failure();
         return hand_out(Store::create(folder, *wanted, *called, {}), report, report_context, store);
@@ -155,6 +159,8 @@ lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape, const c
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
+        const auto sound = check_shape(*wanted);
+        if (!sound) return sound;
         const auto called = matrix_names(*wanted, names);
         if (!called) return called.failure();
         return hand_out(Store::create_in_memory(*wanted, *called), report, report_context, store);
@@ -209,9 +215,11 @@ lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_
     if (!store) return LW_ERR_ARGUMENT;
     if (!source) return report_failure(store, null_argument("source"));
     return guarded(store, [&]() -> Outcome {
+        const auto free = check_unused(*store);
+        if (!free) return free;
+        const UnderWay call(*store);
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
-        const UnderWay call(*store);
         return write_matrix(store->store, matrix,
                             [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
                                 return source(context, first, count, rows) == 0
@@ -322,6 +330,8 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
     if (!name) return report_failure(store, null_argument("name"));
     if (count > 0 && !parameters) return report_failure(store, null_argument("parameters"));
     return guarded(store, [&]() -> Outcome {
+        const auto free = check_unused(*store);
+        if (!free) return free;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
@@ -348,6 +358,8 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
                               lw_wavefront_outcome *outcome) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
+        const auto free = check_unused(*store);
+        if (!free) return free;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();

@@ -467,6 +467,66 @@ TEST_F(WavefrontTest, ReadingInAPauseDoesNotForgetThatTheRunIsToStop) {
     EXPECT_EQ(iterations(), 2u);
 }
 
+TEST_F(WavefrontTest, WhatACallbackChangesIsRefusedAndTheRunGoesOn) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 6;
+    ASSERT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_OK) << sentence_;
+    Array undisturbed;
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &undisturbed), LW_OK);
+    ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &u_), LW_OK) << sentence_;
+    struct Changing {
+        lw_wavefront *store;
+        Array *values;
+        int refused;
+    } changing{store_, &u_, 0};
+    const auto change = [](void *context) {
+        auto& now = *static_cast<Changing *>(context);
+        lw_wavefront_run_options once = LW_WAVEFRONT_RUN_OPTIONS;
+        lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+        kernel.update = count_and_stop;
+        Stopping none;
+        kernel.context = &none;
+        now.refused += lw_wavefront_write(now.store, 0, fill, now.values) == LW_ERR_ARGUMENT;
+        now.refused +=
+            lw_wavefront_run(now.store, "sor", nullptr, 0, &once, nullptr) == LW_ERR_ARGUMENT;
+        now.refused +=
+            lw_wavefront_run_kernel(now.store, &kernel, &once, nullptr) == LW_ERR_ARGUMENT;
+        now.refused += lw_wavefront_resume(now.store, &once, nullptr) == LW_ERR_ARGUMENT;
+    };
+    static void (*const changed)(void *) = change;
+    options.pause_every = 3;
+    options.paused_context = &changing;
+    options.paused = [](void *context, std::uint64_t /*iterations*/, double /*measured*/) {
+        changed(context);
+        return 0;
+    };
+
+    EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_OK) << sentence_;
+
+    EXPECT_EQ(changing.refused, 2 * 4);
+    EXPECT_THAT(sentence_, HasSubstr("what it calls may only read the store"));
+    Array found;
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &found), LW_OK);
+    EXPECT_EQ(found.values, undisturbed.values);
+    EXPECT_EQ(iterations(), 6u);
+}
+
+TEST_F(WavefrontTest, RatesAndNamesThatCannotBeAreRefused) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    for (const double rate : {-1.0, std::numeric_limits<double>::quiet_NaN(),
+                              std::numeric_limits<double>::infinity()}) {
+        options.write_bytes_per_s = rate;
+        EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
+        EXPECT_THAT(sentence_, HasSubstr("give one above 0, or 0 where it is not known"));
+    }
+    options.write_bytes_per_s = 0.0;
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.name = "na\xffme";
+    kernel.update = count_and_stop;
+    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("is not UTF-8"));
+}
+
 TEST_F(WavefrontTest, AValueThatIsNotFiniteIsNamedAndTheDataStay) {
     u_.at(20, 5) = std::numeric_limits<double>::quiet_NaN();
     ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &u_), LW_OK);

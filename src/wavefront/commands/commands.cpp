@@ -72,20 +72,6 @@ Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape
     return make_kernel_for(name, own ? of_store->parameters : arguments.parameters, shape);
 }
 
-Outcome make_store(const WavefrontArguments& arguments) {
-    auto store =
-        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
-    if (!store) return store.failure();
-    if (!arguments.kernel.empty()) {
-        auto manifest = store->manifest();
-        manifest.kernel = KernelEntry{arguments.kernel, arguments.parameters};
-        const auto kept = store->commit(manifest);
-        if (!kept) return kept;
-    }
-    if (arguments.empty) return Done{};
-    return fill_with_demo_values(*store, arguments.seed);
-}
-
 /* A kernel that is named for a store has to be able to sweep it. */
 Outcome check_named_kernel(const WavefrontArguments& arguments) {
     if (arguments.kernel.empty() && arguments.parameters.empty()) return Done{};
@@ -94,14 +80,27 @@ Outcome check_named_kernel(const WavefrontArguments& arguments) {
 }
 
 Outcome create(const WavefrontArguments& arguments) {
+    const auto sound = check_shape(arguments.shape);
+    if (!sound) return sound;
     const auto suits = check_named_kernel(arguments);
     if (!suits) return suits;
     auto folders = arguments.disks;
     folders.push_back(arguments.store);
-    NewFolders new_folders(std::move(folders));
-    const auto made = make_store(arguments);
-    if (made) new_folders.keep();
-    return made;
+    NewFolders made(folders);
+    auto store =
+        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
+    if (!store) return store.failure();
+    made.own();
+    if (!arguments.kernel.empty()) {
+        auto manifest = store->manifest();
+        manifest.kernel = KernelEntry{arguments.kernel, arguments.parameters};
+        const auto kept = store->commit(manifest);
+        if (!kept) return kept;
+    }
+    const auto filled =
+        arguments.empty ? Outcome(Done{}) : fill_with_demo_values(*store, arguments.seed);
+    if (filled) made.keep();
+    return filled;
 }
 
 Json plan_json(const Plan& plan) {
@@ -347,6 +346,15 @@ Outcome resume_command(const WavefrontArguments& arguments) {
     return Done{};
 }
 
+std::vector<std::string> empty_names(const Manifest& manifest) {
+    std::vector<std::string> names;
+    for (const auto& matrix : manifest.matrices)
+        if (matrix.sums.empty()) names.push_back(matrix.name);
+    for (const auto& vector : manifest.vectors)
+        if (vector.sum.empty()) names.push_back(vector.name);
+    return names;
+}
+
 Outcome verify_command(const WavefrontArguments& arguments) {
     const auto store = Store::open(arguments.store, Access::reading);
     if (!store) return store.failure();
@@ -357,7 +365,10 @@ Outcome verify_command(const WavefrontArguments& arguments) {
         for (const auto& name : *damaged) std::fprintf(stderr, "%s\n", name.c_str());
         return damage(damaged->size());
     }
-    if (!arguments.json) fmt::print("every strip of {} is sound\n", arguments.store);
+    if (arguments.json) return Done{};
+    const auto empty = empty_names(store->manifest());
+    fmt::print("every strip of {} is sound{}\n", arguments.store,
+               empty.empty() ? "" : fmt::format("; {} not filled", fmt::join(empty, ", ")));
     return Done{};
 }
 
@@ -545,6 +556,9 @@ Outcome export_command(const WavefrontArguments& arguments) {
     const bool pipe = arguments.file == "-";
     // Written beside the target and renamed, so that nobody finds half a matrix.
     const auto place = place_to_write(arguments.file);
+    if (!pipe && store->has_file(place.target))
+        return Failure{LW_ERR_ARGUMENT,
+                       arguments.file + " is a file of the store itself; name another"};
     const NewFile unfinished(pipe ? "" : place.as_it_is() ? "" : place.beside);
     File file(pipe ? stdout : std::fopen(place.beside.c_str(), "wb"));
     if (!file)

@@ -181,7 +181,8 @@ Outcome check_shape(const MatrixShape& shape) {
     if (shape.row_coefficient_count > matrices_max || shape.column_coefficient_count > matrices_max)
         return bad_argument("there are at most " + std::to_string(matrices_max) +
                             " coefficients by row, and as many by column");
-    if (shape.data_count < 1 || shape.matrix_count() > matrices_max)
+    const auto matrices = std::uint64_t{shape.data_count} + shape.coefficient_count;
+    if (shape.data_count < 1 || matrices > matrices_max)
         return bad_argument(std::to_string(shape.data_count) + " data and " +
                             std::to_string(shape.coefficient_count) +
                             " coefficient matrices cannot be; at least 1 data matrix, at most " +

@@ -41,9 +41,10 @@ Result<Converted> convert_store(const Store& from, const std::string& folder,
     if (!tiles) return tiles.failure();
     auto folders = wanted.disks;
     folders.push_back(folder);
-    NewFolders made(std::move(folders));
+    NewFolders made(folders);
     auto to = Store::create(folder, shape, names_of(from.manifest()), wanted.disks);
     if (!to) return to.failure();
+    made.own();
     auto noted = to->manifest();
     noted.kernel = from.manifest().kernel;
     const auto kept = to->commit(noted);

@@ -29,6 +29,7 @@ namespace {
 
 constexpr const char *schema_name = "lanewise-wavefront-store";
 constexpr int schema_version = 1;
+constexpr const char *checksum_key = "checksum";
 
 Json run_json(const RunEntry& run, Dimensions dimensions) {
     Json json = {{"kernel", run.kernel},
@@ -148,8 +149,16 @@ PartEntry read_part(JsonObject& part) {
             part.count<std::uint64_t>("halo_rows"), part.count<std::uint64_t>("waves")};
 }
 
+/* Of all that the manifest says but this. */
+std::string checksum_of(Json json) {
+    json.erase(checksum_key);
+    const auto text = json.dump();
+    return checksum_text(checksum(text.data(), text.size()));
+}
+
 Manifest read_whole(JsonObject& top) {
     top.expect_schema(schema_name, schema_version);
+    if (top.has(checksum_key)) top.string(checksum_key);
     Manifest manifest;
     manifest.shape = read_shape(top);
     manifest.iterations = top.count<std::uint64_t>("iterations");
@@ -216,6 +225,7 @@ Json to_json(const Manifest& manifest) {
     Json json = {
         {"schema", schema_name},
         {"version", schema_version},
+        {checksum_key, ""},
         {"rows", shape.rows},
         {"columns", shape.columns},
         {"data_count", shape.data_count},
@@ -240,12 +250,18 @@ Json to_json(const Manifest& manifest) {
     if (manifest.kernel)
         json["kernel"] = {{"name", manifest.kernel->name},
                           {"parameters", manifest.kernel->parameters}};
+    json[checksum_key] = checksum_of(json);
     return json;
 }
 
 Result<Manifest> manifest_from(const Json& json, const std::string& path) {
     const auto manifest = read_json_object(json, {path, ""}, read_whole);
     if (!manifest) return Failure{LW_ERR_IO, manifest.failure().sentence};
+    // Stores from before manifests had a checksum, and those that somebody has edited, have none.
+    if (json.contains(checksum_key) && json[checksum_key] != checksum_of(json))
+        return Failure{LW_ERR_IO, path +
+                                      " does not have the checksum that it names; put a copy of it "
+                                      "back, or remove the line \"checksum\" if the rest is right"};
     return manifest;
 }
 
@@ -286,10 +302,14 @@ Outcome replace_file(const std::string& path, const void *bytes, std::size_t siz
         at += written;
         size -= static_cast<std::size_t>(written);
     }
-    const int synced = ::fsync(file);
+    const bool synced = ::fsync(file) == 0;
+    const auto unsynced = system_failure("sync", beside);
     ::close(file);
-    if (synced != 0) return system_failure("sync", beside);
-    if (std::rename(beside.c_str(), path.c_str()) != 0) return system_failure("rename", beside);
+    if (!synced || std::rename(beside.c_str(), path.c_str()) != 0) {
+        const auto failure = synced ? system_failure("rename", beside) : unsynced;
+        ::unlink(beside.c_str());
+        return failure;
+    }
     return sync_folder(std::filesystem::path(path).parent_path().string());
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "wavefront/store/checksum.hpp"
+#include "wavefront/store/folders.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -104,30 +106,36 @@ std::uint64_t strips_on(std::uint64_t count, std::size_t disk, std::size_t disks
     return count / disks + (disk < count % disks ? 1 : 0);
 }
 
-// Also makes those above it that are missing; the names of all outlive a power cut.
-Outcome make_folder(const fs::path& folder) {
-    const auto above = folder.parent_path();
-    std::error_code unknown; /* a folder above may not be searched */
-    if (!fs::is_directory(above, unknown)) {
-        const auto made = make_folder(above);
-        if (!made) return made;
+// The folders of a store that is being made: those that are new go again where it fails.
+class Making {
+  public:
+    Making() = default;
+    ~Making() {
+        std::error_code ignored; /* somebody else may have made something there */
+        for (const auto& folder : new_) fs::remove(folder, ignored);
     }
-    fs::create_directory(folder, unknown);
-    if (!fs::is_directory(folder, unknown))
-        return Failure{LW_ERR_ARGUMENT,
-                       "cannot make the folder " + folder.string() + "; name another"};
-    return sync_folder(above.string());
-}
+    Making(const Making&) = delete;
+    Making& operator=(const Making&) = delete;
 
-Outcome make_empty_folder(const std::string& path) {
+    Outcome make(const std::string& folder) {
+        const auto made = make_empty_folder(folder);
+        if (!made) return made.failure();
+        if (*made) new_.push_back(folder);
+        return Done{};
+    }
+    void keep() { new_.clear(); }
+
+  private:
+    std::vector<std::string> new_;
+};
+
+// Another program may have made a store there between our look and our lock.
+Outcome check_only_lock(const std::string& folder) {
     std::error_code error;
-    auto folder = fs::absolute(path, error).lexically_normal();
-    // What ends in a slash is the folder before it.
-    if (!folder.has_filename()) folder = folder.parent_path();
-    const auto made = make_folder(folder);
-    if (!made) return made;
-    if (!fs::is_empty(path, error))
-        return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().filename() != "lock")
+            return Failure{LW_ERR_ARGUMENT, folder + " is not empty; name a new folder"};
+    }
     return Done{};
 }
 
@@ -205,18 +213,25 @@ Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
     auto described = empty_manifest(shape, names);
     if (!described) return described.failure();
     auto& manifest = *described;
-    const auto made = make_empty_folder(folder);
+    Making making;
+    const auto made = making.make(folder);
     if (!made) return made.failure();
     for (const auto& disk : disks) {
-        const auto other = make_empty_folder(disk);
+        const auto other = making.make(disk);
         if (!other) return other.failure();
         manifest.disks.push_back(fs::absolute(disk).string());
     }
     const auto lock = take_lock(folder);
     if (!lock) return lock.failure();
     Store store(folder, manifest, *lock);
+    const auto free = check_only_lock(folder);
+    if (!free) return free.failure();
     const auto written = store.commit(manifest);
-    if (!written) return written.failure();
+    if (!written) {
+        ::unlink((folder + "/lock").c_str());
+        return written.failure();
+    }
+    making.keep();
     return store;
 }
 
@@ -266,6 +281,25 @@ const std::string& Store::name_of(std::uint32_t number) const {
     const auto matrices = shape().matrix_count();
     return shape().is_vector(number) ? manifest_.vectors[number - matrices].name
                                      : manifest_.matrices[number].name;
+}
+
+bool Store::has_file(const std::string& path) const {
+    const auto name = fs::path(path).filename().string();
+    const auto folder = fs::absolute(path).parent_path();
+    const bool is_inside =
+        std::any_of(manifest_.disks.begin(), manifest_.disks.end(), [&](const std::string& disk) {
+            std::error_code missing;
+            return fs::equivalent(folder, disk == "." ? folder_ : disk, missing);
+        });
+    if (!is_inside) return false;
+    for (std::uint32_t m = 0; m < manifest_.matrices.size(); ++m) {
+        if (name.starts_with(file_stem(m, 'a') + ".") || name.starts_with(file_stem(m, 'b') + "."))
+            return true;
+    }
+    const std::array own = {"manifest.", "lock", "carried", "halos."};
+    return name.ends_with(".values") || std::any_of(own.begin(), own.end(), [&](const char *start) {
+               return name.starts_with(start);
+           });
 }
 
 std::string Store::vector_path(std::uint32_t vector, const std::string& sum) const {

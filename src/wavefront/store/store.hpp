@@ -104,6 +104,8 @@ class Store {
     Outcome check_changing() const;
     /* The name of a matrix, or of a vector, by its number. */
     const std::string& name_of(std::uint32_t number) const;
+    /* Whether `path` is where the store has a file, or may come to have one. */
+    bool has_file(const std::string& path) const;
     /* The file of vector `vector`, 0 being the first, once its checksum is `sum`. */
     std::string vector_path(std::uint32_t vector, const std::string& sum) const;
     /* Whether the file at `path`, a vector's, is there and has `size` bytes for `to`. */

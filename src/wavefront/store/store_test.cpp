@@ -29,6 +29,7 @@
 #include "base/json.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/store/checksum.hpp"
+#include "wavefront/store/folders.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/testing/trial.hpp"
 
@@ -114,6 +115,99 @@ TEST(ShapeTest, OfMoreBytesThanCanBeCountedIsRefused) {
     EXPECT_THAT(checked.failure().sentence, HasSubstr("more bytes than a disk can have"));
     EXPECT_TRUE(check_shape(shape_of(1ULL << 26, 1ULL << 26, &layouts::row_major, 8)));
     EXPECT_TRUE(check_shape(shape_of(3, 10, &layouts::row_major, 4096)));
+}
+
+TEST(ShapeTest, OfMoreMatricesThanCanBeCountedIsRefused) {
+    auto shape = shape_of(20, 10, &layouts::row_major, 4);
+    shape.data_count = UINT32_MAX;
+    for (const std::uint32_t coefficients : {0U, 1U, 2U, UINT32_MAX}) {
+        shape.coefficient_count = coefficients;
+        const auto checked = check_shape(shape);
+        ASSERT_FALSE(checked) << coefficients;
+        EXPECT_THAT(checked.failure().sentence, HasSubstr("at most 64 in all"));
+    }
+}
+
+TEST(NewFolderTest, WithoutANameIsRefused) {
+    for (const char *path : {"", "."}) {
+        const auto created =
+            Store::create(path, shape_of(4, 4, &layouts::row_major, 4), {"u", "c"}, {""});
+        ASSERT_FALSE(created);
+        EXPECT_EQ(created.failure().status, LW_ERR_ARGUMENT);
+    }
+}
+
+TEST(NewFolderTest, OfAStoreThatCannotBeMadeIsAsItWasBefore) {
+    const Folder folder;
+    std::filesystem::create_directory(folder / "there");
+    for (const char *name : {"there", "new"}) {
+        const auto shape = shape_of(4, 4, &layouts::row_major, 4);
+        EXPECT_FALSE(Store::create(folder / name, shape, {"u", "c"}, {"/proc/nowhere"}));
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "there"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+}
+
+TEST(NewFolderTest, KeepsWhatSomebodyElseMadeThereMeanwhile) {
+    const Folder folder;
+    const std::string path = folder / "s";
+    {
+        NewFolders refused({path});
+        const auto made =
+            Store::create(path, shape_of(4, 4, &layouts::row_major, 4), {"u", "c"}, {});
+        ASSERT_TRUE(made) << made.failure().sentence;
+    }
+    EXPECT_TRUE(Store::open(path, Access::changing));
+}
+
+TEST(NewFolderTest, IsUndoneWhereItIsOwned) {
+    const Folder folder;
+    const std::string path = folder / "s";
+    const std::string there = folder / "there";
+    std::filesystem::create_directory(there);
+    {
+        NewFolders made({path, there});
+        for (const auto& one : {path, there})
+            ASSERT_TRUE(Store::create(one, shape_of(4, 4, &layouts::row_major, 4), {"u", "c"}, {}));
+        made.own();
+    }
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_TRUE(std::filesystem::is_empty(there));
+}
+
+TEST(ManifestTest, InWhichOneCharacterChangedIsRefused) {
+    const Folder folder;
+    auto store =
+        Store::create(folder / "s", shape_of(40, 30, &layouts::row_major, 4), {"u", "c"}, {});
+    ASSERT_TRUE(store);
+    auto manifest = store->manifest();
+    manifest.iterations = 17;
+    manifest.kernel = KernelEntry{"sor", {1.5}};
+    ASSERT_TRUE(store->commit(manifest));
+    const auto path = folder / "s/manifest.json";
+    const auto text = *read_file(path);
+    ASSERT_TRUE(manifest_from(parse_json(text), path));
+
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] == ' ' || text[at] == '\n') continue;
+        auto changed = text;
+        changed[at] = text[at] == '1' ? '2' : '1';
+        EXPECT_FALSE(manifest_from(parse_json(changed), path)) << changed.substr(at, 20);
+    }
+}
+
+TEST(ManifestTest, ThatWasLaidOutAnewIsReadAndOneWithoutChecksumAsWell) {
+    const Folder folder;
+    const auto store =
+        Store::create(folder / "s", shape_of(40, 30, &layouts::row_major, 4), {"u", "c"}, {});
+    ASSERT_TRUE(store);
+    auto json = to_json(store->manifest());
+
+    EXPECT_TRUE(manifest_from(parse_json(json.dump()), "manifest.json"));
+    json["rows"] = 41;
+    EXPECT_FALSE(manifest_from(json, "manifest.json"));
+    json.erase("checksum");
+    EXPECT_TRUE(manifest_from(json, "manifest.json"));
 }
 
 // As the first Lanewise wrote it: before there were parts and tiles.
@@ -341,6 +435,7 @@ TEST(StoreTest, AStoreFromBeforeThereWerePartsIsReadAsWhole) {
         Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {}));
     auto json = to_json(*read_manifest(folder / "s"));
     json.erase("part");
+    json.erase("checksum");
 
     const auto manifest = manifest_from(json, "manifest.json");
 
