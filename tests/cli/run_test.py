@@ -141,6 +141,19 @@ def test_a_session_without_a_world_follows_the_rules(
     assert counted(tmp_path, "intercepted") == {"bcast": 1, "scatter": 1}
 
 
+@pytest.mark.parametrize("launch", range(3))
+def test_the_report_of_sessions_is_that_of_their_first_rank(
+    launch: int, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("mpich", "mpicc", "session_halves.c")
+
+    done = run([*launch_line("mpich"), str(program)], tuning("mpich"))
+
+    assert done.returncode == 0, done.stderr
+    outcomes = [counted(tmp_path, what) for what in ("intercepted", "forwarded")]
+    assert sum(counts["allreduce"] for counts in outcomes) == 100
+
+
 @pytest.mark.one_mpi
 def test_another_tool_sees_what_is_forwarded(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path

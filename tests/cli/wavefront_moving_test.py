@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,6 +225,30 @@ def test_a_file_of_hdf5_is_no_longer_than_what_it_holds(tmp_path: Path, suffix: 
         wavefront.export_array(store, "u", tmp_path / f"u{suffix}")
 
     assert (tmp_path / f"u{suffix}").stat().st_size < VALUES[0].nbytes + (24 << 10)
+
+
+def test_names_of_any_bytes_but_nul_are_names_of_folders(tmp_path: Path) -> None:
+    name = os.fsdecode(b"b\xffd")
+    made(tmp_path / name).close()
+    assert [os.fsencode(path.name) for path in tmp_path.iterdir()] == [b"b\xffd"]
+    wavefront.Store.open(tmp_path / name, mode="r").close()
+    with pytest.raises(RequestError, match="has a NUL"):
+        wavefront.Store.create(str(tmp_path / "a\0b"), 4, 4)
+
+
+class Short(np.ndarray):  # type: ignore[type-arg]
+    """An array whose parts have one row, whatever is asked for."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(self)[:1]
+
+
+def test_rows_that_come_in_another_shape_are_refused(tmp_path: Path) -> None:
+    with (
+        made(tmp_path / "s") as store,
+        pytest.raises(RunError, match=r"came as \(1, 60\), and not as \(8, 60\)"),
+    ):
+        store.write("u", np.zeros((ROWS, COLUMNS)).view(Short))
 
 
 def test_an_export_below_a_file_says_why_it_fails(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lanewise.launch.native import find_program
+
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -43,6 +45,12 @@ BAD = [
     (["resume", "s"], ["s", "no run"]),
     (["create", "s", "--rows", 8, "--cols", 8], ["s", "not empty"]),
     (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),
+    (["create", "", "--rows", 8, "--cols", 8], ["no name"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--disk", ""], ["no name"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--data", 2**32 - 1], ["at most 64"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--disk", "/proc/none"], ["/proc/none"]),
+    (["export", "s", "data", "s/data.a.0"], ["a file of the store itself"]),
+    (["export", "s", "data", "s/manifest.json"], ["a file of the store itself"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--strip-rows", 2**62], ["rows are too large"]),
     (["convert", "s", "t", "--layout", "block", "--strip-rows", 2**62], ["rows are too large"]),
     (["create", "t", "--rows", 2**40, "--cols", 2**40], ["more bytes than a disk can have"]),
@@ -168,3 +176,53 @@ def test_a_folder_that_the_system_does_not_look_up_is_refused(
     assert done.returncode == 2
     assert "cannot make the folder" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_store_is_made_nowhere_in_a_working_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f"mkdir {gone} && cd {gone} && rmdir {gone} && exec {sys.executable} -m lanewise "
+    script += "wavefront create t --rows 4 --cols 4"
+
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lanewise wavefront: cannot make the folder t: No such file")
+
+
+def test_a_reader_that_has_seen_enough_ends_an_export_without_a_word(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 2000, "--cols", 2000)
+    script = f"{sys.executable} -m lanewise wavefront export s data - | head -c 1 | wc -c"
+
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout.strip(), done.stderr) == ("1", "")
+
+
+def test_a_run_without_standard_output_does_not_print_into_the_store(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    program = find_program("lanewise-wavefront", os.environ)
+
+    done = subprocess.run(
+        ["sh", "-c", f"{program} run s --iterations 8 --kernel jacobi --json >&-"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert (tmp_path / "s" / "lock").read_bytes() == b""
+
+
+def test_a_store_that_is_not_filled_is_named_so_where_it_is_verified(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    words = ["wavefront", "create", "s", "--rows", 8, "--cols", 8, "--data", 2, "--empty"]
+    assert lanewise(*words).returncode == 0
+
+    verified = lanewise("wavefront", "verify", "s")
+
+    assert verified.stdout == "every strip of s is sound; data0, data1 not filled\n"

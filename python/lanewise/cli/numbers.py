@@ -26,7 +26,7 @@ _UNITS_S = {
 def positive_count(option: str, text: str) -> int:
     """Parse a whole number from 1 up; RequestError that names `option` and `text`."""
     try:
-        count = int(text)
+        count = int(text) if text.isascii() else 0
     except ValueError:
         count = 0
     if count < 1:

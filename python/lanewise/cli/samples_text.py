@@ -24,7 +24,15 @@ def text_of(samples: Samples, columns: int = UNLIMITED) -> list[str]:
         lines.append("")
     for sentence in cautions:
         lines += folded("! ", sentence, columns)
-    return lines
+    return [printable(text) for text in lines]
+
+
+def printable(text: str) -> str:
+    """Return a text in which nothing moves the cursor or turns the direction of writing.
+
+    A result file may come from anywhere, and its names are shown on a terminal.
+    """
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def conditions(samples: Samples, columns: int = UNLIMITED) -> list[str]:

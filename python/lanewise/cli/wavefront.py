@@ -8,6 +8,7 @@ Zarr, HDF5 and netCDF, and those that are converted, are moved by Python.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -226,6 +227,8 @@ def pass_on(line: list[str]) -> None:
         left = UNFINISHED if line[1] in MOVING else ""
         sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
         raise typer.Exit(INTERRUPTED) from None
+    if done.returncode == -signal.SIGPIPE:
+        raise typer.Exit(0)  # whoever read the output has seen enough
     if done.returncode != 0:
         raise complaint(done.stderr.splitlines(), done.returncode)
     sys.stderr.write(done.stderr)

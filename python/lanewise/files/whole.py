@@ -56,7 +56,8 @@ def require_place(path: Path) -> None:
     # A regular file is replaced, which its folder must allow.
     place = path if exists and not path.is_file() else folder
     if not os.access(place, os.W_OK):
-        raise RequestError(f"{path} cannot be written: {place} may not be; name another")
+        why = f"you may not write in {place}" if place != path else os.strerror(errno.EACCES)
+        raise RequestError(f"{path} cannot be written: {why}; name another")
 
 
 def require_places(*paths: Path | None) -> None:

@@ -84,7 +84,7 @@ def test_a_folder_that_may_not_be_written_is_refused(
     # Root may write everywhere, so the answer of the system is made up.
     monkeypatch.setattr(os, "access", lambda *_arguments: False)
 
-    with pytest.raises(RequestError, match=r"out\.json cannot be written: .* may not be"):
+    with pytest.raises(RequestError, match=r"out\.json cannot be written: you may not write in "):
         require_place(tmp_path / "out.json")
 
 

@@ -74,11 +74,19 @@ class Examination:
         return any(launcher.usable for launcher in self.launchers)
 
 
+def working_folder() -> str:
+    """Return the folder that commands work in, empty where it has been removed."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""
+
+
 def examine(environment: Mapping[str, str]) -> Examination:
     """Examine this machine with the programs that `environment` finds."""
     builds = find_builds(environment)
-    folders = dict.fromkeys((str(Path.cwd()), tempfile.gettempdir()))
-    disks = {folder: shutil.disk_usage(folder).free for folder in folders}
+    folders = dict.fromkeys((working_folder(), tempfile.gettempdir()))
+    disks = {folder: shutil.disk_usage(folder).free for folder in folders if folder}
     affinity = os.sched_getaffinity(0)
     governors = machine.governors()
     clock_source = machine.clock_source()

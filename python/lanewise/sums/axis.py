@@ -18,11 +18,21 @@ def refuse_masked(values: ArrayLike) -> None:
 
 
 def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArray[Any]:
-    """Return an array of one of `formats`, integers as float64; TypeError with `otherwise`."""
+    """Return an array of one of `formats`, integers as float64.
+
+    TypeError with `otherwise` for another format, ValueError for integers that are no float64.
+    """
     refuse_masked(values)
     array = np.asarray(values)
     if array.dtype.kind in "iub":
-        array = array.astype(np.float64)
+        integers, array = array, array.astype(np.float64)
+        large = np.abs(array) >= 2**53
+        # As objects, they are compared as the integers that they are.
+        if np.any(array[large].astype(object) != integers[large].astype(object)):
+            raise ValueError(
+                f"values of {integers.dtype} are beyond 2^53 and no float64; Python's own sum and "
+                "math.prod are exact for integers"
+            )
     if array.dtype not in formats:
         raise TypeError(f"{array.dtype} has {otherwise}")
     return array

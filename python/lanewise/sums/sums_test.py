@@ -171,6 +171,16 @@ def test_what_is_no_number_and_what_is_zero_is_defined() -> None:
     assert lanewise.sum([5e-324, 5e-324]) == 1e-323
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_that_are_no_float64_are_refused_and_others_are_exact(dtype: str) -> None:
+    for value in (2**53 + 1, 2**62 + 1, 2**63 - 1):
+        for function in (lanewise.sum, lanewise.prod):
+            with pytest.raises(ValueError, match=r"beyond 2\^53"):
+                function(np.array([value, 1], dtype=dtype))
+    assert lanewise.sum(np.array([2**53, 2**62], dtype=dtype)) == 2**53 + 2**62
+    assert lanewise.prod(np.array([2**60, 2], dtype=dtype)) == 2**61
+
+
 def test_other_formats_are_refused() -> None:
     with pytest.raises(TypeError, match="has no exact sum"):
         lanewise.sum(np.ones(3, dtype=np.longdouble))

@@ -67,7 +67,11 @@ class Bands:
             raise RunError(
                 f"rows {first} to {end - 1} have masked values; put numbers in their place first"
             )
-        return converted(np.asarray(found), self._dtype, first)
+        rows = converted(np.asarray(found), self._dtype, first)
+        wanted = (end - first, *self._values.shape[1:])
+        if rows.shape != wanted:
+            raise RunError(f"rows {first} to {end - 1} came as {rows.shape}, and not as {wanted}")
+        return rows
 
     def _end(self, row: int) -> int:
         at = bisect_right(self._ends, row)

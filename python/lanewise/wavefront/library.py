@@ -223,7 +223,7 @@ class Failures:
         self.callback = Report(self._take)
 
     def _take(self, _context: object, _status: int, sentence: bytes) -> None:
-        self.sentences.append(sentence.decode())
+        self.sentences.append(sentence.decode(errors="replace"))
 
     def check(self, status: int) -> None:
         """Raise RequestError or RunError with what was reported, unless `status` is success."""
@@ -236,3 +236,11 @@ class Failures:
 
 
 __all__ = ["Failures", "byref", "loaded"]
+
+
+def path_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return a path as the native library takes it; RequestError for one with a NUL."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise RequestError(f"{os.fspath(path)!r} has a NUL, as no path can have; name another")
+    return encoded

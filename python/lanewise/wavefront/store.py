@@ -27,6 +27,7 @@ from lanewise.wavefront.library import (
     MoveRows,
     byref,
     loaded,
+    path_bytes,
 )
 from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
@@ -93,7 +94,7 @@ class Store:
         native = loaded()
         function = native.lw_wavefront_open_reading if mode == "r" else native.lw_wavefront_open
         handle, failures = ctypes.c_void_p(), Failures()
-        failures.check(function(str(folder).encode(), failures.callback, None, byref(handle)))
+        failures.check(function(path_bytes(folder), failures.callback, None, byref(handle)))
         return cls(handle, failures)
 
     @classmethod
@@ -130,7 +131,7 @@ class Store:
             strip_rows=strip_rows, tile_columns=tile_columns, row_coefficients=row_coefficients,
             column_coefficients=column_coefficients,
         )  # fmt: skip
-        return cls._made(loaded().lw_wavefront_create_named, (str(folder).encode(),), shape, names)
+        return cls._made(loaded().lw_wavefront_create_named, (path_bytes(folder),), shape, names)
 
     @classmethod
     def in_memory(
@@ -422,7 +423,7 @@ class Store:
         shape.layout = shape.layout if layout is None else layout.encode()
         shape.strip_rows = strip_rows
         shape.tile_columns = shape.tile_columns if tile_columns is None else tile_columns
-        budget_bytes, place = size_bytes(memory), str(folder).encode()
+        budget_bytes, place = size_bytes(memory), path_bytes(folder)
         call = Call(lambda: loaded().lw_wavefront_stop(self.handle))
         moved = _moved(call, on_progress)
         function = loaded().lw_wavefront_convert

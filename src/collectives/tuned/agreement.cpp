@@ -25,11 +25,10 @@ using namespace collectives;
 
 std::atomic<bool> world_found_agreed{false};
 
-/* One process writes messages for all: the first of the world, or of the communicator where there
- * is no world.
- */
-bool writes_messages(const CommunicatorState& state) {
-    int rank = state.rank;
+/* One process writes messages for all: the first of those that started together, whether they have
+   a world or sessions. */
+bool writes_messages() {
+    int rank = rank_among_all();
     if (has_world()) PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank == 0;
 }
@@ -64,16 +63,16 @@ std::string why_some_only(const Tuning& tuning, int ranks) {
 }
 
 /* At the first call: prepares the report, and says what is wrong with the file as a whole. */
-void begin_once(const CommunicatorState& state) {
+void begin_once() {
     static std::once_flag once;
     std::call_once(once, [&] {
         // What a program spawns would write the same file.
-        const bool writes = writes_messages(state) && !(has_world() && is_spawned());
+        const bool writes = writes_messages() && !(has_world() && is_spawned());
         if (reports()) {
             prepare_report(writes ? ReportWriter::this_process : ReportWriter::another);
         }
         collectives::set_network(rules().network);
-        if (!writes_messages(state)) return;
+        if (!writes_messages()) return;
         const bool ruled = !environment().tuning_path.empty();
         auto sentence = rules().complaint + rules().consequence;
         if (ruled && !rules().usable) sentence += "; the MPI's own algorithms are used";
@@ -82,10 +81,10 @@ void begin_once(const CommunicatorState& state) {
     });
 }
 
-void complain_once(const CommunicatorState& state, const std::string& sentence) {
+void complain_once(const std::string& sentence) {
     static std::once_flag once;
     std::call_once(once, [&] {
-        if (writes_messages(state)) say(sentence);
+        if (writes_messages()) say(sentence);
     });
 }
 
@@ -156,7 +155,6 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     const bool agreed = have_same_rules(all);
     if (!agreed) {
         complain_once(
-            state,
             "the ranks read different tuning files or settings; the MPI's own algorithms are "
             "used");
     }
@@ -167,9 +165,9 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     state.interception.has_network = has_ranks_of_network(comm, state.ranks);
     if (state.interception.tuned) return true;
     if (is_for(rules().tuning, state.ranks)) {
-        complain_once(state, environment().tuning_path + " is for " +
-                                 text_of(rules().tuning.layouts.front().hosts) + ", these are " +
-                                 text_of(hosts) + ": they keep the MPI's own algorithms");
+        complain_once(environment().tuning_path + " is for " +
+                      text_of(rules().tuning.layouts.front().hosts) + ", these are " +
+                      text_of(hosts) + ": they keep the MPI's own algorithms");
     }
     return false;
 }
@@ -219,7 +217,7 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     found.is_left_out = between_groups != 0 || (state.ranks > 1 && !started_together(comm));
     if (between_groups != 0) return;
     if (is_switched()) return follow_switch(state, comm);
-    begin_once(state);
+    begin_once();
     // What a NaN and a zero become must be the same on one rank.
     if (state.ranks < 2 && environment().same_bits == SameBits::ranks) {
         found.same_bits = SameBits::ranks;

@@ -211,6 +211,12 @@ bool is_spawned() {
     return parent != MPI_COMM_NULL;
 }
 
+int rank_among_all() {
+    int rank = MPI_UNDEFINED;
+    if (together != MPI_GROUP_NULL) PMPI_Group_rank(together, &rank);
+    return rank;
+}
+
 bool started_together(MPI_Comm comm) {
     if (together == MPI_GROUP_NULL) return false;
     MPI_Group group = MPI_GROUP_NULL;

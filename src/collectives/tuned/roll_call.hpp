@@ -33,4 +33,7 @@ bool is_spawned();
    about which nobody knows. Local. */
 bool started_together(MPI_Comm comm);
 
+/* The rank among all that started together; MPI_UNDEFINED before MPI is initialized. Local. */
+int rank_among_all();
+
 }  // namespace lanewise::tuned
