@@ -60,6 +60,22 @@ def test_find_package_serves_another_project(prefix: Path, tmp_path: Path) -> No
     expect_measurement(tmp_path / "consumer")
 
 
+def test_find_package_refuses_another_mpi_than_it_was_built_for(
+    prefix: Path, tmp_path: Path
+) -> None:
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("no mpicc.mpich; install libmpich-dev")
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DWANTED=", "-DMPI_C_COMPILER=mpicc.mpich"]
+    words = ["cmake", "-S", str(CONSUMER), "-B", str(tmp_path), *options]
+
+    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert refused.returncode == 1
+    said = " ".join(refused.stderr.split())
+    assert "it was built for Open MPI" in said
+    assert "set MPI_C_COMPILER to the compiler of openmpi" in said
+
+
 def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None:
     (described,) = prefix.rglob("lanewise.pc")
     found = {"PKG_CONFIG_PATH": str(described.parent)}

@@ -52,6 +52,16 @@ def test_where_one_in_two_calls_was_kept_the_known_time_in_calls_is_split(tmp_pa
     assert (first.waiting_s, first.transfer_s) == pytest.approx((1.0, 0.4))
 
 
+def test_calls_that_overlapped_are_told_as_such(tmp_path: Path) -> None:
+    first, second = specimen.values()["processes"]
+    processes = [{**first, "in_calls_s": 5.0}, second]
+
+    lines = text_of(load(specimen.write(tmp_path / "p.json", processes=processes)))
+
+    assert lines[-1].startswith("Calls of 1 of 2 ranks overlapped, as those of ")
+    assert not any("overlapped" in line for line in text_of(load(specimen.write(tmp_path / "q"))))
+
+
 def test_the_table_names_place_late_rank_and_its_lateness(tmp_path: Path) -> None:
     lines = text_of(load(specimen.write(tmp_path / "p.json")))
 

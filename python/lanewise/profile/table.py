@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lanewise.profile.content import Calls, Part, Place, Profile, RankTimes
+from lanewise.profile.content import Part, Place, Profile, RankTimes
 from lanewise.results.quantity import size_text, time_text
 
 PLACES_SHOWN = 12
@@ -27,7 +27,7 @@ def text_of(profile: Profile) -> list[str]:
     lines += ["", *columns(rank_rows(ranks), left=(0, 1))]
     if len(ranks) > RANKS_SHOWN:
         lines.append(f"and {len(ranks) - RANKS_SHOWN} ranks more in {profile.path.name}")
-    notes = notes_of(profile.calls)
+    notes = notes_of(profile)
     return [*lines, *([""] if notes else []), *notes]
 
 
@@ -101,9 +101,17 @@ def rank_row(one: RankTimes) -> list[str]:
     return [str(one.rank), one.host, *map(time_text, times)]
 
 
-def notes_of(calls: Calls) -> list[str]:
-    """Return a sentence for each kind of call that the tables leave out."""
+def notes_of(profile: Profile) -> list[str]:
+    """Return a sentence for each kind of call that the tables leave out, or count twice."""
+    calls = profile.calls
     found = []
+    overlapping = sum(one.in_calls_s > one.elapsed_s for one in profile.processes)
+    if overlapping:
+        found.append(
+            f"Calls of {overlapping} of {len(profile.processes)} ranks overlapped, as those of "
+            "several threads do: their times add up to more than the run, and the time outside of "
+            "them is not known."
+        )
     if calls.one_in > 1:
         found.append(
             f"1 in {calls.one_in} calls was kept, chosen by a hash of its number; the sums by "

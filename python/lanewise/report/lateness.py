@@ -52,7 +52,7 @@ def _section(index: int, profile: Profile) -> LatenessSection:
         summary=f"{sentence[:1].upper()}{sentence[1:]}.",
         places=place_rows(profile, profile.by_waiting()),
         ranks=rank_rows(times),
-        notes=notes_of(profile.calls),
+        notes=notes_of(profile),
         height_rem=_FRAME_REM + _BAR_REM * len(times),
     )
 
