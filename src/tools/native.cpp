@@ -4,14 +4,13 @@
 // subcommand, or through a link that has the name, such as lanewise-measure. A subcommand that
 // needs no MPI never starts it, and links with it for a millisecond more at its start.
 
-#include <fcntl.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "base/file.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 
 namespace {
@@ -79,15 +78,6 @@ void print_subcommands(std::FILE *stream) {
     for (const auto& subcommand : subcommands) {
         std::fprintf(stream, "  %-16.*s %s\n", static_cast<int>(subcommand.name.size()),
                      subcommand.name.data(), subcommand.summary);
-    }
-}
-
-/* A program that is started with a standard stream closed would write into the first file that it
-   opens. What takes its place refuses to be read or written, as a closed one does. */
-void keep_standard_streams_apart() {
-    for (const int stream : {0, 1, 2}) {
-        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
-            ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
     }
 }
 

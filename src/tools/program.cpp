@@ -4,6 +4,9 @@
 
 #include "tools/program.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <cstdio>
 
 namespace lanewise::tools {
@@ -22,6 +25,13 @@ int exit_status(const Failure& failure) {
 int say_failure(const char *program, const Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", program, failure.sentence.c_str());
     return exit_status(failure);
+}
+
+void keep_standard_streams_apart() {
+    for (const int stream : {0, 1, 2}) {
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+    }
 }
 
 }  // namespace lanewise::tools

@@ -144,8 +144,6 @@ lw_status lw_wavefront_create_named(const char *folder, const lw_wavefront_shape
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
-        const auto sound = check_shape(*wanted);
-        if (!sound) return sound;
         const auto called = matrix_names(*wanted, names);
         if (!called) return called.failure();
         return hand_out(Store::create(folder, *wanted, *called, {}), report, report_context, store);
@@ -159,8 +157,6 @@ lw_status lw_wavefront_create_in_memory(const lw_wavefront_shape *shape, const c
     return guarded(report, report_context, [&]() -> Outcome {
         const auto wanted = shape_from(shape);
         if (!wanted) return wanted.failure();
-        const auto sound = check_shape(*wanted);
-        if (!sound) return sound;
         const auto called = matrix_names(*wanted, names);
         if (!called) return called.failure();
         return hand_out(Store::create_in_memory(*wanted, *called), report, report_context, store);
