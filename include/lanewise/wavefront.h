@@ -272,6 +272,7 @@ typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progr
 
 /*
  * Called between two iterations, the store holding their data: lw_wavefront_read may be called.
+ * Writing to the store and running it fail, here and in other callbacks of a write or a run.
  * `iterations` are those of the run; `measured` is what `until` asked for, else not a number.
  * Non-zero ends the run with LW_ERR_OPERATION; resume continues it.
  */

@@ -46,9 +46,11 @@ def raise_from_now_on() -> None:
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
-    """Defer these signals until the function that is given is called, or to the end.
+    """Handle the signals that arrive meanwhile when the function that is given is called.
 
-    The first of those that have come acts then, as it would have before:
+    Otherwise they are handled at the end.  That goes for all signals that Python handles, of which
+    those of a command raise KeyboardInterrupt.  Python calls handlers on the main thread only; on
+    others nothing is deferred.
 
         with deferred_interrupts() as release:
             process = subprocess.Popen(line)
@@ -61,21 +63,25 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
-    came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in ENDING}
-    deferred = [number for number, handler in handlers.items() if callable(handler)]
+    handlers = {
+        int(number): handler
+        for number in signal.valid_signals()
+        if callable(handler := signal.getsignal(number))
+    }
+    deferred = list(handlers)
+    arrived: dict[int, FrameType | None] = {}
 
     def release() -> None:
         while deferred:
             signal.signal(deferred[-1], handlers[deferred[-1]])
             deferred.pop()
-        if came:
-            number, came[:] = came[0], []
-            signal.raise_signal(number)
+        while arrived:
+            number = next(iter(arrived))
+            handlers[number](number, arrived.pop(number))
 
     try:
         for number in deferred:
-            signal.signal(number, lambda number, _frame: came.append(number))
+            signal.signal(number, arrived.__setitem__)
         yield release
     finally:
         release()

@@ -28,4 +28,8 @@ std::string json_text(const Json& value, int indent) {
     return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+bool is_text(const std::string& text) {
+    return parse_json(json_text(Json(text))) == Json(text);
+}
+
 }  // namespace lanewise

@@ -26,4 +26,7 @@ Json parse_json(std::string_view text, std::string_view without = {});
    argument may hold, are replaced: JSON has no place for them. */
 std::string json_text(const Json& value, int indent = -1);
 
+/* Whether a text is UTF-8, so that JSON gives it back as it is. */
+bool is_text(const std::string& text);
+
 }  // namespace lanewise

@@ -154,6 +154,17 @@ def test_the_report_of_sessions_is_that_of_their_first_rank(
     assert sum(counts["allreduce"] for counts in outcomes) == 100
 
 
+def test_sessions_whose_first_rank_calls_no_collective_have_an_empty_report(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("mpich", "mpicc", "session_halves.c")
+
+    done = run([*launch_line("mpich"), str(program), "quiet"], tuning("mpich"))
+
+    assert done.returncode == 0, done.stderr
+    assert counted(tmp_path, "forwarded") == {}
+
+
 @pytest.mark.one_mpi
 def test_another_tool_sees_what_is_forwarded(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path

@@ -54,6 +54,29 @@ def test_what_a_write_calls_may_only_read_its_store(tmp_path: Path, name: str) -
         np.testing.assert_array_equal(store.read(1), values)
 
 
+def test_while_one_thread_reads_another_may_write_and_run(tmp_path: Path) -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    begun, done = threading.Event(), threading.Event()
+
+    def wait(_first: int, _rows: Array) -> None:
+        begun.set()
+        assert done.wait(20)
+
+    with wavefront.Store.create(tmp_path / "s", 4, 6, coefficients=1) as store:
+        store.write(0, values)
+        store.write(1, values)
+        reading = threading.Thread(target=store.each_strip, args=(1, wait))
+        reading.start()
+        assert begun.wait(20)
+
+        store.write(0, values + 1)
+        ran = wavefront.run(store, "jacobi", 1)
+
+        done.set()
+        reading.join()
+        assert ran.iterations == 1
+
+
 def test_a_store_that_is_read_is_not_closed(tmp_path: Path) -> None:
     with wavefront.Store.create(tmp_path / "s", 4, 6) as store:
         store.write(0, np.ones((4, 6)))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals that end a command wait while it starts a process, and nothing is left of that."""
 
-import os
 import signal
 import subprocess
 import threading
@@ -11,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from lanewise import rdma
 from lanewise.cli.model import fit
 from lanewise.interrupts import ENDING, deferred_interrupts
 from lanewise.launch.run import run
-from lanewise.rdma.program import Program
 from lanewise.testbed.running import wait_for
 
 SLEEP = ["sleep", "600"]
@@ -43,6 +42,21 @@ def test_a_deferred_signal_acts_when_it_is_released(
 
     assert done == ["started"]
     assert signal.getsignal(number) is signal.default_int_handler
+
+
+def test_of_several_signals_each_acts_once() -> None:
+    acted: list[int] = []
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda number, _frame: acted.append(number))
+
+    with deferred_interrupts() as release:
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP):
+            signal.raise_signal(number)
+        assert acted == []
+        release()
+
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    assert acted == [signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM]
 
 
 def test_a_signal_that_nobody_releases_acts_at_the_end() -> None:
@@ -91,7 +105,7 @@ def test_a_thread_that_gets_no_signals_defers_none() -> None:
     [
         lambda _: run(SLEEP, {}, print),
         lambda _: wait_for(SLEEP, {}),
-        lambda folder: Program(SLEEP, os.environ, folder),
+        lambda _: rdma.run(["sleep", "600"]),
         lambda _: fit.status_of(["run", *SLEEP]),
     ],
     ids=["launch", "testbed run", "rdma program", "model fit"],

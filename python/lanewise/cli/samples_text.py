@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from lanewise.cli.cost_table import cost_lines
 from lanewise.cli.terminal import folded
 from lanewise.results.cautions import cautions_of
@@ -32,7 +34,12 @@ def printable(text: str) -> str:
 
     A result file may come from anywhere, and its names are shown on a terminal.
     """
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(one if is_shown(one) else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def is_shown(character: str) -> bool:
+    """Tell whether a character stands for itself on a terminal, blanks of any width included."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def conditions(samples: Samples, columns: int = UNLIMITED) -> list[str]:

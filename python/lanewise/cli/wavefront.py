@@ -43,6 +43,7 @@ FILE may also be an array of Zarr (FILE.zarr), HDF5 (FILE.h5:DATASET) or netCDF 
 NOTES = {"import": _ARRAYS, "export": _ARRAYS}
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
+PRINTING = ("export", "info", "kernels", "plan", "verify")
 UNFINISHED = "; what it was writing is incomplete, remove it"
 HELP = {"-h", "--help"}
 QUIET = {"-q", "--quiet"}
@@ -228,7 +229,9 @@ def pass_on(line: list[str]) -> None:
         sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
         raise typer.Exit(INTERRUPTED) from None
     if done.returncode == -signal.SIGPIPE:
-        raise typer.Exit(0)  # whoever read the output has seen enough
+        if line[1] in PRINTING:
+            raise typer.Exit(0)  # whoever read the output has seen enough
+        raise RunError("stopped, because nobody reads its output any more")
     if done.returncode != 0:
         raise complaint(done.stderr.splitlines(), done.returncode)
     sys.stderr.write(done.stderr)

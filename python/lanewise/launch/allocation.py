@@ -150,7 +150,7 @@ def of_testbed(environment: Mapping[str, str]) -> Allocation | None:
         values = json.loads(read_text(Path(path), "unset it", f"LANEWISE_PLACEMENT={path}"))
         placed = Counter(str(rank["host"]) for rank in values["ranks"])
         name = str(values["testbed"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RequestError(f"LANEWISE_PLACEMENT={path} cannot be read ({error!r})") from None
     hosts = tuple(Host(host, slots, slots) for host, slots in placed.items())
     return Allocation(TESTBED, name, hosts, sum(placed.values()))

@@ -34,11 +34,15 @@ def processes(root: Path = ROOT) -> list[Path]:
 
 
 def process_count_max(root: Path = ROOT) -> int:
-    """Return how many processes this user can have at the same time, at most."""
-    numbers = first_line(root / "proc/sys/kernel/pid_max", otherwise="")
+    """Return how many processes this user can have at the same time, at most.
+
+    The kernel does not hold root to the limit of a user.
+    """
+    kernel = [first_line(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max")]
+    limits = [int(text) for text in kernel if text.isdigit()]
     mine, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    limits = [int(numbers)] if numbers.isdigit() else []
-    limits += [] if mine == resource.RLIM_INFINITY else [mine]
+    if mine != resource.RLIM_INFINITY and os.geteuid() != 0:
+        limits.append(mine)
     return min(limits, default=COUNT_MAX)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is read of a machine, from a /sys of the test's own."""
 
+import os
 import resource
 from pathlib import Path
 
@@ -41,14 +42,18 @@ def test_processes_are_limited_by_their_numbers_and_by_the_limit_of_the_user(
 ) -> None:
     folder = tmp_path / "proc/sys/kernel"
     folder.mkdir(parents=True)
-    (folder / "pid_max").write_text("32768\n")
+    (folder / "pid_max").write_text("4194304\n")
+    (folder / "threads-max").write_text("32768\n")
 
-    def found(limit: int) -> int:
+    def found(limit: int, user: int = 1000) -> int:
+        monkeypatch.setattr(os, "geteuid", lambda: user)
         monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
         return machine.process_count_max(tmp_path)
 
     assert [found(512), found(65536), found(resource.RLIM_INFINITY)] == [512, 32768, 32768]
+    assert found(512, user=0) == 32768
     (folder / "pid_max").unlink()
+    (folder / "threads-max").unlink()
     assert [found(512), found(resource.RLIM_INFINITY)] == [512, machine.COUNT_MAX]
 
 

@@ -76,11 +76,7 @@ class Program:
         self._folder = folder
         self._outcome: Outcome | None = None
         self._enter = enter
-        with (
-            self._file("stdout").open("wb") as out,
-            self._file("stderr").open("wb") as err,
-            deferred_interrupts() as release,
-        ):
+        with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
             try:
                 self._process = subprocess.Popen(
                     line, env=dict(variables), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -88,11 +84,6 @@ class Program:
                 )  # fmt: skip
             except OSError as error:
                 raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
-            try:
-                release()
-            except BaseException:
-                end(self._process)
-                raise
 
     def __enter__(self) -> Program:
         return self
@@ -238,30 +229,37 @@ def start(  # noqa: PLR0913
         raise RequestError("no program; name one, such as ibv_devinfo")
     if (hosts is None) == bool(at):
         raise RequestError("hosts= and at= go together: the testbed, and a host of it")
-    folder = Path(tempfile.mkdtemp(prefix="lanewise-rdma-"))
-    try:
-        script = _fault_script(faults, seed, replay)
-        device = Device(
-            interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer,
-            congestion=congestion, pcap=pcap,
-            faults=script,
-            fault_log=str(folder / "faults.jsonl") if script else "",
-            census=str(folder / "census.jsonl"),
-        )  # fmt: skip
-        environment = dict(os.environ)
-        if hosts is None:
-            check(device, [name for _, name in socket.if_nameindex()])
-        environment |= variables_for(device, environment)
-        if protection is not None:
-            environment |= _protecting(protection, folder, environment)
-        found = shutil.which(program[0])
-        if found is None:
-            raise RequestError(not_found(program[0]))
-        line = [found, *program[1:]]
-        return _started(line, environment, folder, hosts, at)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with deferred_interrupts() as release:
+        folder = Path(tempfile.mkdtemp(prefix="lanewise-rdma-"))
+        try:
+            script = _fault_script(faults, seed, replay)
+            device = Device(
+                interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer,
+                congestion=congestion, pcap=pcap,
+                faults=script,
+                fault_log=str(folder / "faults.jsonl") if script else "",
+                census=str(folder / "census.jsonl"),
+            )  # fmt: skip
+            environment = dict(os.environ)
+            if hosts is None:
+                check(device, [name for _, name in socket.if_nameindex()])
+            environment |= variables_for(device, environment)
+            if protection is not None:
+                environment |= _protecting(protection, folder, environment)
+            found = shutil.which(program[0])
+            if found is None:
+                raise RequestError(not_found(program[0]))
+            line = [found, *program[1:]]
+            started = _started(line, environment, folder, hosts, at)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        try:
+            release()
+        except BaseException:
+            started.stop()
+            raise
+        return started
 
 
 def run(program: Sequence[str], *, timeout_s: float | None = None, **options: Any) -> Outcome:
@@ -270,7 +268,8 @@ def run(program: Sequence[str], *, timeout_s: float | None = None, **options: An
     Raises what `start` raises, and RunError if it has not ended after `timeout_s` seconds.  A
     program that fails raises no error: look at its status.  An interrupt ends it.
     """
-    with start(program, **options) as started:
+    with deferred_interrupts() as release, start(program, **options) as started:
+        release()
         return started.wait(timeout_s)
 
 

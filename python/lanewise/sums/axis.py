@@ -17,6 +17,17 @@ def refuse_masked(values: ArrayLike) -> None:
         raise TypeError("values are masked; fill them, or take values.compressed()")
 
 
+def refuse_rounded(integers: NDArray[Any], rounded: NDArray[Any]) -> None:
+    """Raise ValueError where an integer is no float64."""
+    large = np.abs(rounded) >= 2**53
+    # As objects, they are compared as the integers that they are.
+    if np.any(rounded[large].astype(object) != integers[large].astype(object)):
+        raise ValueError(
+            f"values of {integers.dtype} are beyond 2^53 and no float64; sum(values.tolist()) and "
+            "math.prod(values.tolist()) are exact"
+        )
+
+
 def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArray[Any]:
     """Return an array of one of `formats`, integers as float64.
 
@@ -26,13 +37,8 @@ def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArr
     array = np.asarray(values)
     if array.dtype.kind in "iub":
         integers, array = array, array.astype(np.float64)
-        large = np.abs(array) >= 2**53
-        # As objects, they are compared as the integers that they are.
-        if np.any(array[large].astype(object) != integers[large].astype(object)):
-            raise ValueError(
-                f"values of {integers.dtype} are beyond 2^53 and no float64; Python's own sum and "
-                "math.prod are exact for integers"
-            )
+        if integers.dtype.itemsize > 4:
+            refuse_rounded(integers, array)
     if array.dtype not in formats:
         raise TypeError(f"{array.dtype} has {otherwise}")
     return array

@@ -12,6 +12,7 @@ from typing import Any
 import numpy.typing as npt
 
 from lanewise.errors import RequestError, RunError
+from lanewise.interrupts import deferred_interrupts
 from lanewise.wavefront.calls import Call, KernelErrors
 from lanewise.wavefront.kernel import OwnKernel, native_kernel
 from lanewise.wavefront.library import (
@@ -30,7 +31,6 @@ from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_o
 from lanewise.wavefront.planning import Plan, plan_of
 from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.scratch import Scratch
-from lanewise.wavefront.signals import deferred
 from lanewise.wavefront.store import Store, shape_of
 
 OnIterations = Callable[[int, float], None]
@@ -384,5 +384,5 @@ def _copy_back(store: Store, data: Any) -> None:
         data[first : first + len(rows)] = rows
         give_pages_back(data)
 
-    with deferred():  # a part of the rows would be a state that no iteration has
+    with deferred_interrupts():  # a part of the rows would be a state that no iteration has
         store.each_strip(0, take)

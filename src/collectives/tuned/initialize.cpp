@@ -42,6 +42,8 @@ extern "C" LANEWISE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler ha
     MPI_Group world = MPI_GROUP_NULL;
     if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
         lanewise::tuned::answer_for_all(world);
+        if (lanewise::tuned::reports() && lanewise::tuned::rank_among_all() == 0)
+            lanewise::tuned::prepare_report_of_sessions();
     }
     return code;
 }

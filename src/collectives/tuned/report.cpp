@@ -179,14 +179,18 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
     }
 }
 
+void prepare_report_of_sessions() {
+    int initialized = 0; /* and remains so when MPI is finalized */
+    PMPI_Initialized(&initialized);
+    if (initialized == 0) writes_at_exit = getpid();
+}
+
 void prepare_report(ReportWriter writer) {
     const bool writes = writer == ReportWriter::this_process;
     int initialized = 0;
     PMPI_Initialized(&initialized);
-    if (initialized == 0) {
-        if (writes) writes_at_exit = getpid();
-        return;
-    }
+    if (initialized == 0) return;
+    writes_at_exit = 0;
     this_one_writes = writes;
     int key = MPI_KEYVAL_INVALID;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish, &key, nullptr);

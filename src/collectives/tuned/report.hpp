@@ -34,4 +34,8 @@ enum class ReportWriter : std::uint8_t { this_process, another };
 /* Has the report written before MPI ends. Called once. */
 void prepare_report(ReportWriter writer);
 
+/* Has what this process counts written when it ends, unless a world takes over: sessions collect
+   nothing from others. Called by the first of all processes. */
+void prepare_report_of_sessions();
+
 }  // namespace lanewise::tuned

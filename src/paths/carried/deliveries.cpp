@@ -29,7 +29,8 @@ Request perform_atomic(const Frame& frame, const DomainRegions& regions, unsigne
     result.operation = Operation::result;
     const bool granted = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
     if (frame.remote_address % sizeof(std::uint64_t) != 0) {
-        result.refusal = frame_is_invalid;
+        // An end that does not know the first flag takes it for the second.
+        result.refusal = frame_is_invalid | frame_is_refusal;
     } else if (!at || !granted) {
         result.refusal = frame_is_refusal;
     }

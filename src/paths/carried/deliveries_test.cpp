@@ -283,12 +283,12 @@ TEST(AtomicTest, AtAnAddressThatIsNotAlignedIsInvalidAndChangesNothing) {
     for (std::uint64_t at = start_address + 9; at < start_address + 16; ++at) {
         const Frame frame = atomic(FrameKind::fetch_add, at, 5);
         const auto result = perform_atomic(frame, program.regions, IBV_ACCESS_REMOTE_ATOMIC);
-        EXPECT_EQ(result.refusal, frame_is_invalid) << at;
+        EXPECT_EQ(result.refusal, frame_is_invalid | frame_is_refusal) << at;
     }
     EXPECT_EQ(program.memory, Program().memory);
 
     Frame invalid;
-    invalid.flags = frame_is_invalid;
+    invalid.flags = frame_is_invalid | frame_is_refusal;
     EXPECT_EQ(put_result(invalid, {}, program.regions), IBV_WC_REM_INV_REQ_ERR);
 }
 

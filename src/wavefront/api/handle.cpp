@@ -36,18 +36,13 @@ PlaneFunction plane_function(lw_wavefront_plane_fn update) {
     };
 }
 
-/* Whether it can stand in a manifest, which is UTF-8. */
-bool is_text(const std::string& text) {
-    return parse_json(json_text(Json(text))) == Json(text);
-}
-
 }  // namespace
 
-Outcome check_unused(const lw_wavefront& store) {
-    if (store.calls == 0) return lanewise::Done{};
+Outcome Changing::check() const {
+    if (is_only_) return lanewise::Done{};
     return Failure{LW_ERR_ARGUMENT,
-                   "a call of the store is under way, and what it calls may only read the store; "
-                   "write or run once it has ended"};
+                   "a run of the store or a write to it is under way, and what it calls may only "
+                   "read the store; write or run once it has ended"};
 }
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {

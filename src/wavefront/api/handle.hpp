@@ -24,7 +24,8 @@ struct lw_wavefront {
     lw_wavefront_report_fn report;
     void *report_context;
     mutable std::atomic<bool> stop{false};
-    mutable int calls{0}; /* under way, one within the other */
+    mutable std::atomic<int> calls{0};   /* under way, one within the other or on other threads */
+    mutable std::atomic<int> changes{0}; /* of those, what writes or runs */
 };
 
 namespace lanewise::wavefront::api {
@@ -44,8 +45,20 @@ class UnderWay {
     const lw_wavefront& store_;
 };
 
-// Fails while a call is under way, for what a callback may not do: change the store.
-Outcome check_unused(const lw_wavefront& store);
+// While one lives, a call is under way that changes the store, of which there may be one only.
+class Changing {
+  public:
+    explicit Changing(const lw_wavefront& store) : store_(store), is_only_(store.changes++ == 0) {}
+    ~Changing() { --store_.changes; }
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+
+    Outcome check() const;
+
+  private:
+    const lw_wavefront& store_;
+    bool is_only_;
+};
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure);
 lw_status report_failure(const lw_wavefront *store, const Failure& failure);

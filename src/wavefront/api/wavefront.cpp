@@ -70,8 +70,9 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
     if (!store) return LW_ERR_ARGUMENT;
     if (!kernel) return report_failure(store, null_argument("kernel"));
     return guarded(store, [&]() -> Outcome {
-        const auto free = check_unused(*store);
-        if (!free) return free;
+        const Changing change(*store);
+        const auto alone = change.check();
+        if (!alone) return alone;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
@@ -211,8 +212,9 @@ lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_
     if (!store) return LW_ERR_ARGUMENT;
     if (!source) return report_failure(store, null_argument("source"));
     return guarded(store, [&]() -> Outcome {
-        const auto free = check_unused(*store);
-        if (!free) return free;
+        const Changing change(*store);
+        const auto alone = change.check();
+        if (!alone) return alone;
         const UnderWay call(*store);
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
@@ -326,8 +328,9 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
     if (!name) return report_failure(store, null_argument("name"));
     if (count > 0 && !parameters) return report_failure(store, null_argument("parameters"));
     return guarded(store, [&]() -> Outcome {
-        const auto free = check_unused(*store);
-        if (!free) return free;
+        const Changing change(*store);
+        const auto alone = change.check();
+        if (!alone) return alone;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();
@@ -354,8 +357,9 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
                               lw_wavefront_outcome *outcome) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        const auto free = check_unused(*store);
-        if (!free) return free;
+        const Changing change(*store);
+        const auto alone = change.check();
+        if (!alone) return alone;
         const UnderWay call(*store);
         const auto wanted = options_from(*store, options, outcome);
         if (!wanted) return wanted.failure();

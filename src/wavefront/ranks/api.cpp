@@ -28,8 +28,9 @@ lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *
     if (!part) return LW_ERR_ARGUMENT;
     if (!kernel) return api::report_failure(part, api::null_argument("kernel"));
     return api::guarded(part, [&]() -> Outcome {
-        const auto free = api::check_unused(*part);
-        if (!free) return free;
+        const api::Changing change(*part);
+        const auto alone = change.check();
+        if (!alone) return alone;
         const api::UnderWay call(*part);
         const auto threads = check_threads();
         if (!threads) return threads;

@@ -63,8 +63,9 @@ NewFolders::~NewFolders() {
     std::error_code ignored;
     for (const auto& folder : folders_) {
         if (!folder.is_own) continue;
-        for (const auto& entry : fs::directory_iterator(folder.path, ignored))
-            fs::remove_all(entry.path(), ignored);
+        fs::directory_iterator entry(folder.path, ignored);
+        for (; entry != fs::directory_iterator(); entry.increment(ignored))
+            fs::remove_all(entry->path(), ignored);
         if (!folder.was_there) fs::remove(folder.path, ignored);
     }
 }

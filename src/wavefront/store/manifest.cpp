@@ -152,7 +152,7 @@ PartEntry read_part(JsonObject& part) {
 /* Of all that the manifest says but this. */
 std::string checksum_of(Json json) {
     json.erase(checksum_key);
-    const auto text = json.dump();
+    const auto text = json_text(json);
     return checksum_text(checksum(text.data(), text.size()));
 }
 
@@ -260,7 +260,7 @@ Result<Manifest> manifest_from(const Json& json, const std::string& path) {
     // Stores from before manifests had a checksum, and those that somebody has edited, have none.
     if (json.contains(checksum_key) && json[checksum_key] != checksum_of(json))
         return Failure{LW_ERR_IO, path +
-                                      " does not have the checksum that it names; put a copy of it "
+                                      " does not match its checksum; put a copy of it "
                                       "back, or remove the line \"checksum\" if the rest is right"};
     return manifest;
 }

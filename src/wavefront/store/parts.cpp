@@ -59,16 +59,14 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
                             std::to_string(ranks) + " parts; each needs " +
                             std::to_string(2 * radius) + " or more");
     NewFolders made(folders);
-    std::vector<Store> parts; /* locked until all are there */
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         const auto first = rank * shape.rows / ranks - (rank > 0 ? radius : 0);
         const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? radius : 0);
         auto own = shape;
         own.rows = end - first;
-        auto created = Store::create(folders[rank], own, names_of(manifest), {});
-        if (!created) return created.failure();
+        auto part = Store::create(folders[rank], own, names_of(manifest), {});
+        if (!part) return part.failure();
         made.own(folders[rank]);
-        auto *const part = &parts.emplace_back(std::move(*created));
         for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
             const auto copied = copy_rows({{&whole, first, own.rows}}, m, *part);
             if (!copied) return copied;

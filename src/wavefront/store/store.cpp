@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/json.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/folders.hpp"
 
@@ -106,13 +107,13 @@ std::uint64_t strips_on(std::uint64_t count, std::size_t disk, std::size_t disks
     return count / disks + (disk < count % disks ? 1 : 0);
 }
 
-// The folders of a store that is being made: those that are new go again where it fails.
+// What is made for a store, which is removed again where the store cannot be.
 class Making {
   public:
     Making() = default;
     ~Making() {
         std::error_code ignored; /* somebody else may have made something there */
-        for (const auto& folder : new_) fs::remove(folder, ignored);
+        for (auto path = made_.rbegin(); path != made_.rend(); ++path) fs::remove(*path, ignored);
     }
     Making(const Making&) = delete;
     Making& operator=(const Making&) = delete;
@@ -120,24 +121,15 @@ class Making {
     Outcome make(const std::string& folder) {
         const auto made = make_empty_folder(folder);
         if (!made) return made.failure();
-        if (*made) new_.push_back(folder);
+        if (*made) made_.push_back(folder);
         return Done{};
     }
-    void keep() { new_.clear(); }
+    void add(const std::string& path) { made_.push_back(path); }
+    void keep() { made_.clear(); }
 
   private:
-    std::vector<std::string> new_;
+    std::vector<std::string> made_;
 };
-
-// Another program may have made a store there between our look and our lock.
-Outcome check_only_lock(const std::string& folder) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        if (entry.path().filename() != "lock")
-            return Failure{LW_ERR_ARGUMENT, folder + " is not empty; name a new folder"};
-    }
-    return Done{};
-}
 
 }  // namespace
 
@@ -220,17 +212,18 @@ Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
         const auto other = making.make(disk);
         if (!other) return other.failure();
         manifest.disks.push_back(fs::absolute(disk).string());
+        if (!is_text(manifest.disks.back()))
+            return Failure{LW_ERR_ARGUMENT, "disk " + disk + " is not UTF-8; name another"};
     }
     const auto lock = take_lock(folder);
     if (!lock) return lock.failure();
     Store store(folder, manifest, *lock);
-    const auto free = check_only_lock(folder);
-    if (!free) return free.failure();
+    // Another program may have made a store there between our look and our lock.
+    if (fs::exists(folder + "/manifest.json"))
+        return Failure{LW_ERR_ARGUMENT, folder + " is not empty; name a new folder"};
+    making.add(folder + "/lock");
     const auto written = store.commit(manifest);
-    if (!written) {
-        ::unlink((folder + "/lock").c_str());
-        return written.failure();
-    }
+    if (!written) return written.failure();
     making.keep();
     return store;
 }
@@ -296,10 +289,10 @@ bool Store::has_file(const std::string& path) const {
         if (name.starts_with(file_stem(m, 'a') + ".") || name.starts_with(file_stem(m, 'b') + "."))
             return true;
     }
-    const std::array own = {"manifest.", "lock", "carried", "halos."};
-    return name.ends_with(".values") || std::any_of(own.begin(), own.end(), [&](const char *start) {
-               return name.starts_with(start);
-           });
+    const std::array own = {"manifest.", "halos.", "frontiers."};
+    return name == "lock" || name.ends_with(".values") ||
+           std::any_of(own.begin(), own.end(),
+                       [&](const char *start) { return name.starts_with(start); });
 }
 
 std::string Store::vector_path(std::uint32_t vector, const std::string& sum) const {

@@ -226,6 +226,11 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
     const std::optional<Name> local = src_addr ? name_of(src_addr) : object.local;
     if (!remote || !local) return refuse(EAFNOSUPPORT);
     if (!object.claimed_service) object.local = *local;
+    const bool is_bound_ipv4 = is_ipv4(object.local.address);
+    if (is_any(remote->address) && !is_any(object.local.address) &&
+        is_bound_ipv4 != (dst_addr->sa_family == AF_INET)) {
+        return refuse(EINVAL);
+    }
     const bool is_own = is_any(remote->address) && !is_any(object.local.address);
     object.remote = {is_own ? object.local.address : reached(remote->address, dst_addr->sa_family),
                      remote->port};
