@@ -27,9 +27,9 @@ def sum(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:  # noqa:
     Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
     without those axes, as in numpy.sum.  With a communicator of mpi4py it is the sum over all
     ranks, which depends neither on their number nor on how the numbers are dealt among them.
-    Integers are added as float64, which they must fit.  Raises TypeError for formats other than
-    float32, float64, complex64 and complex128, ValueError for an axis that `values` lacks, and
-    RequestError where no native library is built.
+    Integers are added as float64.  Raises TypeError for formats other than float32, float64,
+    complex64 and complex128, ValueError for an axis that `values` lacks and for integers beyond
+    2^53 that no float64 is, and RequestError where no native library is built.
     """
     array = numbers(values, SUMS, "no exact sum; convert it to float64 or complex128")
     return along(array, axis, lambda row: _sum_of_all(row, comm))

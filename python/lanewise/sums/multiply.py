@@ -27,10 +27,10 @@ def prod(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:
     Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
     without those axes, as in numpy.prod.  With a communicator of mpi4py it is the product over all
     ranks, which depends neither on their number nor on how the numbers are dealt among them.
-    Integers are multiplied as float64, which they must fit.  Of a complex product both parts are
-    nearest to the exact ones.  Raises TypeError for formats other than float32, float64, complex64
-    and complex128, for complex numbers with a communicator, ValueError for an axis that `values`
-    lacks, and RequestError where no native library is built.
+    Integers are multiplied as float64.  Of a complex product both parts are nearest to the exact
+    ones.  Raises TypeError for formats other than float32, float64, complex64 and complex128, and
+    for complex numbers with a communicator, ValueError for an axis that `values` lacks and for
+    integers beyond 2^53 that no float64 is, and RequestError where no native library is built.
     """
     array = numbers(values, PRODUCTS, "no exact product; convert it to float64 or complex128")
     return along(array, axis, lambda row: _product_of_all(row, comm))

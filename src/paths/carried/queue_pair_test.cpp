@@ -400,9 +400,9 @@ TEST(CarriedQueuePairTest, WithoutFaultsItStaysOnItsHomeDevice) {
     EXPECT_EQ(world.program(0).counters().migrations, 0U);
 }
 
-TEST(CarriedQueuePairTest, ACutLeadsToTheOtherDeviceAndTheMendBack) {
-    World world(2);
+void expect_a_cut_to_lead_to_the_other_device_and_the_mend_back(World& world, Peer peer) {
     world.run(20 * ms);
+    EXPECT_GT(world.program(0).received(), 0U);
     world.network().set_up(0, false);
     world.run(200 * ms);
     EXPECT_EQ(world.program(0).counters().migrations, 1U);
@@ -410,7 +410,17 @@ TEST(CarriedQueuePairTest, ACutLeadsToTheOtherDeviceAndTheMendBack) {
     world.run(500 * ms);
     EXPECT_EQ(world.program(0).counters().returns, 1U);
     world.drain(1'000 * ms);
-    expect_once_and_in_order(world);
+    expect_once_and_in_order(world, peer);
+}
+
+TEST(CarriedQueuePairTest, ACutLeadsToTheOtherDeviceAndTheMendBack) {
+    World world(2);
+    expect_a_cut_to_lead_to_the_other_device_and_the_mend_back(world, Peer::the_other);
+}
+
+TEST(CarriedQueuePairTest, ThatIsItsOwnPeerLivesThroughACutAndTheMend) {
+    World world(4, Peer::itself);
+    expect_a_cut_to_lead_to_the_other_device_and_the_mend_back(world, Peer::itself);
 }
 
 TEST(CarriedQueuePairTest, PacketsThatComeInTheNextEpochOfTheirDeviceChangeNothing) {
@@ -429,20 +439,6 @@ TEST(CarriedQueuePairTest, PacketsThatComeInTheNextEpochOfTheirDeviceChangeNothi
     EXPECT_EQ(world.program(0).counters().returns, 2U);
     EXPECT_GT(network.kept_count(), 1'000U);
     EXPECT_EQ(network.mistaken_count(), 0U);
-}
-
-TEST(CarriedQueuePairTest, ThatIsItsOwnPeerLivesThroughACutAndTheMend) {
-    World world(4, Peer::itself);
-    world.run(20 * ms);
-    EXPECT_GT(world.program(0).received(), 0U);
-    world.network().set_up(0, false);
-    world.run(200 * ms);
-    EXPECT_EQ(world.program(0).counters().migrations, 1U);
-    world.network().set_up(0, true);
-    world.run(500 * ms);
-    EXPECT_EQ(world.program(0).counters().returns, 1U);
-    world.drain(1'000 * ms);
-    expect_once_and_in_order(world, Peer::itself);
 }
 
 void expect_once_and_in_order_whatever_happens(Peer peer, std::uint32_t last) {
