@@ -33,8 +33,8 @@ from junit import Outcome, Verdict
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 LINES_SHOWN_MAX = 80
-# As compilers and clang-tidy write it.
-ERROR = re.compile(r"\berror: ")
+# As compilers and clang-tidy write it, with the colour that it begins.
+ERROR = re.compile(r"(?:\b|\x1b\[[0-9;]*m)error: ")
 HEARTBEAT_S = 120
 PREPARE_LIMIT_S = 3600  # a whole build on a slow machine
 

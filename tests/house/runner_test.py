@@ -158,12 +158,13 @@ def test_a_report_of_a_sanitizer_is_shown_beside_the_test_that_failed(tmp_path: 
 def test_errors_that_were_printed_long_before_the_end_are_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    printed = ["a.cpp:7:3: error: narrowing", *(f"{n}/900 reading" for n in range(900))]
+    errors = ["a.cpp:7:3: error: narrowing", "b.cpp:8:1: \x1b[0;1;31merror: \x1b[0mnull"]
+    printed = [*errors, *(f"{n}/900 reading" for n in range(900))]
 
     run.explain("clang-tidy", [Outcome("clang-tidy", Verdict.FAILED, "\n".join(printed))])
 
     shown = capsys.readouterr().out.splitlines()
-    assert shown[2:4] == ["    a.cpp:7:3: error: narrowing", "    820/900 reading"]
+    assert shown[2:5] == [*(f"    {error}" for error in errors), "    820/900 reading"]
     assert shown[-1] == "    899/900 reading"
 
 
