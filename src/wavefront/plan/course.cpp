@@ -47,7 +47,8 @@ std::uint64_t Course::chain(std::uint64_t iteration) const {
 template <typename Act>
 void Course::each_chain(const Act& act) const {
     // Pauses repeat in a cycle of their own.
-    const auto cycle = pause_ > 0 ? std::lcm(pause_, directions_.size()) : directions_.size();
+    const auto turns = std::max<std::uint64_t>(directions_.size(), 1);
+    const auto cycle = pause_ > 0 ? std::lcm(pause_, turns) : turns;
     std::uint64_t at = chain(0);
     if (at > 0) act(at, std::uint64_t{1});
     const auto whole_cycles = (iterations_ - at) / cycle;
