@@ -21,6 +21,10 @@ void negate(const Digits& exact) {
     carry(exact);
 }
 
+std::uint64_t low_bits(int count) {
+    return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
+}
+
 // The digits must not be negative.
 Leading leading_bits(const Digits& exact) {
     std::size_t top = exact.digits.size();
@@ -41,10 +45,10 @@ Leading leading_bits(const Digits& exact) {
             filled += taken;
             found.exponent -= taken;
         }
-        if (left > 0 && (digit & ((std::uint64_t{1} << left) - 1)) != 0) found.more = true;
+        if ((digit & low_bits(left)) != 0) found.more = true;
     }
     const int missing = 64 - filled;
-    found.bits <<= missing;
+    if (missing < 64) found.bits <<= missing;  // as the first digit is not 0
     found.exponent -= missing;
     return found;
 }

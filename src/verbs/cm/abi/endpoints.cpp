@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "verbs/cm/abi/objects.hpp"
 
@@ -67,6 +68,10 @@ int fail_with(rdma_cm_id *id) {
     return refuse(error);
 }
 
+struct Freeing {
+    void operator()(rdma_addrinfo *one) const { rdma_freeaddrinfo(one); }
+};
+
 }  // namespace
 }  // namespace lanewise::verbs::cm
 
@@ -78,7 +83,8 @@ int rdma_getaddrinfo(const char *node, const char *service, const rdma_addrinfo 
                      rdma_addrinfo **res) {
     if (!node && !service && !hints) return refuse(EINVAL);
     const addrinfo wanted = translated(hints);
-    auto *made = static_cast<rdma_addrinfo *>(std::calloc(1, sizeof(rdma_addrinfo)));
+    std::unique_ptr<rdma_addrinfo, Freeing> made(
+        static_cast<rdma_addrinfo *>(std::calloc(1, sizeof(rdma_addrinfo))));
     if (!made) return refuse(ENOMEM);
     take_kind(hints, *made);
     bool complete_now = false;
@@ -95,7 +101,6 @@ int rdma_getaddrinfo(const char *node, const char *service, const rdma_addrinfo 
         addrinfo *found = nullptr;
         const int status = getaddrinfo(node, service, &wanted, &found);
         if (status != 0) {
-            std::free(made);
             // As getaddrinfo(3) says it, save that there errno is one of the codes.
             if (status != EAI_SYSTEM) errno = EADDRNOTAVAIL;
             return status;
@@ -103,11 +108,8 @@ int rdma_getaddrinfo(const char *node, const char *service, const rdma_addrinfo 
         complete_now = take_addresses(hints, *found, *made);
         freeaddrinfo(found);
     }
-    if (!complete_now) {
-        rdma_freeaddrinfo(made);
-        return refuse(ENOMEM);
-    }
-    *res = made;
+    if (!complete_now) return refuse(ENOMEM);
+    *res = made.release();
     return 0;
 }
 
