@@ -248,7 +248,7 @@ function(lw_add_test name)
   if(ARG_EXHAUSTIVE OR ARG_MANY_CASES)
     set(cases MANY_CASES)
   endif()
-  if(ARG_EXHAUSTIVE AND LANEWISE_SANITIZE)
+  if(cases AND LANEWISE_SANITIZE)
     target_compile_options(${name} PRIVATE ${lw_busy})
     # What was precompiled without optimisation serves only what is compiled so.
     set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)

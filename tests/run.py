@@ -45,7 +45,9 @@ def environment() -> dict[str, str]:
     Open MPI refuses to start for root, and more ranks than cores, unless told that both are meant;
     its ranks give way while they wait, since several tests share the cores; it does not look for
     adapters of InfiniPath and Omni-Path, which takes a fifth of a second of each of thousands of
-    starts, and which no machine for tests has.  Python's own bin folder comes first so that tests
+    starts, and which no machine for tests has.  hwloc does not look for PCI devices: it would read
+    the names of all that exist, which takes a rank under AddressSanitizer a second and a half a
+    gigabyte.  Python's own bin folder comes first so that tests
     find `lanewise`.  Python keeps what it has compiled, also where it is told not to: tests start
     the command thousands of times, and most of a start would be compiling.
     """
@@ -55,6 +57,7 @@ def environment() -> dict[str, str]:
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_mtl": "^ofi,psm,psm2",
+        "HWLOC_COMPONENTS": "-pci,-linuxio",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }

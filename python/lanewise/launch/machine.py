@@ -36,14 +36,37 @@ def processes(root: Path = ROOT) -> list[Path]:
 def process_count_max(root: Path = ROOT) -> int:
     """Return how many processes this user can have at the same time, at most.
 
-    The kernel does not hold root to the limit of a user.
+    The kernel does not hold root to the limit of a user, but to those of a control group, as
+    containers and batch systems have.
     """
-    kernel = [first_line(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max")]
-    limits = [int(text) for text in kernel if text.isdigit()]
+    kernel = [root / f"proc/sys/kernel/{name}" for name in ("pid_max", "threads-max")]
+    texts = [first_line(path) for path in (*kernel, *_limits_of_control_groups(root))]
+    limits = [int(text) for text in texts if text.isdigit()]
     mine, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     if mine != resource.RLIM_INFINITY and os.geteuid() != 0:
         limits.append(mine)
     return min(limits, default=COUNT_MAX)
+
+
+def _limits_of_control_groups(root: Path) -> list[Path]:
+    """Return the files that may limit the processes of this one's groups, of either version.
+
+    A group is held to the limits of all above it; those outside of a container are not shown in it.
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    found = []
+    for _, controllers, group in (line.split(":", 2) for line in lines if line.count(":") > 1):
+        if controllers and "pids" not in controllers.split(","):
+            continue
+        top = root / "sys/fs/cgroup" / ("pids" if controllers else "")
+        folder = top / group.strip("/")
+        while folder.is_relative_to(top):
+            found.append(folder / "pids.max")
+            folder = folder.parent
+    return found
 
 
 def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:

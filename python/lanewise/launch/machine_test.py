@@ -57,6 +57,35 @@ def test_processes_are_limited_by_their_numbers_and_by_the_limit_of_the_user(
     assert [found(512), found(resource.RLIM_INFINITY)] == [512, machine.COUNT_MAX]
 
 
+@pytest.mark.parametrize(
+    ("groups", "limits", "most"),
+    [
+        ("0::/job/step", {"job": "512", "job/step": "max"}, 512),
+        ("0::/job/step", {"job": "512", "job/step": "64"}, 64),
+        ("0::/", {"": "100"}, 100),
+        ("8:cpu,pids:/job\n4:memory:/job\n0::/", {"pids": "900", "pids/job": "70", "job": "1"}, 70),
+        ("4:memory:/job", {"job": "7"}, machine.COUNT_MAX),
+        ("no group", {"": "7"}, machine.COUNT_MAX),
+    ],
+)
+def test_processes_are_limited_by_the_control_groups_that_they_are_in(
+    groups: str,
+    limits: dict[str, str],
+    most: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(groups + "\n")
+    for group, limit in limits.items():
+        folder = tmp_path / "sys/fs/cgroup" / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "pids.max").write_text(limit + "\n")
+
+    assert machine.process_count_max(tmp_path) == most
+
+
 def test_the_processor_has_a_name_where_the_kernel_knows_one(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: AMD EPYC 9354P\n")

@@ -268,6 +268,7 @@ Result<Manifest> manifest_from(const Json& json, const std::string& path) {
 Result<Manifest> read_manifest(const std::string& folder, const char *name) {
     const auto path = folder + "/" + name;
     const auto text = read_file(path);
+    if (!text && text.failure().status != LW_ERR_NOT_FOUND) return text.failure();
     if (!text)
         return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " + name +
                                              "; lanewise wavefront create makes one"};

@@ -12,11 +12,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/json.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/folders.hpp"
@@ -177,26 +178,31 @@ void Store::let_go() {
     held_.clear();
 }
 
-bool Store::hold_generation() {
-    const auto hold = [&](const std::string& path) {
+Result<bool> Store::hold_generation() {
+    const auto hold = [&](const std::string& path) -> Result<bool> {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         // A file that is missing is reported by whoever wants what is in it.
-        if (file < 0) return true;
+        if (file < 0 && errno == ENOENT) return true;
+        if (file < 0) return system_failure("open", path);
         held_.push_back(file);
         return lock_shared(file);
     };
     for (std::uint32_t v = 0; v < manifest_.vectors.size(); ++v) {
         const auto& sum = manifest_.vectors[v].sum;
-        if (!sum.empty() && !hold(vector_path(v, sum))) return false;
+        if (sum.empty()) continue;
+        const auto held = hold(vector_path(v, sum));
+        if (!held || !*held) return held;
     }
     for (std::uint32_t m = 0; m < manifest_.matrices.size(); ++m) {
         if (manifest_.matrices[m].sums.empty()) continue;
         for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
-            if (!hold(strip_path(m, manifest_.matrices[m].generation, disk))) return false;
+            const auto held = hold(strip_path(m, manifest_.matrices[m].generation, disk));
+            if (!held || !*held) return held;
         }
     }
     const auto now = read_manifest(folder_);
-    return now && same_generations(*now, manifest_);
+    if (!now) return now.failure();
+    return same_generations(*now, manifest_);
 }
 
 Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
@@ -247,7 +253,9 @@ Result<Store> Store::open(const std::string& folder, Access access) {
     }
     while (access == Access::reading) {
         Store store(folder, *manifest, -1);
-        if (store.hold_generation()) return store;
+        const auto held = store.hold_generation();
+        if (!held) return held.failure();
+        if (*held) return store;
         pause_for_others();
         manifest = read_manifest(folder);
         if (!manifest) return manifest.failure();
@@ -299,11 +307,21 @@ std::string Store::vector_path(std::uint32_t vector, const std::string& sum) con
     return folder_ + "/" + manifest_.vectors[vector].name + "." + sum + ".values";
 }
 
-bool Store::read_file(const std::string& path, void *to, std::size_t size) const {
-    if (anonymous_) return anonymous_->read(path, to, size);
-    std::ifstream file(path, std::ios::binary);
-    return static_cast<bool>(
-        file.read(static_cast<char *>(to), static_cast<std::streamsize>(size)));
+Outcome Store::read_file(const std::string& path, void *to, std::size_t size,
+                         const std::string& sum) const {
+    bool whole = false;
+    if (anonymous_) {
+        whole = anonymous_->read(path, to, size);
+    } else {
+        const auto content = lanewise::read_file(path);
+        if (!content && content.failure().status != LW_ERR_NOT_FOUND) return content.failure();
+        whole = content && content->size() >= size;
+        if (whole) std::memcpy(to, content->data(), size);
+    }
+    if (whole && checksum_text(checksum(to, size)) == sum) return Done{};
+    return Failure{LW_ERR_IO, path +
+                                  " is damaged: it is not what the manifest says; restore the "
+                                  "store from a copy"};
 }
 
 Outcome Store::write_file(const std::string& path, const void *bytes, std::size_t size) const {
@@ -416,10 +434,8 @@ Result<std::vector<std::uint64_t>> Store::read_sums(std::uint32_t matrix) const 
     const auto path = folder_ + "/" + file_stem(matrix, entry.generation) + ".sums";
     std::vector<std::uint64_t> sums(shape().tile_count());
     const auto bytes = sums.size() * sizeof(std::uint64_t);
-    if (!read_file(path, sums.data(), bytes) ||
-        checksum_text(checksum(sums.data(), bytes)) != entry.sums)
-        return Failure{LW_ERR_IO, path + " is damaged: it is not what the manifest says; restore " +
-                                      "the store from a copy"};
+    const auto read = read_file(path, sums.data(), bytes, entry.sums);
+    if (!read) return read.failure();
     return sums;
 }
 

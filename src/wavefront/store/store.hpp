@@ -108,8 +108,9 @@ class Store {
     bool has_file(const std::string& path) const;
     /* The file of vector `vector`, 0 being the first, once its checksum is `sum`. */
     std::string vector_path(std::uint32_t vector, const std::string& sum) const;
-    /* Whether the file at `path`, a vector's, is there and has `size` bytes for `to`. */
-    bool read_file(const std::string& path, void *to, std::size_t size) const;
+    /* Reads `size` bytes of the file at `path`, whose checksum the manifest says is `sum`. */
+    Outcome read_file(const std::string& path, void *to, std::size_t size,
+                      const std::string& sum) const;
     /* Writes it so that a crash leaves the former file or this one. */
     Outcome write_file(const std::string& path, const void *bytes, std::size_t size) const;
     /* Removes such a file that the manifest does not name, unless others still read it. */
@@ -144,7 +145,7 @@ class Store {
     Store(std::string folder, Manifest manifest, int lock)
         : folder_(std::move(folder)), manifest_(std::move(manifest)), lock_(lock) {}
     /* Whether the committed generation is held; not where it was replaced meanwhile. */
-    bool hold_generation();
+    Result<bool> hold_generation();
     void let_go();
     int open_strips(const std::string& path, int flags) const;
     Outcome prepare_next(int file, const std::string& path, std::size_t disk,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -505,6 +506,49 @@ TEST(StoreTest, AManifestThatNamesFilesElsewhereIsRefused) {
     EXPECT_THAT(manifest_from(matrix, "m").failure().sentence, HasSubstr("\"../../c\" is not of"));
     EXPECT_THAT(manifest_from(twice, "m").failure().sentence, HasSubstr("\"u\" is not of"));
     EXPECT_THAT(manifest_from(sum, "m").failure().sentence, HasSubstr("not 16 hexadecimal"));
+}
+
+// No file may be opened while this lives.
+class NoDescriptors {
+  public:
+    NoDescriptors() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit none{0, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(StoreTest, WhatCannotBeOpenedIsNotSaidToBeDamagedOrMissing) {
+    const Folder folder(Medium::disk);
+    auto store =
+        Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto why = HasSubstr("Too many open files");
+    std::string opened;
+    std::string sums;
+    {
+        const NoDescriptors none;
+        opened = Store::open(folder / "s", Access::reading).failure().sentence;
+        sums = store->read_sums(0).failure().sentence;
+    }
+
+    EXPECT_THAT(opened, why);
+    EXPECT_THAT(sums, why);
+    EXPECT_TRUE(Store::open(folder / "s", Access::reading));
+    EXPECT_TRUE(store->read_sums(0));
+}
+
+TEST(StoreTest, AFileInThePlaceOfTheFolderIsNotAStore) {
+    const Folder folder(Medium::disk);
+    std::ofstream(folder / "s") << "text";
+    EXPECT_THAT(Store::open(folder / "s", Access::reading).failure().sentence,
+                HasSubstr("is not a wavefront store"));
 }
 
 TEST(StoreTest, FilesAreOpenedBesideThePageCacheAndClosedInOtherPrograms) {

@@ -16,10 +16,8 @@ Result<Vector> read_vector(const Store& store, std::uint32_t vector) {
     const auto own = shape_of(store.shape(), store.shape().matrix_count() + vector);
     Vector values(own.rows * own.columns * element_bytes(own.element));
     const auto path = store.vector_path(vector, entry.sum);
-    if (!store.read_file(path, values.data(), values.size()) ||
-        checksum_text(checksum(values.data(), values.size())) != entry.sum)
-        return Failure{LW_ERR_IO, path + " is damaged: it is not what the manifest says; restore " +
-                                      "the store from a copy"};
+    const auto read = store.read_file(path, values.data(), values.size(), entry.sum);
+    if (!read) return read.failure();
     return values;
 }
 
