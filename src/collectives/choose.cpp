@@ -3,7 +3,6 @@
 #include "collectives/choose.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -221,28 +220,36 @@ Tuning read_whole(JsonObject& top) {
     return tuning;
 }
 
-/* Ratios of up to two either way; how far apart they are, or nothing where they are more. */
-std::optional<double> distance(std::size_t one, std::size_t other) {
+/* Of up to two either way, in whole numbers, so that what is equally near compares equal. */
+struct Factor {
+    double larger = 1;
+    double smaller = 1;
+};
+
+std::optional<Factor> factor_between(std::size_t one, std::size_t other) {
     if (one > 2 * other || other > 2 * one) return std::nullopt;
-    return std::abs(std::log2(static_cast<double>(one) / static_cast<double>(other)));
+    return Factor{static_cast<double>(std::max(one, other)),
+                  static_cast<double>(std::min(one, other))};
 }
 
 std::size_t host_count(const Hosts& hosts) {
     return static_cast<std::size_t>(*std::ranges::max_element(hosts)) + 1;
 }
 
-/* Infinite where what was measured says nothing about these. */
+/* By what factor the numbers of ranks and of hosts differ, multiplied; infinite where what was
+ * measured says nothing about these. */
 double distance(const LayoutTuning& tuning, const Hosts& hosts) {
     constexpr double never = std::numeric_limits<double>::infinity();
     if (tuning.in_any_order) {
-        return ranks_on_hosts(tuning.hosts) == ranks_on_hosts(hosts) ? 0.0 : never;
+        return ranks_on_hosts(tuning.hosts) == ranks_on_hosts(hosts) ? 1.0 : never;
     }
-    if (tuning.hosts == hosts) return 0.0;
+    if (tuning.hosts == hosts) return 1.0;
     const auto order = order_of(hosts);
     if (order == HostOrder::other || order != order_of(tuning.hosts)) return never;
-    const auto ranks = distance(tuning.hosts.size(), hosts.size());
-    const auto on_hosts = distance(host_count(tuning.hosts), host_count(hosts));
-    return ranks && on_hosts ? *ranks + *on_hosts : never;
+    const auto ranks = factor_between(tuning.hosts.size(), hosts.size());
+    const auto on_hosts = factor_between(host_count(tuning.hosts), host_count(hosts));
+    if (!ranks || !on_hosts) return never;
+    return ranks->larger * on_hosts->larger / (ranks->smaller * on_hosts->smaller);
 }
 
 }  // namespace

@@ -251,6 +251,20 @@ TEST(Nearest, IsTheNearerOfTwoAndThenThatOfFewerRanks) {
     EXPECT_EQ(followed({block(2, 4), block(4, 2)}, block(4, 4)), 1);
 }
 
+TEST(Nearest, OfTwoThatAreEquallyNearIsAlwaysThatOfFewerRanks) {
+    int pairs = 0;
+    for (int ranks = 2; ranks <= 64; ++ranks) {
+        for (int fewer = (ranks + 1) / 2; fewer < ranks; ++fewer) {
+            const int more = ranks * ranks / fewer;
+            if (fewer * more != ranks * ranks) continue;
+            ++pairs;
+            EXPECT_EQ(followed({block(1, more), block(1, fewer)}, block(1, ranks)), 1);
+            EXPECT_EQ(followed({block(1, fewer), block(1, more)}, block(1, ranks)), 0);
+        }
+    }
+    EXPECT_GT(pairs, 24);
+}
+
 TEST(Nearest, OfHostsInNoOrderIsNone) {
     EXPECT_EQ(followed({{0, 0, 1}, {0, 0, 1, 0}}, {0, 0, 1, 1, 1}), -1);
 }

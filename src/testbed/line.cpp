@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace lanewise::testbed {
@@ -16,6 +18,13 @@ constexpr std::size_t remembered_flows = 4096;
 std::int64_t passage_ns(std::uint64_t bytes, double rate_bits_per_s) {
     if (rate_bits_per_s <= 0) return 0;
     return std::llround(8e9 * static_cast<double>(bytes) / rate_bits_per_s);
+}
+
+/* When what would have been served until `until_ns` is, the rest being served at another rate. */
+std::int64_t served_ns(std::int64_t now_ns, std::int64_t until_ns, double former, double rate) {
+    if (until_ns <= now_ns) return until_ns;
+    if (former <= 0 || rate <= 0) return now_ns;
+    return now_ns + std::llround(static_cast<double>(until_ns - now_ns) * former / rate);
 }
 
 }  // namespace
@@ -105,9 +114,16 @@ void Line::enter(Item item) {
     mark_some(now_ns, item);
     free_ns_ =
         std::max(now_ns, free_ns_) + passage_ns(item.shape.wire_bytes, settings_.rate_bits_per_s);
-    auto due_ns = free_ns_ + settings_.delay_ns;
+    item.left_ns = free_ns_;
     if (settings_.jitter_ns > 0)
-        due_ns += std::llround((2 * uniform() - 1) * static_cast<double>(settings_.jitter_ns));
+        item.jitter_ns =
+            std::llround((2 * uniform() - 1) * static_cast<double>(settings_.jitter_ns));
+    fly(std::move(item));
+}
+
+/* Behind all others that are not held: packets keep their order. */
+void Line::fly(Item item) {
+    auto due_ns = item.left_ns + settings_.delay_ns + item.jitter_ns;
     if (item.extra_ns == 0) last_due_ns_ = due_ns = std::max(due_ns, last_due_ns_);
     item.time_ns = due_ns + item.extra_ns;
     flying_.add(std::move(item));
@@ -144,15 +160,54 @@ std::optional<Packet> Line::take(std::int64_t now_ns) {
     return std::move(item.packet);
 }
 
-void Line::change(const LinkSettings& settings) {
-    settings_ = settings;
-    if (settings.carrier == Carrier::up) return;
+void Line::change(std::int64_t now_ns, const LinkSettings& settings) {
+    release(now_ns);
+    const auto former = std::exchange(settings_, settings);
+    if (settings_.carrier != Carrier::up) return drop_all();
+    leave_anew(now_ns, former.rate_bits_per_s);
+    wait_anew(now_ns, former.flow_rate_bits_per_s);
+}
+
+void Line::drop_all() {
     for (auto *agenda : {&waiting_, &flying_}) {
         for (const auto& item : *agenda) counters_.dropped_by_cut += item.shape.segments;
         agenda->clear();
     }
     flow_free_ns_.clear();
     free_ns_ = last_due_ns_ = 0;
+}
+
+/* What the caps of flows keep waits as long as it takes at the new rate. */
+void Line::wait_anew(std::int64_t now_ns, double former_rate) {
+    const double rate = settings_.flow_rate_bits_per_s;
+    const auto served = [&](std::int64_t& time_ns) {
+        time_ns = served_ns(now_ns, time_ns, former_rate, rate);
+    };
+    for (auto& [flow, free_ns] : flow_free_ns_) served(free_ns);
+    for (auto& item : waiting_) served(item.time_ns);
+    std::make_heap(waiting_.begin(), waiting_.end(), Later());
+}
+
+/* What is before the link leaves at the new rate, and only what has left keeps its time. */
+void Line::leave_anew(std::int64_t now_ns, double former_rate) {
+    const auto has_left = [&](const Item& item) { return item.left_ns <= now_ns; };
+    const auto first = std::partition(flying_.begin(), flying_.end(), has_left);
+    std::vector<Item> queued(std::make_move_iterator(first),
+                             std::make_move_iterator(flying_.end()));
+    flying_.erase(first, flying_.end());
+    std::make_heap(flying_.begin(), flying_.end(), Later());
+    last_due_ns_ = 0;
+    for (const auto& item : flying_)
+        if (item.extra_ns == 0) last_due_ns_ = std::max(last_due_ns_, item.time_ns);
+    std::sort(queued.begin(), queued.end(), [](const Item& a, const Item& b) {
+        return std::tie(a.left_ns, a.order) < std::tie(b.left_ns, b.order);
+    });
+    const double rate = settings_.rate_bits_per_s;
+    free_ns_ = served_ns(now_ns, free_ns_, former_rate, rate);
+    for (auto& item : queued) {
+        item.left_ns = served_ns(now_ns, item.left_ns, former_rate, rate);
+        fly(std::move(item));
+    }
 }
 
 double Line::uniform() {

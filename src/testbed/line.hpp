@@ -48,8 +48,9 @@ class Line {
     /* The next packet that is due. */
     std::optional<Packet> take(std::int64_t now_ns);
 
-    /* Holds from the next packet on.  A cut drops what is on the way. */
-    void change(const LinkSettings& settings);
+    /* Holds at once: what still waits leaves at the new rate and takes the new delay, behind what
+     * is on the way already.  A cut drops both. */
+    void change(std::int64_t now_ns, const LinkSettings& settings);
     const LinkSettings& settings() const { return settings_; }
     const Counters& counters() const { return counters_; }
 
@@ -60,6 +61,8 @@ class Line {
         std::int64_t extra_ns = 0;
         PacketShape shape;
         Packet packet;
+        std::int64_t left_ns = 0; /* when the last bit is on the link */
+        std::int64_t jitter_ns = 0;
     };
     struct Later {
         bool operator()(const Item& a, const Item& b) const {
@@ -76,7 +79,11 @@ class Line {
                 std::int64_t extra_ns);
     void accept_in_pieces(std::int64_t now_ns, PacketView packet, std::uint32_t segments);
     void enter(Item item);
+    void fly(Item item);
     void release(std::int64_t now_ns);
+    void drop_all();
+    void wait_anew(std::int64_t now_ns, double former_rate);
+    void leave_anew(std::int64_t now_ns, double former_rate);
     bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape);
     void mark_some(std::int64_t now_ns, Item& item);
     double uniform();

@@ -243,7 +243,7 @@ TEST(Line, ACutDropsWhatIsOnTheWayAndWhatComes) {
     auto settings = line.settings();
     settings.carrier = Carrier::cut;
 
-    line.change(settings);
+    line.change(0, settings);
     line.offer(1, tcp_packet(960));
 
     EXPECT_FALSE(line.next_ns());
@@ -254,13 +254,114 @@ TEST(Line, AMendedLineCarriesAgain) {
     Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
     auto settings = line.settings();
     settings.carrier = Carrier::cut;
-    line.change(settings);
+    line.change(0, settings);
     settings.carrier = Carrier::up;
-    line.change(settings);
+    line.change(0, settings);
 
     line.offer(1000, tcp_packet(960));
 
     EXPECT_EQ(line.next_ns(), 1000 + 8000 + 5 * ms);
+}
+
+TEST(Line, WhatWaitsLeavesAtTheNewRateAndWhatHasLeftKeepsItsTime) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+    for (int i = 0; i < 4; ++i) line.offer(0, tcp_packet(960));
+    auto settings = line.settings();
+    settings.rate_bits_per_s = 1e8;
+
+    line.change(12'000, settings);
+    line.offer(12'000, tcp_packet(960));
+
+    // Half of the second is on the link; what is not takes ten times as long.
+    std::vector<std::int64_t> times;
+    for (const auto& arrival : drain(line)) times.push_back(arrival.time_ns - 5 * ms);
+    EXPECT_EQ(times, (std::vector<std::int64_t>{8'000, 52'000, 132'000, 212'000, 292'000}));
+}
+
+TEST(Line, WhatHasNotLeftTakesTheNewDelayAndWaitsForWhatHas) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+    for (int i = 0; i < 2; ++i) line.offer(0, tcp_packet(960));
+    auto settings = line.settings();
+
+    settings.delay_ns = 9 * ms;
+    line.change(8'000, settings);
+    EXPECT_EQ(line.next_ns(), 8'000 + 5 * ms);
+    settings.delay_ns = 1 * ms;
+    line.change(9'000, settings);
+
+    std::vector<std::int64_t> times;
+    for (const auto& arrival : drain(line)) times.push_back(arrival.time_ns);
+    EXPECT_EQ(times, (std::vector<std::int64_t>{8'000 + 5 * ms, 8'000 + 5 * ms}));
+}
+
+TEST(Line, AMendedRateFreesTheLinkOfWhatWaitsAtTheFormer) {
+    auto slow = settings_of(20e3, 0);
+    slow.queue_bytes = 100'000;
+    Line line(slow, Layer::ip, 1);
+    for (int i = 0; i < 100; ++i) line.offer(0, tcp_packet(960));
+    auto settings = slow;
+    settings.rate_bits_per_s = 1e8;
+
+    line.change(1 * ms, settings);
+    line.offer(20 * ms, tcp_packet(960));
+
+    const auto arrivals = drain(line);
+    ASSERT_EQ(arrivals.size(), 101U);
+    EXPECT_LT(arrivals[99].time_ns, 10 * ms);
+    EXPECT_EQ(arrivals[100].time_ns, 20 * ms + 80'000);
+    EXPECT_EQ(line.counters().dropped_by_queue, 0U);
+}
+
+TEST(Line, ASlowerRateLeavesNoMoreRoomInTheQueueThanThereIs) {
+    auto settings = settings_of(1e9, 0);
+    settings.queue_bytes = 10'000;
+    Line line(settings, Layer::ip, 1);
+    for (int i = 0; i < 10; ++i) line.offer(0, tcp_packet(960));
+    settings.rate_bits_per_s = 1e6;
+
+    line.change(0, settings);
+    line.offer(0, tcp_packet(960));
+
+    EXPECT_EQ(line.counters().dropped_by_queue, 1U);
+    EXPECT_EQ(drain(line).back().time_ns, 10 * 8 * ms);
+}
+
+TEST(Line, AFlowWhoseCapIsMendedKeepsTheOrderOfItsPackets) {
+    auto settings = settings_of(1e8, 0);
+    settings.flow_rate_bits_per_s = 2e5;
+    Line line(settings, Layer::ip, 1);
+    for (std::uint8_t i = 0; i < 20; ++i) line.offer(0, tcp_packet(960 + i));
+    settings.flow_rate_bits_per_s = 0;
+
+    line.change(50 * ms, settings);
+    for (std::uint8_t i = 20; i < 40; ++i) line.offer(50 * ms, tcp_packet(960 + i));
+
+    const auto arrivals = drain(line);
+    ASSERT_EQ(arrivals.size(), 40U);
+    for (std::size_t i = 0; i < arrivals.size(); ++i)
+        EXPECT_EQ(arrivals[i].packet.size(), tcp_packet(960 + i).size());
+    EXPECT_LT(arrivals.back().time_ns, 60 * ms);
+}
+
+TEST(Line, HeldPacketsAndJitterLoseNothingWhenTheRateChanges) {
+    auto settings = settings_of(1e8, 3 * ms);
+    settings.jitter_ns = 1 * ms;
+    settings.reorder = 0.3;
+    settings.flow_rate_bits_per_s = 5e7;
+    Line line(settings, Layer::ip, 7);
+    std::size_t taken = 0;
+    std::int64_t now = 0;
+    for (int i = 0; i < 1000; ++i) {
+        now += 50'000;
+        line.offer(now, tcp_packet(960, 1460, static_cast<std::uint16_t>(i % 5)));
+        settings.rate_bits_per_s = i % 3 == 0 ? 0 : 1e7 * (1 + i % 40);
+        settings.flow_rate_bits_per_s = i % 4 == 0 ? 0 : 1e7 * (1 + i % 13);
+        if (i % 10 == 0) line.change(now, settings);
+        while (line.take(now)) ++taken;
+    }
+
+    EXPECT_EQ(taken + drain(line).size(), 1000U);
+    EXPECT_EQ(line.counters().dropped_by_queue, 0U);
 }
 
 TEST(Line, TheSameSeedLosesTheSame) {

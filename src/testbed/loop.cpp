@@ -101,7 +101,7 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
             if (request->direction && *request->direction != i) continue;
             const auto settings = changed(station.lines[i].settings(), request->settings);
             if (!settings) return refusal(settings.failure().sentence);
-            station.lines[i].change(last = *settings);
+            station.lines[i].change(monotonic_ns(), last = *settings);
         }
         return {{"settings", as_json(last)}};
     }

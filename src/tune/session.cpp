@@ -50,6 +50,7 @@ Json context_record(const measure::Bench& bench, const SessionOptions& settings,
         {"seed", settings.seed},
         {"started", utc_now()},
         {"arguments", settings.words}};
+    if (!settings.transport.empty()) record["transport"] = settings.transport;
     if (!settings.same_bits.empty()) record["same_bits"] = settings.same_bits;
     return record;
 }
@@ -73,11 +74,13 @@ Result<Before> read_before(const std::string& path, const Json& context) {
                                             json_text(context[key]) +
                                             "; name another file or the same conditions"};
     }
-    if (first.value("same_bits", "") != context.value("same_bits", "")) {
-        return Failure{LW_ERR_ARGUMENT, path +
-                                            " was measured with another --same-bits; name "
-                                            "another file or the same conditions"};
+    for (const char *key : {"same_bits", "transport"}) {
+        if (first.value(key, "") == context.value(key, "")) continue;
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with another " + key +
+                                            "; name another file or the same conditions"};
     }
+    const auto placed = measure::refuse_other_hosts(path, first, context);
+    if (!placed) return placed.failure();
     before.keep_bytes = lines->ends.front();
     for (std::size_t i = 1; i < lines->records.size(); ++i) {
         const auto& record = lines->records[i];

@@ -39,6 +39,7 @@ void declare(Options& options, SessionOptions& session) {
         .number("--ranks", "N", session.ranks_expected, "Refuse to run on another number of ranks")
         .without_default();
     options.text("--launcher", "NAME", session.launcher, "Launcher to record in the output");
+    options.text("--transport", "NAME", session.transport, "Transport to record in the output");
 }
 
 Outcome admit(SessionOptions& session) {

@@ -31,6 +31,7 @@ struct SessionOptions {
     bool resume = false;
     int ranks_expected = 0;
     std::string launcher;
+    std::string transport;          /* by name; empty: what the launcher chooses */
     std::string same_bits;          /* what `lanewise run --same-bits` shall be; empty: nothing */
     std::vector<std::string> words; /* as typed */
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +93,44 @@ def test_results_in_the_memory_of_a_gpu_are_read_through_its_driver(
     # The memory itself holds other results in each run.
     assert status == 0
     assert {(run["reductions"], run["unseen"]) for run in told["runs"]} == {(2, 0)}
+
+
+def test_what_could_not_be_compared_is_told(
+    mpi: str, compiled: Compile, lanewise: Lanewise
+) -> None:
+    line = line_of(mpi, str(compiled(mpi, "mpicc", "compared_in_part.c")))
+
+    status, told = found(lanewise, "--ranks", "2,3", "--", *line)
+    text = lanewise("check", "same-bits", "--ranks", "2,3", "--", *line).stdout.splitlines()
+
+    assert status == 0, told
+    runs = {run["name"]: run for run in told["runs"]}
+    assert {(run["reductions"], run["between_groups"]) for run in runs.values()} == {(3, 1)}
+    assert runs["the same again"]["not_compared"] == 0
+    assert runs["3 ranks"]["not_compared"] == 2
+    assert text[-3:-1] == [
+        "3 ranks: 2 reductions were not compared with 2 ranks: rank 0 has another part of the "
+        "result, or none",
+        "1 reduction was not looked at: between two groups of ranks",
+    ]
+    assert text[-1].endswith("as what they are compared with, in what could be compared")
+
+
+@pytest.mark.one_mpi
+def test_a_rank_whose_results_are_not_noted_fails_the_check(
+    mpi: str, compiled: Compile, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", PROGRAM)
+    script = tmp_path / "without_the_folder.sh"
+    rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+    script.write_text(f'#!/bin/sh\nif [ "{rank}" = 1 ]; then unset LANEWISE_RESULTS; fi\n'
+                      f'exec {program}\n')  # fmt: skip
+    script.chmod(0o755)
+
+    done = lanewise("check", "same-bits", "--ranks", "2", "--", *line_of(mpi, str(script)))
+
+    assert done.returncode == 1
+    assert "no result of rank 1 was noted; every host must be able to write to" in done.stderr
 
 
 def test_exact_sums_are_the_same_on_any_number_of_ranks(

@@ -484,6 +484,28 @@ def test_faults_of_a_script_are_logged_with_their_times(
     assert_nothing_left(base)
 
 
+def test_a_cut_that_would_end_later_ends_with_the_command_and_with_an_interrupt(
+    lanewise: Lanewise, small: Path, base: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "long.toml").write_text('[[fault]]\nat = "0 s"\ncut = "a1.lan0"\nfor = "600 s"\n')
+    lanewise("testbed", "up", small)
+    carrier = ("testbed", "run", "small", "--", sys.executable, "-c", CARRIER, "lan0")
+
+    run = lanewise("testbed", "run", "small", "--faults", "long.toml", "--", "sleep", 0.5)
+    after_the_command = lanewise(*carrier).stdout
+    process = started("fault", "small", tmp_path / "long.toml")
+    meanwhile = lanewise(*carrier).stdout
+    process.send_signal(signal.SIGTERM)
+    mended, _ = process.communicate(timeout=60)
+
+    assert [json.loads(line)["action"] for line in run.stderr.splitlines()] == ["cut", "mend"]
+    assert json.loads(mended)["action"] == "mend"
+    assert (after_the_command, meanwhile) == ("there\n", "gone\n")
+    assert lanewise(*carrier).stdout == "there\n"
+    lanewise("testbed", "down", "small")
+    assert_nothing_left(base)
+
+
 def test_without_the_rights_of_root_one_is_raised_as_well(small: Path, base: Path) -> None:
     powerless = ["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all"]
     if shutil.which(powerless[0]) is None:

@@ -142,6 +142,26 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     assert kept, "what was measured is there for --resume"
 
 
+def test_what_was_measured_over_another_network_or_placement_is_not_gone_on_with(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    line = ["tune", "bcast", "--sizes", "1:64K:x2", "-n", 2, *map(str, QUICK), "--resume"]
+    evidence = tmp_path / "t.json.evidence"
+    lanewise(*line[:-1], "--budget", "3s", "--launcher", "openmpi")
+    assert evidence.exists()
+    context, rest = evidence.read_text().split("\n", 1)
+
+    over_tcp = lanewise(*line, "--transport", "openmpi-tcp")
+    told = json.loads(context)
+    told["placement"][1]["host"] = "another"
+    evidence.write_text(json.dumps(told) + "\n" + rest)
+    elsewhere = lanewise(*line, "--launcher", "openmpi")
+
+    assert "was measured with another transport; name another file" in over_tcp.stderr
+    assert "was measured with ranks on hosts [0, 1], not [0, 0]; name" in elsewhere.stderr
+    assert over_tcp.returncode == elsewhere.returncode == 2
+
+
 def test_a_budget_too_small_for_one_launch_is_refused_with_one_that_is_not(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,56 @@ def test_both_ends_run_and_what_is_found_goes_to_files(tmp_path: Path) -> None:
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("16", "8")
     assert "Faults of ibv_rc_pingpong" in html.read_text()
+
+
+# Leaves a process in a session of its own that holds a port, as a daemon does.
+LEAVES_A_DAEMON = """
+import os, socket, sys, time
+port = socket.create_server(("", 7777))
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    time.sleep(600)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+# Does something else from the second time on.
+FIRST_TIME = 'if test -e "$0"; then {later}; fi; touch "$0"; exec "$1"'
+
+
+def test_what_a_run_leaves_on_its_hosts_ends_with_it(program: str) -> None:
+    words = ["--", sys.executable, "-c", LEAVES_A_DAEMON, program]
+
+    status, out, err = swept("--jobs", "1", "--runs-max", "3", "--json", *words)
+
+    assert status in (0, 1), err
+    assert "not met" not in {run["ending"] for run in json.loads(out)["runs"]}
+
+
+def test_a_sweep_in_which_no_run_came_to_its_fault_fails(program: str, tmp_path: Path) -> None:
+    script = FIRST_TIME.format(later="echo broken; exit 3")
+    words = ["--", "sh", "-c", script, str(tmp_path / "mark"), program]
+
+    status, out, err = swept("--jobs", "1", "--runs-max", "2", *words)
+
+    assert status == 1
+    assert "it did not come to the fault: status 3: broken" in out
+    assert "no run came to its fault, so nothing was tested" in err
+
+
+def test_an_interrupt_waits_for_no_program(program: str, tmp_path: Path) -> None:
+    mark, runs = tmp_path / "mark", tmp_path / "runs"
+    script = FIRST_TIME.format(later=f"touch {runs}; exec sleep 600")
+    line = [sys.executable, "-m", "lanewise", "rdma", "sweep", "--timeout", "600s", "--jobs", "1"]
+    with subprocess.Popen(
+        [*line, "--", "sh", "-c", script, str(mark), program], stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline_s = time.monotonic() + 60
+        while not runs.exists() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, err) == (130, "lanewise rdma sweep: stopped\n")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,14 @@ class Run:
         """Return how many reductions rank 0 started and never found complete."""
         return self.results[0].unseen
 
+    def between_groups(self) -> int:
+        """Return how many reductions over intercommunicators the rank with most of them called."""
+        return max(one.between_groups for one in self.results.values())
+
+    def has_several_threads(self) -> bool:
+        """Tell whether several threads of a rank called reductions."""
+        return any(one.several_threads for one in self.results.values())
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -58,6 +66,19 @@ def first_difference(reference: Run, other: Run) -> Difference | None:
     return min(found, key=lambda one: (one.index, one.rank), default=None)
 
 
+def not_compared(reference: Run, other: Run) -> int:
+    """Return how many reductions that both runs made could not be compared."""
+    if reference.ranks == other.ranks:
+        return 0
+    pairs = zip(reference.results[0].reductions, other.results[0].reductions, strict=False)
+    return sum(not is_comparable(*pair) for pair in pairs)
+
+
+def is_comparable(one: Reduction, two: Reduction) -> bool:
+    """Tell whether rank 0 has the same part of the result on any number of ranks."""
+    return not one.gives_a_part() and bool(one.hash) and bool(two.hash)
+
+
 def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) -> Difference | None:
     """Return the first reduction in which a rank of `other` differs from that of `reference`."""
     there = reference.results[rank].reductions
@@ -65,8 +86,10 @@ def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) ->
     for index, (one, two) in enumerate(zip(there, here, strict=False)):
         if one.call() != two.call():
             return Difference(rank, index, two, one)
-        comparable = same_ranks or (not one.gives_a_part() and one.hash and two.hash)
-        if comparable and (one.hash, one.count) != (two.hash, two.count):
+        if (same_ranks or is_comparable(one, two)) and (one.hash, one.count) != (
+            two.hash,
+            two.count,
+        ):
             return Difference(rank, index, two, one)
     index = min(len(there), len(here))
     if len(there) == len(here):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.bits.compare import Run, first_difference, told
+from lanewise.bits.compare import Run, first_difference, not_compared, told
 from lanewise.bits.records import RankResults, Reduction, Site, parsed
 
 SITE = Site("app", 64, "main")
@@ -57,6 +57,15 @@ def test_a_result_that_another_rank_has_is_not_compared_across_numbers_of_ranks(
     assert found(run_of([elsewhere]), run_of([SUM], [SUM])) is None
 
 
+def test_what_is_not_compared_across_numbers_of_ranks_is_counted() -> None:
+    elsewhere = replace(SUM, hash="", count=0)
+    one = run_of([SUM, BLOCKS, elsewhere, SUM])
+    two = run_of([SUM, BLOCKS, SUM, SUM], [SUM, BLOCKS, SUM, SUM])
+
+    assert not_compared(one, two) == 2
+    assert not_compared(one, one) == 0
+
+
 @pytest.mark.parametrize(
     ("reference", "other", "sentence"),
     [
@@ -80,14 +89,17 @@ def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> N
         "hash": "aa", "number": 1, "from": 0,
     }  # fmt: skip
     records: list[dict[str, Any]] = [
+        {"world": 5},
         {"site": 0, "object": "app", "offset": 64, "symbol": "main"},
         call,
         {**call, "operation": "iallreduce", "number": 0},
-        {"end": True, "unseen": 3},
+        {"end": True, "unseen": 3, "between_groups": 2, "several_threads": True},
     ]
 
     started_first = replace(SUM, operation="iallreduce")
-    assert parsed(records) == RankResults((started_first, SUM), unseen=3)
+    assert parsed(records) == RankResults(
+        (started_first, SUM), unseen=3, between_groups=2, several_threads=True, world=5
+    )
 
 
 @pytest.mark.parametrize(

@@ -57,21 +57,35 @@ class Reduction:
 
 @dataclass(frozen=True)
 class RankResults:
-    """The reductions of one rank as it called or started them, without those that never ended."""
+    """The reductions of one rank as it called or started them, without those that never ended.
+
+    `unseen` counts these, and `between_groups` those over intercommunicators, which are not noted.
+    `world` is the number of all ranks.
+    """
 
     reductions: tuple[Reduction, ...]
     unseen: int = 0
+    between_groups: int = 0
+    several_threads: bool = False
+    world: int = 1
 
 
-def results_in(folder: Path, ranks: int) -> dict[int, RankResults]:
-    """Return what the ranks wrote to a folder; RunError where rank 0 wrote nothing."""
+def results_in(folder: Path) -> dict[int, RankResults]:
+    """Return what the ranks wrote to a folder; RunError where one wrote nothing."""
     if not (folder / "rank-0.jsonl").is_file():
         raise RunError(
             "no result was noted; the program must call MPI_Init, and its ranks must be able to "
             f"write to {folder.parent}"
         )
-    paths = {rank: folder / f"rank-{rank}.jsonl" for rank in range(ranks)}
-    return {rank: read(path) for rank, path in paths.items() if path.is_file()}
+    first = read(folder / "rank-0.jsonl")
+    others = {rank: folder / f"rank-{rank}.jsonl" for rank in range(1, first.world)}
+    missing = [str(rank) for rank, path in others.items() if not path.is_file()]
+    if missing:
+        raise RunError(
+            f"no result of {'rank' if len(missing) == 1 else 'ranks'} {', '.join(missing)} was "
+            f"noted; every host must be able to write to {folder.parent}: say TMPDIR=FOLDER"
+        )
+    return {0: first} | {rank: read(path) for rank, path in others.items()}
 
 
 def read(path: Path) -> RankResults:
@@ -84,7 +98,7 @@ def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
     """Return the results that the records of a file hold, which end in any order."""
     sites: dict[int, Site] = {}
     reductions: dict[int, Reduction] = {}
-    unseen = 0
+    told: dict[str, Any] = {}
     for record in records:
         if "site" in record:
             sites[record["site"]] = Site(record["object"], record["offset"], record["symbol"])
@@ -93,5 +107,6 @@ def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
             number, site = fields.pop("number"), sites[fields.pop("from")]
             reductions[number] = Reduction(**fields, site=site)
         else:
-            unseen = record["unseen"]
-    return RankResults(tuple(reductions[number] for number in sorted(reductions)), unseen)
+            told |= record
+    told.pop("end", None)
+    return RankResults(tuple(reductions[number] for number in sorted(reductions)), **told)

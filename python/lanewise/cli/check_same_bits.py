@@ -116,6 +116,7 @@ class Compared:
     difference: Difference | None
     source: str
     output_differs: bool
+    not_compared: int = 0
 
     @property
     def same(self) -> bool:
@@ -217,12 +218,12 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
             f"{shlex.join(planned.line)} ended with status {done.returncode}; what it says is above"
         )
     output = hashlib.sha256(done.stdout).hexdigest()
-    return Run(planned.name, planned.ranks, output, results_in(folder, planned.ranks))
+    return Run(planned.name, planned.ranks, output, results_in(folder))
 
 
 def compared(runs: Sequence[Run], *, level: str, with_output: bool) -> list[Compared]:
     """Compare each run with the first, or with the first on as many ranks."""
-    from lanewise.bits.compare import first_difference
+    from lanewise.bits.compare import first_difference, not_compared
 
     found = []
     for run in runs:
@@ -230,7 +231,8 @@ def compared(runs: Sequence[Run], *, level: str, with_output: bool) -> list[Comp
         reference = alike[0]
         difference = first_difference(reference, run)
         differs = with_output and run.output != reference.output
-        found.append(Compared(run, reference, difference, source_of(difference), differs))
+        skipped = not_compared(reference, run)
+        found.append(Compared(run, reference, difference, source_of(difference), differs, skipped))
     return found
 
 
@@ -251,8 +253,6 @@ def source_of(difference: Difference | None) -> str:
 
 def text_of(found: Sequence[Compared]) -> str:
     """Return what was found as a table, with a sentence for each run that differs."""
-    from lanewise.bits.compare import told
-
     rows = [("run", "ranks", "output", "reductions", "")]
     for one in found:
         count = len(one.run.results[0].reductions)
@@ -265,20 +265,52 @@ def text_of(found: Sequence[Compared]) -> str:
         f"{row[3]:>{widths[3]}}  {row[4]}".rstrip()
         for row in rows
     ]
-    for one in found:
-        if one.difference is not None:
-            lines.append(f"{one.run.name}: {told(one.difference, one.source)}")
-        elif one.output_differs:
-            lines.append(
-                f"{one.run.name}: the output differs, though all reductions are the same: "
-                "what differs comes from elsewhere"
-            )
-    unseen = max(one.run.unseen() for one in found)
-    if unseen:
-        lines.append(f"not looked at, since they were never found complete: {unseen} reductions")
+    lines += [sentence for one in found for sentence in sentences_on(one)]
+    lines += sentences_on_all(found)
     same = sum(one.same for one in found)
-    lines.append(f"{same} of {len(found)} runs have the same bits as what they are compared with")
+    skipped = any(one.not_compared or one.run.between_groups() for one in found)
+    lines.append(
+        f"{same} of {len(found)} runs have the same bits as what they are compared with"
+        f"{', in what could be compared' if skipped else ''}"
+    )
     return "\n".join(lines)
+
+
+def sentences_on(one: Compared) -> list[str]:
+    """Say what differs in a run, and what could not be compared."""
+    from lanewise.bits.compare import told
+
+    name, lines = one.run.name, []
+    if one.difference is not None:
+        lines.append(f"{name}: {told(one.difference, one.source)}")
+    elif one.output_differs and one.not_compared:
+        lines.append(f"{name}: the output differs, though all reductions that could be compared "
+                     "are the same")  # fmt: skip
+    elif one.output_differs:
+        lines.append(f"{name}: the output differs, though all reductions are the same: "
+                     "what differs comes from elsewhere")  # fmt: skip
+    if one.not_compared:
+        lines.append(f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: "
+                     "rank 0 has another part of the result, or none")  # fmt: skip
+    return lines
+
+
+def sentences_on_all(found: Sequence[Compared]) -> list[str]:
+    """Say what is not compared in any run, and in what order the rest is."""
+    lines = []
+    if unseen := max(one.run.unseen() for one in found):
+        lines.append(f"{counted(unseen)} not looked at: never found complete")
+    if between := max(one.run.between_groups() for one in found):
+        lines.append(f"{counted(between)} not looked at: between two groups of ranks")
+    if any(one.run.has_several_threads() for one in found):
+        lines.append("several threads of a rank call reductions, and their order may differ from "
+                     "run to run: so may what is compared")  # fmt: skip
+    return lines
+
+
+def counted(reductions: int) -> str:
+    """Return a number of reductions in words."""
+    return "1 reduction was" if reductions == 1 else f"{reductions} reductions were"
 
 
 def as_object(found: Sequence[Compared]) -> dict[str, Any]:
@@ -292,6 +324,9 @@ def as_object(found: Sequence[Compared]) -> dict[str, Any]:
                 "output": one.run.output,
                 "reductions": len(one.run.results[0].reductions),
                 "unseen": one.run.unseen(),
+                "between_groups": one.run.between_groups(),
+                "not_compared": one.not_compared,
+                "several_threads": one.run.has_several_threads(),
                 "compared_with": one.reference.name,
                 "output_differs": one.output_differs,
                 "first_difference": difference_object(one),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lanewise.cli import launching
 from lanewise.cli.native_options import NativeOptions
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import plan
@@ -107,7 +107,7 @@ def starter_of(
     require_launcher(choice)
     ranks = launching.rank_count(choice, values)
     arguments = [*native.arguments(values), f"--time-limit={values['time_limit']}"]
-    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"])]
     job = launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
     plan(choice.launcher, job)
     job = with_reference(choice.launcher, job)

@@ -27,7 +27,7 @@ from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_place
 from lanewise.launch import several
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
@@ -125,7 +125,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(choice, values)
     arguments = NATIVE.arguments(values)
-    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"])]
     return launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
 
 

@@ -25,7 +25,7 @@ from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_place, require_there
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
 from lanewise.launch.plan import ask, plan
@@ -143,7 +143,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path, *more: str) 
     if values["platform"] is not None:
         require_there(Path(values["platform"]), "lanewise model fit")
     arguments = NATIVE.arguments(values)
-    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}", *more]
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"]), *more]
     if values["output"] is not None:
         arguments += ["-o", str(evidence_path(Path(values["output"])))]
     return launching.job_running(choice, values, folder, (TUNE, *arguments), ranks)

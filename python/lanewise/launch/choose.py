@@ -31,6 +31,12 @@ class Choice:
     pmi_plugin: str = ""
 
 
+def recorded(choice: Choice, transport: str) -> list[str]:
+    """Return the words by which a native program records by what its ranks communicate."""
+    words = [f"--launcher={choice.launcher.name}"]
+    return [*words, f"--transport={transport}"] if transport else words
+
+
 def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:
     """Return the path of the first of a launcher's programs on PATH, None where there is none."""
     for name in launcher.executables:

@@ -91,14 +91,16 @@ def check(device: Device, interfaces: list[str]) -> None:
         raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
     if device.lid_mask_bits and device.link_layer != "infiniband":
         raise RequestError("--lmc applies only to InfiniBand ports; add --link-layer infiniband")
-    folder = Path(device.pcap).absolute().parent
-    if device.pcap and not os.access(folder, os.W_OK):
-        raise RequestError(f"--pcap {device.pcap}: {folder} cannot be written; name another file")
-    folder = Path(device.fault_log).absolute().parent
-    if device.fault_log and not os.access(folder, os.W_OK):
-        raise RequestError(
-            f"--fault-log {device.fault_log}: {folder} cannot be written; name another file"
-        )
+    for option, text in (("--pcap", device.pcap), ("--fault-log", device.fault_log)):
+        _check_output(option, text)
+
+
+def _check_output(option: str, text: str) -> None:
+    """Refuse a file, where one is named, that could not be written."""
+    path = Path(text).absolute()
+    if text and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+        where = "it is a folder" if path.is_dir() else f"{path.parent} cannot be written"
+        raise RequestError(f"{option} {text}: {where}; name another file")
 
 
 def _check_interfaces(

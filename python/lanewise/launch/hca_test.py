@@ -72,6 +72,10 @@ def test_faults_are_told_with_the_place_of_their_log(
 def test_a_log_of_faults_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(RequestError, match=r"--fault-log .* cannot be written"):
         check(Device(("lo",), fault_log="/nowhere/faults.jsonl"), ["lo"])
+    with pytest.raises(RequestError, match=r"--fault-log /tmp: it is a folder"):
+        check(Device(("lo",), fault_log="/tmp"), ["lo"])
+    with pytest.raises(RequestError, match=r"--pcap \.: it is a folder"):
+        check(Device(("lo",), pcap="."), ["lo"])
 
 
 def test_a_library_that_is_not_built_is_named(build: Path) -> None:

@@ -145,7 +145,7 @@ def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subpr
             end(process)
 
 
-def end(process: subprocess.Popen[str]) -> None:
+def end(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     """End a launcher and its ranks: first ask, which lets it end its ranks, then kill.
 
     Whoever interrupts again while it is being asked gets the kill at once.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.describe import describe
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE, find_program
@@ -59,9 +59,7 @@ def job_of(request: Request, asked: Asked, choice: Choice, folder: Path, path: P
     ranks = request.ranks or room_of(asked, choice).ranks
     words = arguments_of(described, {**texts, "operations": request.operations})
     words += [f"--output={path.resolve()}", f"--ranks={ranks}"]
-    words += [f"--launcher={choice.launcher.name}"]
-    if asked.transport:
-        words.append(f"--transport={asked.transport}")
+    words += recorded(choice, asked.transport)
     return job_running(asked, choice, folder, (MEASURE, *words), ranks)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.describe import describe
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE, find_program
@@ -131,7 +131,7 @@ class Tuning:
         ranks = self.request.ranks or room_of(self.asked, self.choice).ranks
         words = arguments_of(described, {**texts, "collectives": self.request.operations})
         words += [f"--output={self.evidence}", f"--ranks={ranks}"]
-        words += [f"--launcher={self.choice.launcher.name}", *more]
+        words += [*recorded(self.choice, self.asked.transport), *more]
         return job_running(self.asked, self.choice, self.folder, (TUNE, *words), ranks)
 
     def launch(self, timed: Course, one: Launch) -> Seen:

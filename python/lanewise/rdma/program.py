@@ -40,12 +40,14 @@ AGAIN_S = 0.02
 class Outcome:
     """How a program ended.
 
-    `status` is its exit status, negative if a signal ended it.  `faults` are those that it met, in
-    order, and `protection` is what path protection did in each of its processes: the objects that
-    `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.  `occurred` counts
-    how often each call, completion, packet and connection occurred, under these names and those of
-    a fault script, and `left` counts the objects that were not destroyed, such as {"ibv_mr": 1}.
-    Both cover the processes that ended by `exit` or by a return from `main`.
+    `status` is its exit status, negative if a signal ended it.  `stdout` and `stderr` are text, in
+    which U+FFFD stands for what is not UTF-8; `stdout_bytes` is what was printed.  `faults` are
+    those that it met, in order, and `protection` is what path protection did in each of its
+    processes: the objects that `lanewise rdma run --fault-log` and `lanewise rdma protect --report`
+    write.  `occurred` counts how often each call, completion, packet and connection occurred, under
+    these names and those of a fault script, and `left` counts the objects that were not destroyed,
+    such as {"ibv_mr": 1}.  Both cover the processes that ended by `exit` or by a return from
+    `main`.
     """
 
     status: int
@@ -55,6 +57,7 @@ class Outcome:
     protection: tuple[dict[str, Any], ...] = ()
     occurred: dict[str, dict[str, int]] = field(default_factory=dict)
     left: dict[str, int] = field(default_factory=dict)
+    stdout_bytes: bytes = b""
 
     @property
     def migrations(self) -> int:
@@ -133,6 +136,7 @@ class Program:
                 protection=self._records("protection.jsonl"),
                 left=census.pop("left", {}),
                 occurred=census,
+                stdout_bytes=self._file("stdout").read_bytes(),
             )
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._outcome

@@ -7,6 +7,7 @@ the same times.  `schedule` turns a script into events, `play` brings them about
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import random
@@ -18,6 +19,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.interrupts import deferred_interrupts
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.impairments import BY_KEY, BY_SETTING, IMPAIRMENTS, for_delay_line
 from lanewise.testbed.plan import Plan, SlowWire
@@ -53,7 +55,7 @@ def settings_of(words: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
     for key, text in words.items():
         one = BY_KEY[key]
         try:
-            found.append((one.setting, quantities.parse(one.kind, text)))
+            found.append((one.setting, quantities.parse(one.kind, text, one.least)))
         except ValueError as error:
             raise ValueError(f"{key} = {text!r} {error}") from None
     return tuple(found)
@@ -143,7 +145,7 @@ class _Script(Tables):
         action, target = actions[0], table[actions[0]]
         at_ns = self.time(table, path, "at", draw)
         settings = tuple(
-            (one.setting, self.quantity(table, path, one.key, one.kind))
+            (one.setting, self.quantity(table, path, one.key, one.kind, least=one.least))
             for one in IMPAIRMENTS
             if one.key in table
         )
@@ -211,14 +213,36 @@ def new_settings(event: Event, wire: SlowWire) -> dict[str, float]:
 def play(
     bed: Bed, events: Sequence[Event], log: Callable[[str], None], stop: threading.Event
 ) -> None:
-    """Bring events about at their times, and log each as a line of JSON, until `stop` is set."""
+    """Bring events about at their times, and log each as a line of JSON, until `stop` is set.
+
+    A fault that is to end by itself ends then, or where an interrupt does.
+    """
     plan = bed.plan()
     begin_s = time.monotonic()
-    for event in events:
-        if stop.wait(max(0.0, begin_s + event.time_ns / 1e9 - time.monotonic())):
-            return
+
+    def happen(event: Event) -> None:
         bring_about(bed, plan, event)
         log(line_of(event, time.monotonic() - begin_s))
+
+    begun = 0
+    try:
+        for event in events:
+            if stop.wait(max(0.0, begin_s + event.time_ns / 1e9 - time.monotonic())):
+                return
+            begun += 1
+            happen(event)
+    finally:
+        with deferred_interrupts(), contextlib.ExitStack() as all_of_them:
+            # The last that is pushed comes first, and one that fails does not keep out the others.
+            for event in reversed(early_ends(events, begun)):
+                all_of_them.callback(happen, event)
+
+
+def early_ends(events: Sequence[Event], begun: int) -> list[Event]:
+    """Return what ends those of the first `begun` events that would end by themselves later."""
+    done, to_come = events[:begun], events[begun:]
+    ends = [event for event in to_come if any(event.ends is one for one in done)]
+    return list(with_what_is_left([*done, *ends]))[begun:]
 
 
 def line_of(event: Event, elapsed_s: float) -> str:

@@ -167,3 +167,34 @@ def test_a_mend_of_the_script_ends_all_faults_of_its_target(plan: Plan) -> None:
 
     assert [one.get("up") for one in told] == [False, None, True, True]
     assert [one.get("loss", 0) for one in told] == [0, 0.01, 0, 0]
+
+
+def test_a_script_that_is_stopped_ends_the_faults_that_would_have_ended(plan: Plan) -> None:
+    events = fault.schedule(
+        '[[fault]]\nat = "0 s"\ncut = "a-b"\nfor = "9 s"\n'
+        '[[fault]]\nat = "1 s"\ndegrade = "a-b"\nloss = "1 %"\n'
+        '[[fault]]\nat = "2 s"\ncut = "a1.lan0"\nfor = "1 s"\n'
+        '[[fault]]\nat = "4 s"\ncut = "b1.lan0"\nfor = "1 s"\n',
+        "s.toml",
+        plan,
+    )
+    _, wire = fault.links_of(plan)["a-b"]
+
+    def ends(begun: int) -> list[str]:
+        return [event.target for event in fault.early_ends(events, begun)]
+
+    assert [ends(begun) for begun in range(len(events) + 1)] == [
+        [], ["a-b"], ["a-b"], ["a1.lan0", "a-b"], ["a-b"], ["b1.lan0", "a-b"], ["a-b"], [],
+    ]  # fmt: skip
+    (mended,) = fault.early_ends(events, 2)
+    assert fault.new_settings(mended, wire)["up"] is True
+    assert fault.new_settings(mended, wire)["loss"] == 0.01
+
+
+@pytest.mark.parametrize("key", ["rate", "flow_rate", "queue", "mark"])
+def test_a_fault_takes_no_value_that_a_description_does_not_take(plan: Plan, key: str) -> None:
+    none = "0 B" if key in ("queue", "mark") else "0 bit/s"
+    with pytest.raises(RequestError, match="is too small for a testbed"):
+        fault.single("degrade", "a-b", {key: none}, plan)
+    with pytest.raises(RequestError, match=r"^s:3: .* is too small for a testbed"):
+        fault.schedule(f'[[fault]]\nat = "0 s"\n{key} = "{none}"\ndegrade = "a-b"', "s", plan)

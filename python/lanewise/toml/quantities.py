@@ -44,7 +44,7 @@ SIZE = Kind("a size", _SIZES, "1 MiB", most=1e12)
 SHARE = Kind("a share", {"%": 0.01}, "0.1 %", most=1.0)
 
 
-def parse(kind: Kind, value: object) -> float:
+def parse(kind: Kind, value: object, least: float = 0.0) -> float:
     """Return a quantity in its base unit: bits or operations a second, ns, bytes, or a fraction.
 
     Raises ValueError with a sentence that says what is wrong and shows how it is written.
@@ -63,6 +63,8 @@ def parse(kind: Kind, value: object) -> float:
     found = float(number) * kind.units[unit]
     if found > kind.most:
         raise ValueError("is more than can be emulated")
+    if found < least:
+        raise ValueError("is too small for a testbed")
     return found
 
 

@@ -66,12 +66,9 @@ class Tables:
         """Return a quantity in its base unit."""
         key = next(word for word in reversed(path) if isinstance(word, str))
         try:
-            found = quantities.parse(kind, value)
-            if found < least:
-                raise ValueError("is too small for a testbed")
+            return quantities.parse(kind, value, least)
         except ValueError as error:
             raise self.refuse(path, f"{key} = {value!r} {error}") from None
-        return found
 
     def whole(self, table: dict[str, Any], path: Path, key: str, default: int) -> int:
         """Return a whole number from 0 on."""

@@ -17,11 +17,13 @@ def merge(files: Mapping[str, Sequence[Tuning]]) -> list[Tuning]:
     """
     merged: dict[tuple[int, ...], Tuning] = {}
     first = next(iter(files))
-    for name, layouts in files.items():
-        for one in layouts:
-            refuse_unfit(name, one, first, files[first][0])
-            known = merged.get(one.hosts)
-            merged[one.hosts] = one if known is None else joined(name, known, one)
+    named_layouts = [(name, one) for name, layouts in files.items() for one in layouts]
+    for name, one in named_layouts:
+        refuse_unfit(name, one, first, files[first][0])
+    # What is joined is as new as its newest collective, so the oldest come first.
+    for name, one in sorted(named_layouts, key=lambda each: each[1].created):
+        known = merged.get(one.hosts)
+        merged[one.hosts] = one if known is None else joined(name, known, one)
     return sorted(merged.values(), key=lambda one: (one.ranks, one.hosts))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def test_of_one_layout_the_newer_measurement_of_a_collective_counts() -> None:
     algorithms = {name: one.rules[0].algorithm for name, one in only.collectives.items()}
     assert algorithms == {"bcast": "chain", "scatter": "binomial"}
     assert only.created == newer.created
+
+
+@pytest.mark.parametrize("order", itertools.permutations("abc"))
+def test_the_newer_measurement_counts_in_any_order_of_the_files(order: tuple[str, ...]) -> None:
+    files = {
+        "a": [replace(at(4, "binomial"), created="2026-11-20T10:00:00Z")],
+        "b": [replace(at(4, "ring", "allreduce"), created="2026-11-20T12:00:00Z")],
+        "c": [replace(at(4, "ring"), created="2026-11-20T11:00:00Z")],
+    }
+
+    [only] = merge({name: files[name] for name in order})
+
+    assert only.collectives["bcast"].rules[0].algorithm == "ring"
+    assert only.created == "2026-11-20T12:00:00Z"
 
 
 @pytest.mark.parametrize(

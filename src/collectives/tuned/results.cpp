@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cfloat>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +44,9 @@ struct Notes {
     std::unordered_map<const void *, std::size_t> sites;
     std::uint64_t begun = 0;  /* reductions that were called or started */
     std::uint64_t unseen = 0; /* those of them whose end nobody has seen yet */
+    std::uint64_t between_groups = 0;
+    std::thread::id thread; /* the first that called one */
+    bool several_threads = false;
 };
 
 Notes& notes() {
@@ -94,6 +100,23 @@ std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
     return hash;
 }
 
+/* Zeros in the bytes of each long double that have no part in its value: of 16 the last six in the
+   extended format of x86. In types of programs it is not known where they are. */
+constexpr std::size_t used_bytes = 10;
+
+bool has_padding(MPI_Datatype type) {
+    constexpr bool padded = LDBL_MANT_DIG == 64 && sizeof(long double) > used_bytes;
+    return padded && (type == MPI_LONG_DOUBLE || type == MPI_C_LONG_DOUBLE_COMPLEX ||
+                      type == MPI_LONG_DOUBLE_INT);
+}
+
+void clear_padding(std::span<std::byte> data, MPI_Datatype type) {
+    if (!has_padding(type)) return;
+    const auto stride = sizeof(long double) + (type == MPI_LONG_DOUBLE_INT ? sizeof(int) : 0);
+    for (auto at = used_bytes; at < data.size(); at += stride)
+        std::memset(&data[at], 0, sizeof(long double) - used_bytes);
+}
+
 /* Of the data in the elements, without what lies between them. */
 std::string hash_in_host(const void *result, std::int64_t count, MPI_Datatype type,
                          const collectives::TypeLayout& layout) {
@@ -106,6 +129,11 @@ std::string hash_in_host(const void *result, std::int64_t count, MPI_Datatype ty
             MPI_SUCCESS) {
             return "";
         }
+    } else if (has_padding(type)) {
+        packed.assign(data, data + bytes);
+    }
+    if (!packed.empty()) {
+        clear_padding(packed, type);
         data = packed.data();
     }
     std::array<char, 17> text{};
@@ -159,17 +187,32 @@ int finish_at_end(MPI_Comm, int, void *, void *) {
     drop_pending();
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
-    write(to, {{"end", true}, {"unseen", to.unseen}});
+    write(to, {{"end", true},
+               {"unseen", to.unseen},
+               {"between_groups", to.between_groups},
+               {"several_threads", to.several_threads}});
     to.file.reset();
     return MPI_SUCCESS;
 }
 
-/* Reductions over two groups are not. */
+/* Reductions over two groups are not, but counted. */
 bool is_compared(const Call& call) {
     if (!is_reduction(call.collective)) return false;
     int between_groups = 0;
     PMPI_Comm_test_inter(call.comm, &between_groups);
-    return between_groups == 0;
+    if (between_groups == 0) return true;
+    auto& to = notes();
+    const std::scoped_lock lock(to.mutex);
+    ++to.between_groups;
+    return false;
+}
+
+/* The number of a reduction that this thread calls or starts. */
+std::uint64_t next_number(Notes& to) {
+    const auto caller = std::this_thread::get_id();
+    if (to.begun == 0) to.thread = caller;
+    to.several_threads = to.several_threads || to.thread != caller;
+    return to.begun++;
 }
 
 /* What can be said of a reduction before it has a result. */
@@ -206,6 +249,9 @@ void begin_results() {
         return;
     }
     notes().file.emplace(std::move(*made));
+    int ranks = 1;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    write(notes(), {{"world", ranks}});
     int key = MPI_KEYVAL_INVALID;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish_at_end, &key, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
@@ -228,7 +274,7 @@ void note_result(const Call& call, const void *site) {
     auto said = description_of(call, count, profile::Form::blocking);
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
-    write_result(std::move(said), to.begun++,
+    write_result(std::move(said), next_number(to),
                  count ? hash_of_result(call.receive, *count, call.receive_type) : "", site, to);
 }
 
@@ -248,7 +294,7 @@ StartedResult start_result(std::shared_ptr<const ExpectedResult> expected, const
     auto& to = notes();
     const std::scoped_lock lock(to.mutex);
     ++to.unseen;
-    return {std::move(expected), to.begun++, site};
+    return {std::move(expected), next_number(to), site};
 }
 
 void note_result(const StartedResult& started) {

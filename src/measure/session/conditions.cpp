@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ struct Place {
     char host[128];
     char cpus[128];
 };
+
+/* The number of the host of each rank, counted as they come, as text. */
+std::string hosts_in_order(const Json& context) {
+    std::map<std::string, std::size_t> numbers;
+    std::string text;
+    for (const auto& place : context.value("placement", Json::array())) {
+        const auto number = numbers.try_emplace(place.value("host", ""), numbers.size()).first;
+        text += (text.empty() ? "" : ", ") + std::to_string(number->second);
+    }
+    return text;
+}
 
 }  // namespace
 
@@ -38,6 +50,15 @@ Json placement(const measure::Harness& harness) {
         places.push_back({{"rank", r}, {"host", all[r].host}, {"cpus", all[r].cpus}});
     }
     return places;
+}
+
+Outcome refuse_other_hosts(const std::string& path, const Json& before, const Json& now) {
+    const auto was = hosts_in_order(before);
+    const auto is = hosts_in_order(now);
+    if (was == is) return Done{};
+    return Failure{LW_ERR_ARGUMENT, path + " was measured with ranks on hosts [" + was +
+                                        "], not [" + is +
+                                        "]; name another file or the same conditions"};
 }
 
 Json mpi_library() {

@@ -7,12 +7,17 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "base/result.hpp"
 #include "measure/harness/harness.hpp"
 
 namespace lanewise::measure {
 
 /* Host and processors of each rank. Collective; meaningful on rank 0. */
 Json placement(const measure::Harness& harness);
+
+/* Refuses to go on with a file whose ranks were placed on hosts in another way; their names do not
+   count, since a batch system may give others of the same kind. */
+Outcome refuse_other_hosts(const std::string& path, const Json& before, const Json& now);
 
 /* Family and version of the MPI. */
 Json mpi_library();

@@ -210,7 +210,7 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     const auto before = as_version_2(lines->records.front());
     for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
                             "definition", "method", "start", "stopping", "pipeline_length", "root",
-                            "weights", "reply", "order", "window", "buffers"}) {
+                            "weights", "reply", "order", "window", "buffers", "transport"}) {
         if (before.contains(key) == context.contains(key) &&
             before.value(key, Json()) == context.value(key, Json()))
             continue;
@@ -224,6 +224,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             now + "; name another file or the same conditions"};
     }
+    const auto placed = refuse_other_hosts(path, before, context);
+    if (!placed) return placed.failure();
     std::size_t in_task = 0;
     unfinished.keep_bytes = lines->ends.front();
     for (std::size_t i = 1; i < lines->records.size(); ++i) {

@@ -18,7 +18,7 @@ from lanewise.cli.compared import Compared, budget_s
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.progress import progress
 from lanewise.errors import RunError
-from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import CHECK
 from lanewise.launch.plan import plan
@@ -86,7 +86,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(choice, values)
     arguments = NATIVE.arguments(values)
-    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"])]
     return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)
 
 

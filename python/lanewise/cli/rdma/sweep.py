@@ -12,8 +12,9 @@ import typer
 
 from lanewise.cli.numbers import duration_s, positive_count
 from lanewise.cli.rdma.run import Program
+from lanewise.cli.samples_text import printable
 from lanewise.cli.terminal import columns_shown
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import require_apart, require_places, write_whole
 from lanewise.launch.machine import core_count
 from lanewise.launch.run import terminated_as_interrupted
@@ -66,7 +67,7 @@ def sweep(
     packets and connections that occurred.  Every run has two hosts of its own; {address} is
     replaced by the address of the server, and {folder} by a folder of the run.  Ends with status 1
     if the program crashes, hangs, reports success with a wrong result, or does not destroy an
-    object.
+    object, and if no run came to its fault.
     """
     from lanewise.rdma.sweep import runs, text
 
@@ -91,7 +92,9 @@ def sweep(
     if as_json:
         typer.echo(json.dumps(text.as_object(found)))
     else:
-        typer.echo("\n".join(text.lines_of(found, columns_shown())))
+        typer.echo("\n".join(map(printable, text.lines_of(found, columns_shown()))))
+    if not found.has_met_faults:
+        raise RunError("no run came to its fault, so nothing was tested")
     if found.findings:
         raise typer.Exit(1)
 

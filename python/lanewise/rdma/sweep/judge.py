@@ -65,7 +65,8 @@ def judged(ran: Ran, left_without_faults: Mapping[str, int]) -> Verdict:
     if left := _more(ran.program.left, left_without_faults):
         return Verdict(Ending.LEAK, ", ".join(f"{count} {name}" for name, count in left.items()))
     if not ran.program.faults:
-        return Verdict(Ending.NOT_MET, "it did not come to the fault")
+        failed = f": {_said(ran.program)}" if ran.program.status != 0 else ""
+        return Verdict(Ending.NOT_MET, f"it did not come to the fault{failed}")
     if ran.program.status == 0:
         return Verdict(Ending.SURVIVED, "status 0")
     return Verdict(Ending.ERROR, _said(ran.program))
@@ -87,7 +88,8 @@ def _crash(ran: Ran) -> Verdict | None:
 def killed_by(outcome: Outcome) -> str:
     """Return the name of the signal that ended a program; empty where none did."""
     if outcome.status < 0:
-        return signal.Signals(-outcome.status).name
+        names = {int(number): number.name for number in signal.Signals}
+        return names.get(-outcome.status, f"signal {-outcome.status}")
     crashes = {SHELL_SIGNAL + number: number.name for number in _CRASHES}
     return crashes.get(outcome.status, "")
 

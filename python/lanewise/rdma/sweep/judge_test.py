@@ -24,6 +24,11 @@ LEFT = {"ibv_context": 1, "ibv_mr": 2}
         (Ran(FAILED), Ending.ERROR, "status 1: no memory"),
         (Ran(replace(FAILED, stderr="")), Ending.ERROR, "status 1, without a word"),
         (Ran(replace(GOOD, faults=())), Ending.NOT_MET, "it did not come to the fault"),
+        (
+            Ran(replace(FAILED, faults=())),
+            Ending.NOT_MET, "it did not come to the fault: status 1: no memory",
+        ),
+        (Ran(replace(FAILED, status=-40)), Ending.CRASH, "signal 40"),
         (Ran(GOOD, check_status=1), Ending.WRONG, "status 0, but the check ended with 1"),
         (Ran(GOOD, check_status=2), Ending.WRONG, "status 0, but the check ended with 2"),
         (Ran(replace(FAILED, left=LEFT)), Ending.LEAK, "1 ibv_mr"),

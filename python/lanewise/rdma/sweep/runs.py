@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of a sweep: once without a fault, to see what occurs, then once with each that is possible.
 
-Each run has two hosts of its own, so that several run at a time and no port is taken twice.
+Each run has two hosts of its own, so that several run at a time and no port is taken twice.  What
+a program leaves running on them ends with its run.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.packages import not_found
+from lanewise.launch.run import end
 from lanewise.rdma.hosts import Hosts, testbed
 from lanewise.rdma.lab import Lab
 from lanewise.rdma.program import Outcome, Program
 from lanewise.rdma.sweep.faults import Fault, possible
-from lanewise.rdma.sweep.judge import Ran, Verdict, judged
+from lanewise.rdma.sweep.judge import Ending, Ran, Verdict, judged
 
 SERVER_HOST, PROGRAM_HOST = "a1", "a2"
 ADDRESS, FOLDER = "{address}", "{folder}"
 CHECK_HUNG = 124  # the status of timeout(1)
 LEAVING_S = 2.0  # in which a server ends after its program, if it does so at all
+CALLABLE_S = 10.0  # in which a server listens, unless a run may take longer
+KEPT = 1 << 16  # characters of what a program printed, of its end
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,11 @@ class Sweep:
         """Return the runs that should have ended in another way."""
         return tuple(one for one in self.runs if one.verdict.ending.is_finding)
 
+    @property
+    def has_met_faults(self) -> bool:
+        """Tell whether any run came to its fault; otherwise nothing was tested."""
+        return any(one.verdict.ending is not Ending.NOT_MET for one in self.runs)
+
 
 def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all: None) -> Sweep:
     """Run the program without faults and then with each; `on_run` is told how many are done.
@@ -94,17 +103,41 @@ def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all:
                 ran = _run(here, asked, fault, server_limit_s)
             finally:
                 free.put(here)
-            return Judged(fault, judged(ran, clean.program.left), ran.program)
+            return Judged(fault, judged(ran, clean.program.left), _end_of(ran.program))
 
         runs = []
         with ThreadPoolExecutor(asked.jobs) as pool:
+            under_way = [pool.submit(run_with, fault) for fault in chosen]
             try:
-                for done, one in enumerate(pool.map(run_with, chosen), 1):
-                    runs.append(one)
+                for done, one in enumerate(under_way, 1):
+                    runs.append(one.result())
                     on_run(done, len(chosen))
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            except BaseException:
+                _give_up(under_way, hosts)
+                raise
     return Sweep(clean.program, tuple(runs), len(faults) - len(chosen))
+
+
+def _give_up(under_way: Sequence[Future[Judged]], hosts: Sequence[Hosts]) -> None:
+    """End what runs, which may take long by itself, and begin nothing else."""
+    for one in under_way:
+        one.cancel()
+    while wait(under_way, timeout=0.1).not_done:
+        for two in hosts:
+            _end_all(two)
+
+
+def _end_all(hosts: Hosts) -> None:
+    """End all that runs on two hosts, also in sessions of its own, as daemons do."""
+    for host in hosts.names:
+        hosts.bed.kill(host)
+
+
+def _end_of(outcome: Outcome) -> Outcome:
+    """Return an outcome with the end of what the program printed: of hundreds all are kept."""
+    return replace(
+        outcome, stdout=outcome.stdout[-KEPT:], stderr=outcome.stderr[-KEPT:], stdout_bytes=b""
+    )
 
 
 @contextlib.contextmanager
@@ -141,6 +174,7 @@ def _run(hosts: Hosts, asked: Asked, fault: Fault | None, server_limit_s: float 
             return _run_in(folder, lab, asked, fault, server_limit_s)
         finally:
             lab.close()
+            _end_all(hosts)
 
 
 def _run_in(
@@ -150,9 +184,7 @@ def _run_in(
         values = ((ADDRESS, lab.address(SERVER_HOST)), (FOLDER, folder))
         return [word.replace(*values[0]).replace(*values[1]) for word in words]
 
-    server = lab.start(SERVER_HOST, filled(asked.server)) if asked.server else None
-    if server is not None:
-        server.wait_until_it_can_be_called()
+    server = _called(lab, filled(asked.server), asked.timeout_s) if asked.server else None
     program = lab.start(
         PROGRAM_HOST, filled(asked.program), faults=None if fault is None else fault.script
     )
@@ -161,19 +193,43 @@ def _run_in(
     if outcome.status != 0 or hung or not asked.check:
         status = None
     else:
-        status = _checked(filled(asked.check), outcome.stdout, asked.timeout_s)
+        status = status_of_check(filled(asked.check), outcome.stdout_bytes, asked.timeout_s)
     return Ran(outcome, hung, served, server_hung, status)
 
 
-def _checked(check: Sequence[str], printed: str, timeout_s: float) -> int:
-    """Return the status of the check, which reads what the program printed."""
+def _called(lab: Lab, server: Sequence[str], timeout_s: float) -> Program:
+    """Start a server and wait until it can be called; it may fail once."""
+    with contextlib.suppress(RunError):
+        return _listening(lab, server, timeout_s)
     try:
-        done = subprocess.run(
-            check, input=printed, text=True, capture_output=True, check=False, timeout=timeout_s
-        )
-    except subprocess.TimeoutExpired:
-        return CHECK_HUNG
-    return done.returncode
+        return _listening(lab, server, timeout_s)
+    except RunError as error:
+        raise RunError(f"the server {server[0]} failed twice: {error}", error.details) from None
+
+
+def _listening(lab: Lab, server: Sequence[str], timeout_s: float) -> Program:
+    started = lab.start(SERVER_HOST, server)
+    try:
+        started.wait_until_it_can_be_called(max(CALLABLE_S, timeout_s))
+    except BaseException:
+        started.stop()
+        raise
+    return started
+
+
+def status_of_check(check: Sequence[str], printed: bytes, timeout_s: float) -> int:
+    """Return the status of the check, which reads what the program printed."""
+    with subprocess.Popen(
+        check, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            process.communicate(printed, timeout_s)
+        except subprocess.TimeoutExpired:
+            return CHECK_HUNG
+        finally:
+            end(process)
+    return process.returncode
 
 
 def _ended(program: Program, timeout_s: float) -> tuple[Outcome, bool]:
