@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from lanewise.errors import RequestError
+from lanewise.results.differing import differing
 from lanewise.results.intervals import (
     LAUNCHES_MIN,
     launch_ratio,
@@ -113,6 +114,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             *notes_of("A", first, ranks, ratios),
             *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),
+            *differing(first.context, second.context),
             *launch_notes(ratios),
         ],
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from lanewise.errors import RequestError
 from lanewise.results import gate_reference
+from lanewise.results.differing import differing
 from lanewise.results.gate import Launches, Matrix, PointName
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
@@ -163,23 +164,8 @@ def left_out_note(names: Sequence[PointName]) -> str:
 
 def strangers(base: Samples, candidate: Samples) -> list[str]:
     """Return notes on conditions that differ between two files and may be all that is found."""
-    left, right = base.context, candidate.context
-    hosts = [
-        ", ".join(sorted({str(place.get("host")) for place in context.placement})) or "unknown"
-        for context in (left, right)
-    ]
-    told = {
-        "hosts": (hosts[0], hosts[1]),
-        "MPIs": (left.library, right.library),
-        "kernel": (left.kernel, right.kernel),
-        "cores": (str(left.cores), str(right.cores)),
-        "method": (left.method, right.method),
-    }
-    return [
-        f"{name} differ: {one} and {other}; the alarm may be about that"
-        for name, (one, other) in told.items()
-        if one != other
-    ]
+    found = differing(base.context, candidate.context)
+    return [f"{sentence}; the alarm may be about that" for sentence in found]
 
 
 def installations(base: Samples, candidate: Samples) -> list[str]:
