@@ -46,7 +46,7 @@ def environment() -> dict[str, str]:
     its ranks give way while they wait, since several tests share the cores; it does not look for
     adapters of InfiniPath and Omni-Path, which takes a fifth of a second of each of thousands of
     starts, and which no machine for tests has.  hwloc does not look for PCI devices: it would read
-    the names of all that exist, which takes a rank under AddressSanitizer a second and a half a
+    the names of all that exist, which takes a rank under AddressSanitizer a second and half a
     gigabyte.  Python's own bin folder comes first so that tests
     find `lanewise`.  Python keeps what it has compiled, also where it is told not to: tests start
     the command thousands of times, and most of a start would be compiling.

@@ -75,8 +75,9 @@ Result<Before> read_before(const std::string& path, const Json& context) {
                                             "; name another file or the same conditions"};
     }
     for (const char *key : {"same_bits", "transport"}) {
-        if (first.value(key, "") == context.value(key, "")) continue;
-        return Failure{LW_ERR_ARGUMENT, path + " was measured with another " + key +
+        if (first.value(key, Json("")) == context.value(key, Json(""))) continue;
+        const auto option = std::string(key) == "transport" ? "--transport" : "--same-bits";
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with another " + option +
                                             "; name another file or the same conditions"};
     }
     const auto placed = measure::refuse_other_hosts(path, first, context);

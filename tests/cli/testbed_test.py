@@ -87,6 +87,7 @@ request = struct.pack("16sh14x", sys.argv[1].encode(), 0)
 answer = fcntl.ioctl(socket.socket(), 0x8913, request)
 print("there" if struct.unpack("16sh14x", answer)[1] & 0x40 else "gone")
 """
+UNTIL_IT_IS_CUT = "while read up </sys/class/net/lan0/carrier && [ $up = 1 ]; do sleep 0.1; done"
 WAIT = "echo started; read forever"
 # As a shell starts what is to run in the background: it ignores interrupts.
 IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
@@ -491,7 +492,9 @@ def test_a_cut_that_would_end_later_ends_with_the_command_and_with_an_interrupt(
     lanewise("testbed", "up", small)
     carrier = ("testbed", "run", "small", "--", sys.executable, "-c", CARRIER, "lan0")
 
-    run = lanewise("testbed", "run", "small", "--faults", "long.toml", "--", "sleep", 0.5)
+    run = lanewise(
+        "testbed", "run", "small", "--faults", "long.toml", "--", "sh", "-c", UNTIL_IT_IS_CUT
+    )
     after_the_command = lanewise(*carrier).stdout
     process = started("fault", "small", tmp_path / "long.toml")
     meanwhile = lanewise(*carrier).stdout

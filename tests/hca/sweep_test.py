@@ -126,20 +126,35 @@ def test_a_sweep_in_which_no_run_came_to_its_fault_fails(program: str, tmp_path:
     assert "no run came to its fault, so nothing was tested" in err
 
 
+def interrupted_once(path: Path, *words: str) -> tuple[int, str]:
+    """Interrupt a sweep once a file is there; return its status and what it said."""
+    line = [sys.executable, "-m", "lanewise", "rdma", "sweep", "--timeout", "600s", "--jobs", "1"]
+    with subprocess.Popen([*line, *words], stderr=subprocess.PIPE, text=True) as process:
+        deadline_s = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
 def test_an_interrupt_waits_for_no_program(program: str, tmp_path: Path) -> None:
     mark, runs = tmp_path / "mark", tmp_path / "runs"
     script = FIRST_TIME.format(later=f"touch {runs}; exec sleep 600")
-    line = [sys.executable, "-m", "lanewise", "rdma", "sweep", "--timeout", "600s", "--jobs", "1"]
-    with subprocess.Popen(
-        [*line, "--", "sh", "-c", script, str(mark), program], stderr=subprocess.PIPE, text=True
-    ) as process:
-        deadline_s = time.monotonic() + 60
-        while not runs.exists() and time.monotonic() < deadline_s:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
 
-    assert (process.returncode, err) == (130, "lanewise rdma sweep: stopped\n")
+    ended = interrupted_once(runs, "--", "sh", "-c", script, str(mark), program)
+
+    assert ended == (130, "lanewise rdma sweep: stopped\n")
+
+
+def test_an_interrupt_waits_for_no_check(program: str, tmp_path: Path) -> None:
+    mark, runs = tmp_path / "mark", tmp_path / "runs"
+    check = tmp_path / "check.sh"
+    check.write_text(f"if test -e {mark}; then touch {runs}; sleep 600; fi; touch {mark}\n")
+
+    ended = interrupted_once(runs, "--check", f"sh {check}", "--", program)
+
+    assert ended == (130, "lanewise rdma sweep: stopped\n")
 
 
 @pytest.mark.parametrize(

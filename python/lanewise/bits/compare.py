@@ -22,6 +22,11 @@ class Run:
     output: str
     results: Mapping[int, RankResults]
 
+    @property
+    def world(self) -> int:
+        """Return how many ranks the program had."""
+        return self.results[0].world
+
     def unseen(self) -> int:
         """Return how many reductions rank 0 started and never found complete."""
         return self.results[0].unseen
@@ -56,7 +61,7 @@ class Difference:
 
 def first_difference(reference: Run, other: Run) -> Difference | None:
     """Return the first reduction in which `other` differs, the earliest over all ranks."""
-    same_ranks = reference.ranks == other.ranks
+    same_ranks = reference.world == other.world
     ranks = sorted(reference.results.keys() & other.results.keys()) if same_ranks else [0]
     found = [
         difference
@@ -67,11 +72,18 @@ def first_difference(reference: Run, other: Run) -> Difference | None:
 
 
 def not_compared(reference: Run, other: Run) -> int:
-    """Return how many reductions that both runs made could not be compared."""
-    if reference.ranks == other.ranks:
-        return 0
-    pairs = zip(reference.results[0].reductions, other.results[0].reductions, strict=False)
-    return sum(not is_comparable(*pair) for pair in pairs)
+    """Return how many reductions that both runs made could not be compared, on the worst rank."""
+    same_ranks = reference.world == other.world
+    ranks = reference.results.keys() & other.results.keys() if same_ranks else {0}
+
+    def on(rank: int) -> int:
+        pairs = zip(reference.results[rank].reductions, other.results[rank].reductions,
+                    strict=False)  # fmt: skip
+        if same_ranks:
+            return sum(one.count > 0 and not (one.hash and two.hash) for one, two in pairs)
+        return sum(not is_comparable(*pair) for pair in pairs)
+
+    return max(map(on, ranks))
 
 
 def is_comparable(one: Reduction, two: Reduction) -> bool:

@@ -19,7 +19,7 @@ BLOCKS = replace(SUM, operation="reduce_scatter")
 
 def run_of(*ranks: list[Reduction]) -> Run:
     """Return a run whose ranks made these reductions."""
-    results = {rank: RankResults(tuple(each)) for rank, each in enumerate(ranks)}
+    results = {rank: RankResults(tuple(each), world=len(ranks)) for rank, each in enumerate(ranks)}
     return Run("run", len(ranks), "", results)
 
 
@@ -64,6 +64,8 @@ def test_what_is_not_compared_across_numbers_of_ranks_is_counted() -> None:
 
     assert not_compared(one, two) == 2
     assert not_compared(one, one) == 0
+    unread = run_of([SUM], [replace(SUM, hash="")])
+    assert not_compared(unread, unread) == 1
 
 
 @pytest.mark.parametrize(

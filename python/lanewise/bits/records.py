@@ -79,11 +79,12 @@ def results_in(folder: Path) -> dict[int, RankResults]:
         )
     first = read(folder / "rank-0.jsonl")
     others = {rank: folder / f"rank-{rank}.jsonl" for rank in range(1, first.world)}
-    missing = [str(rank) for rank, path in others.items() if not path.is_file()]
+    missing = [rank for rank, path in others.items() if not path.is_file()]
     if missing:
+        more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
         raise RunError(
-            f"no result of {'rank' if len(missing) == 1 else 'ranks'} {', '.join(missing)} was "
-            f"noted; every host must be able to write to {folder.parent}: say TMPDIR=FOLDER"
+            f"no result of rank {missing[0]}{more} was noted; every host must be able to write to "
+            f"{folder.parent}; set TMPDIR to a folder that all of them share"
         )
     return {0: first} | {rank: read(path) for rank, path in others.items()}
 
@@ -109,4 +110,6 @@ def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
         else:
             told |= record
     told.pop("end", None)
+    if "world" not in told:
+        raise RunError("the results of a rank are not whole; free space in the folder of TMPDIR")
     return RankResults(tuple(reductions[number] for number in sorted(reductions)), **told)

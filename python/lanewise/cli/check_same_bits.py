@@ -119,6 +119,11 @@ class Compared:
     not_compared: int = 0
 
     @property
+    def in_part(self) -> bool:
+        """Tell whether something could not be compared."""
+        return bool(self.not_compared or self.run.between_groups() or self.run.unseen())
+
+    @property
     def same(self) -> bool:
         """Tell whether nothing differs."""
         return self.difference is None and not self.output_differs
@@ -218,7 +223,13 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
             f"{shlex.join(planned.line)} ended with status {done.returncode}; what it says is above"
         )
     output = hashlib.sha256(done.stdout).hexdigest()
-    return Run(planned.name, planned.ranks, output, results_in(folder))
+    results = results_in(folder)
+    if planned.ranks > 1 and results[0].world == 1:
+        raise RunError(
+            f"{shlex.join(planned.line)} started a program of one rank {planned.ranks} times; "
+            "launch it with the MPI that it was built for"
+        )
+    return Run(planned.name, planned.ranks, output, results)
 
 
 def compared(runs: Sequence[Run], *, level: str, with_output: bool) -> list[Compared]:
@@ -268,7 +279,7 @@ def text_of(found: Sequence[Compared]) -> str:
     lines += [sentence for one in found for sentence in sentences_on(one)]
     lines += sentences_on_all(found)
     same = sum(one.same for one in found)
-    skipped = any(one.not_compared or one.run.between_groups() for one in found)
+    skipped = any(one.in_part for one in found)
     lines.append(
         f"{same} of {len(found)} runs have the same bits as what they are compared with"
         f"{', in what could be compared' if skipped else ''}"
@@ -283,15 +294,17 @@ def sentences_on(one: Compared) -> list[str]:
     name, lines = one.run.name, []
     if one.difference is not None:
         lines.append(f"{name}: {told(one.difference, one.source)}")
-    elif one.output_differs and one.not_compared:
+    elif one.output_differs and one.in_part:
         lines.append(f"{name}: the output differs, though all reductions that could be compared "
                      "are the same")  # fmt: skip
     elif one.output_differs:
         lines.append(f"{name}: the output differs, though all reductions are the same: "
                      "what differs comes from elsewhere")  # fmt: skip
     if one.not_compared:
-        lines.append(f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: "
-                     "rank 0 has another part of the result, or none")  # fmt: skip
+        lines.append(
+            f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: "
+            "rank 0 has another part of the result, or none, or it could not be read"
+        )
     return lines
 
 
@@ -304,7 +317,7 @@ def sentences_on_all(found: Sequence[Compared]) -> list[str]:
         lines.append(f"{counted(between)} not looked at: between two groups of ranks")
     if any(one.run.has_several_threads() for one in found):
         lines.append("several threads of a rank call reductions, and their order may differ from "
-                     "run to run: so may what is compared")  # fmt: skip
+                     "run to run, so different calls may have been compared")  # fmt: skip
     return lines
 
 

@@ -264,6 +264,8 @@ def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) ->
     command = command_of(run_of(tmp_path / "a.jsonl", arguments=arguments))
 
     assert command == "lanewise measure scatter --sizes 8 -n 4 --launcher openmpi -o a.jsonl"
+    over_tcp = run_of(tmp_path / "b.jsonl", arguments=arguments, transport="openmpi-tcp")
+    assert command_of(over_tcp).endswith(" -n 4 --transport openmpi-tcp -o b.jsonl")
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

@@ -152,7 +152,9 @@ def command_of(run: Samples) -> str:
     """Return the command that measures a run again."""
     context = run.context
     words = ["lanewise", "measure", *_own_arguments(context), "-n", str(context.ranks)]
-    if context.launcher:
+    if context.transport:
+        words += ["--transport", context.transport]
+    elif context.launcher:
         words += ["--launcher", context.launcher]
     return shlex.join([*words, "-o", run.path.name])
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from lanewise.results.records import Context
+from lanewise.results.records import PLAIN_BUFFERS, Context
 
-SHOWN = 48  # characters of a condition
+SHOWN = 48  # characters of a condition, from where it differs
 OF_BUFFERS = {
     "caches": "caches of buffers", "offset_bytes": "offsets of buffers",
     "turns": "numbers of buffers", "pages": "pages of buffers",
@@ -17,10 +17,26 @@ def differing(left: Context, right: Context) -> list[str]:
     if left.imported or right.imported:
         return []
     return [
-        f"{name} differ: {one[:SHOWN]} and {other[:SHOWN]}"
+        f"{name} differ: {' and '.join(around_what_differs(one, other))}"
         for (name, one), other in zip(told(left).items(), told(right).values(), strict=True)
         if one != other
     ]
+
+
+def around_what_differs(one: str, other: str) -> tuple[str, str]:
+    """Return two long texts without most of what they begin with alike, and short ones whole."""
+    if max(len(one), len(other)) <= SHOWN:
+        return one, other
+    pairs = enumerate(zip(one, other, strict=False))
+    alike = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    start = max(0, alike - SHOWN // 2)
+    before = "..." if start else ""
+
+    def part(text: str) -> str:
+        after = "..." if len(text) > start + SHOWN else ""
+        return f"{before}{text[start : start + SHOWN].strip()}{after}"
+
+    return part(one), part(other)
 
 
 def told(context: Context) -> dict[str, str]:
@@ -37,5 +53,12 @@ def told(context: Context) -> dict[str, str]:
         "methods": context.method,
         "starts": context.start,
         "pipelines": str(context.pipeline_length),
-        **{name: str(context.buffers.get(key)) for key, name in OF_BUFFERS.items()},
+        "clocks": context.clock,
+        "windows": str(context.window),
+        "orders": context.order,
+        "replies": context.reply,
+        **{
+            name: str(context.buffers.get(key, PLAIN_BUFFERS[key]))
+            for key, name in OF_BUFFERS.items()
+        },
     }

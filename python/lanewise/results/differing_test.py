@@ -35,12 +35,20 @@ def placed(hosts: str) -> list[dict[str, Any]]:
             {"buffers": {**PLAIN_BUFFERS, "caches": "cold"}},
             ["caches of buffers differ: warm and cold"],
         ),
-        ({"buffers": {"caches": "warm", "else": 1}}, [
-            "offsets of buffers differ: 0 and None", "numbers of buffers differ: 1 and None",
-            "pages of buffers differ: small and None",
-        ]),
+        ({"buffers": {"else": 1}}, []),
+        ({"window": 64}, ["windows differ: 160 and 64"]),
         ({"imported": {"tool": "osu"}, "transport": "x"}, []),
     ],
 )  # fmt: skip
 def test_conditions_that_differ_are_told(change: dict[str, Any], told: list[str]) -> None:
     assert differing(CONTEXT, replace(CONTEXT, **change)) == told
+
+
+def test_of_long_texts_the_place_is_shown_where_they_differ() -> None:
+    one = replace(CONTEXT, placement=placed("a" * 32 + "b" * 32))
+    other = replace(CONTEXT, placement=placed("a" * 48 + "b" * 16))
+
+    assert differing(one, other) == [
+        "placements differ: ...0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1 1 1 1... and "
+        "...0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0...",
+    ]

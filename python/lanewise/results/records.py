@@ -59,7 +59,7 @@ class Context:
 
     @property
     def transport_name(self) -> str:
-        """Return the transport that `lanewise suite` measured, for any other run the launcher.
+        """Return the transport that was named, and otherwise the launcher.
 
         Of an imported file it is the tool.
         """

@@ -229,8 +229,10 @@ def play(
         for event in events:
             if stop.wait(max(0.0, begin_s + event.time_ns / 1e9 - time.monotonic())):
                 return
-            begun += 1
+            # Of what is interrupted, a fault may have happened, and an end may not have.
+            begun += event.ends is None
             happen(event)
+            begun += event.ends is not None
     finally:
         with deferred_interrupts(), contextlib.ExitStack() as all_of_them:
             # The last that is pushed comes first, and one that fails does not keep out the others.

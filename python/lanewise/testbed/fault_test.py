@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scripts of faults: read with their lines, drawn from their seed, refused where they are wrong."""
 
+import threading
+from typing import cast
+
 import pytest
 
 from lanewise.errors import RequestError
 from lanewise.testbed import fault, shipped
+from lanewise.testbed.bed import Bed
 from lanewise.testbed.fault import Event
 from lanewise.testbed.layout import make_plan
 from lanewise.testbed.plan import Plan
@@ -189,6 +193,25 @@ def test_a_script_that_is_stopped_ends_the_faults_that_would_have_ended(plan: Pl
     (mended,) = fault.early_ends(events, 2)
     assert fault.new_settings(mended, wire)["up"] is True
     assert fault.new_settings(mended, wire)["loss"] == 0.01
+
+
+def test_an_end_that_is_interrupted_is_brought_about_again(plan: Plan) -> None:
+    events = fault.schedule('[[fault]]\nat = "0 s"\ncut = "a1.lan0"\nfor = "0 s"\n', "s", plan)
+    switched: list[bool] = []
+
+    class InterruptedBed:
+        def plan(self) -> Plan:
+            return plan
+
+        def switch(self, _host: str, _interface: str, *, up: bool) -> None:
+            switched.append(up)
+            if switched == [False, True]:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fault.play(cast("Bed", InterruptedBed()), events, lambda _line: None, threading.Event())
+
+    assert switched == [False, True, True]
 
 
 @pytest.mark.parametrize("key", ["rate", "flow_rate", "queue", "mark"])

@@ -107,14 +107,15 @@ constexpr std::size_t used_bytes = 10;
 bool has_padding(MPI_Datatype type) {
     constexpr bool padded = LDBL_MANT_DIG == 64 && sizeof(long double) > used_bytes;
     return padded && (type == MPI_LONG_DOUBLE || type == MPI_C_LONG_DOUBLE_COMPLEX ||
-                      type == MPI_LONG_DOUBLE_INT);
+                      type == MPI_CXX_LONG_DOUBLE_COMPLEX || type == MPI_LONG_DOUBLE_INT);
 }
 
 void clear_padding(std::span<std::byte> data, MPI_Datatype type) {
     if (!has_padding(type)) return;
     const auto stride = sizeof(long double) + (type == MPI_LONG_DOUBLE_INT ? sizeof(int) : 0);
-    for (auto at = used_bytes; at < data.size(); at += stride)
-        std::memset(&data[at], 0, sizeof(long double) - used_bytes);
+    for (std::size_t end = sizeof(long double); end <= data.size(); end += stride)
+        std::memset(&data[end - (sizeof(long double) - used_bytes)], 0,
+                    sizeof(long double) - used_bytes);
 }
 
 /* Of the data in the elements, without what lies between them. */

@@ -25,8 +25,11 @@ struct Place {
 std::string hosts_in_order(const Json& context) {
     std::map<std::string, std::size_t> numbers;
     std::string text;
-    for (const auto& place : context.value("placement", Json::array())) {
-        const auto number = numbers.try_emplace(place.value("host", ""), numbers.size()).first;
+    if (!context.contains("placement")) return text;
+    for (const auto& place : context["placement"]) {
+        const bool named = place.is_object() && place.contains("host");
+        const auto host = named ? json_text(place["host"]) : std::string();
+        const auto number = numbers.try_emplace(host, numbers.size()).first;
         text += (text.empty() ? "" : ", ") + std::to_string(number->second);
     }
     return text;
@@ -56,9 +59,9 @@ Outcome refuse_other_hosts(const std::string& path, const Json& before, const Js
     const auto was = hosts_in_order(before);
     const auto is = hosts_in_order(now);
     if (was == is) return Done{};
-    return Failure{LW_ERR_ARGUMENT, path + " was measured with ranks on hosts [" + was +
-                                        "], not [" + is +
-                                        "]; name another file or the same conditions"};
+    return Failure{LW_ERR_ARGUMENT, path + " was measured with its ranks on other hosts ([" + was +
+                                        "] by rank, now [" + is +
+                                        "]); name another file or the same conditions"};
 }
 
 Json mpi_library() {

@@ -12,12 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <cstddef>
 #include <filesystem>
 #include <thread>
 #include <utility>
 
-#include "base/file.hpp"
 #include "base/json.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/folders.hpp"
@@ -131,6 +130,19 @@ class Making {
   private:
     std::vector<std::string> made_;
 };
+
+/* How many of `size` bytes a file has; -1, and errno, where it cannot be read. */
+ssize_t read_some(int file, std::byte *to, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+        const auto moved = ::read(file, to + done, size - done);
+        if (moved < 0 && errno == EINTR) continue;
+        if (moved < 0) return -1;
+        if (moved == 0) break;
+        done += static_cast<std::size_t>(moved);
+    }
+    return static_cast<ssize_t>(done);
+}
 
 }  // namespace
 
@@ -313,10 +325,13 @@ Outcome Store::read_file(const std::string& path, void *to, std::size_t size,
     if (anonymous_) {
         whole = anonymous_->read(path, to, size);
     } else {
-        const auto content = lanewise::read_file(path);
-        if (!content && content.failure().status != LW_ERR_NOT_FOUND) return content.failure();
-        whole = content && content->size() >= size;
-        if (whole) std::memcpy(to, content->data(), size);
+        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (file < 0 && errno != ENOENT) return system_failure("open", path);
+        const auto done = file < 0 ? 0 : read_some(file, static_cast<std::byte *>(to), size);
+        const auto failure = system_failure("read", path);
+        if (file >= 0) ::close(file);
+        if (done < 0) return failure;
+        whole = done == static_cast<ssize_t>(size);
     }
     if (whole && checksum_text(checksum(to, size)) == sum) return Done{};
     return Failure{LW_ERR_IO, path +

@@ -544,6 +544,21 @@ TEST(StoreTest, WhatCannotBeOpenedIsNotSaidToBeDamagedOrMissing) {
     EXPECT_TRUE(store->read_sums(0));
 }
 
+// Not even root may open what leads to itself.
+TEST(StoreTest, AFileThatCannotBeOpenedKeepsReadersOut) {
+    const Folder folder(Medium::disk);
+    auto store =
+        Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    std::filesystem::remove(folder / "s/u.a.0");
+    std::filesystem::create_symlink("u.a.0", folder / "s/u.a.0");
+
+    const auto opened = Store::open(folder / "s", Access::reading);
+
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.failure().sentence, HasSubstr("u.a.0: Too many levels of symbolic links"));
+}
+
 TEST(StoreTest, AFileInThePlaceOfTheFolderIsNotAStore) {
     const Folder folder(Medium::disk);
     std::ofstream(folder / "s") << "text";

@@ -67,7 +67,7 @@ def sweep(
     packets and connections that occurred.  Every run has two hosts of its own; {address} is
     replaced by the address of the server, and {folder} by a folder of the run.  Ends with status 1
     if the program crashes, hangs, reports success with a wrong result, or does not destroy an
-    object, and if no run came to its fault.
+    object, or if no run came to its fault.
     """
     from lanewise.rdma.sweep import runs, text
 

@@ -12,13 +12,14 @@ import queue
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.packages import not_found
-from lanewise.launch.run import end
+from lanewise.launch.run import end, kill_session
 from lanewise.rdma.hosts import Hosts, testbed
 from lanewise.rdma.lab import Lab
 from lanewise.rdma.program import Outcome, Program
@@ -106,9 +107,10 @@ def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all:
             return Judged(fault, judged(ran, clean.program.left), _end_of(ran.program))
 
         runs = []
+        under_way: list[Future[Judged]] = []
         with ThreadPoolExecutor(asked.jobs) as pool:
-            under_way = [pool.submit(run_with, fault) for fault in chosen]
             try:
+                under_way += [pool.submit(run_with, fault) for fault in chosen]
                 for done, one in enumerate(under_way, 1):
                     runs.append(one.result())
                     on_run(done, len(chosen))
@@ -123,8 +125,38 @@ def _give_up(under_way: Sequence[Future[Judged]], hosts: Sequence[Hosts]) -> Non
     for one in under_way:
         one.cancel()
     while wait(under_way, timeout=0.1).not_done:
+        _CHECKS.end()
         for two in hosts:
-            _end_all(two)
+            with contextlib.suppress(RunError):
+                _end_all(two)
+
+
+class _Checks:
+    """The checks that run, which are not on the hosts of their runs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+
+    @contextlib.contextmanager
+    def running(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Know a check meanwhile."""
+        with self._lock:
+            self._running.add(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def end(self) -> None:
+        """Kill all that run; whoever waits for them goes on."""
+        with self._lock:
+            for process in self._running:
+                kill_session(process.pid)
+
+
+_CHECKS = _Checks()
 
 
 def _end_all(hosts: Hosts) -> None:
@@ -201,6 +233,7 @@ def _called(lab: Lab, server: Sequence[str], timeout_s: float) -> Program:
     """Start a server and wait until it can be called; it may fail once."""
     with contextlib.suppress(RunError):
         return _listening(lab, server, timeout_s)
+    _end_all(lab.hosts)
     try:
         return _listening(lab, server, timeout_s)
     except RunError as error:
@@ -222,7 +255,7 @@ def status_of_check(check: Sequence[str], printed: bytes, timeout_s: float) -> i
     with subprocess.Popen(
         check, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
-    ) as process:  # fmt: skip
+    ) as process, _CHECKS.running(process):  # fmt: skip
         try:
             process.communicate(printed, timeout_s)
         except subprocess.TimeoutExpired:

@@ -23,7 +23,7 @@ def test_a_check_reads_the_bytes_that_were_printed_and_leaves_no_process(tmp_pat
     read, child = tmp_path / "read", tmp_path / "child"
     words = [sys.executable, "-c", HANGS, str(read), str(child)]
 
-    status = status_of_check(words, printed, 2.0)
+    status = status_of_check(words, printed, 10.0)
 
     assert status == CHECK_HUNG
     assert read.read_bytes() == printed
