@@ -8,6 +8,7 @@
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 #include "collectives/tuned/profile.hpp"
+#include "collectives/tuned/report.hpp"
 #include "collectives/tuned/roll_call.hpp"
 
 namespace {
