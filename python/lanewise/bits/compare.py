@@ -98,10 +98,8 @@ def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) ->
     for index, (one, two) in enumerate(zip(there, here, strict=False)):
         if one.call() != two.call():
             return Difference(rank, index, two, one)
-        if (same_ranks or is_comparable(one, two)) and (one.hash, one.count) != (
-            two.hash,
-            two.count,
-        ):
+        comparable = same_ranks or is_comparable(one, two)
+        if comparable and (one.hash, one.count) != (two.hash, two.count):
             return Difference(rank, index, two, one)
     index = min(len(there), len(here))
     if len(there) == len(here):

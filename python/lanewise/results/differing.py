@@ -6,6 +6,12 @@ from __future__ import annotations
 from lanewise.results.records import PLAIN_BUFFERS, Context
 
 SHOWN = 48  # characters of a condition, from where it differs
+# Plurals of what a context has under these names, and of what its buffers have.
+OF_CONTEXT = {
+    "library": "MPIs", "transport_name": "transports", "kernel": "kernels",
+    "cores": "numbers of cores", "method": "methods", "start": "starts", "clock": "clocks",
+    "pipeline_length": "pipelines", "window": "windows", "order": "orders", "reply": "replies",
+}  # fmt: skip
 OF_BUFFERS = {
     "caches": "caches of buffers", "offset_bytes": "offsets of buffers",
     "turns": "numbers of buffers", "pages": "pages of buffers",
@@ -46,17 +52,7 @@ def told(context: Context) -> dict[str, str]:
     return {
         "hosts": ", ".join(sorted(set(hosts))) or "unknown",
         "placements": " ".join(numbers[host] for host in hosts) or "unknown",
-        "MPIs": context.library,
-        "transports": context.transport_name or "unknown",
-        "kernels": context.kernel,
-        "numbers of cores": str(context.cores),
-        "methods": context.method,
-        "starts": context.start,
-        "pipelines": str(context.pipeline_length),
-        "clocks": context.clock,
-        "windows": str(context.window),
-        "orders": context.order,
-        "replies": context.reply,
+        **{name: str(getattr(context, key)) for key, name in OF_CONTEXT.items()},
         **{
             name: str(context.buffers.get(key, PLAIN_BUFFERS[key]))
             for key, name in OF_BUFFERS.items()

@@ -100,10 +100,10 @@ std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
     return hash;
 }
 
-/* Zeros in the bytes of each long double that have no part in its value: of 16 the last six in the
-   extended format of x86. In types of programs it is not known where they are. */
+/* Of a long double in the extended format of x86, which takes 12 or 16. */
 constexpr std::size_t used_bytes = 10;
 
+/* In types of programs it is not known where the unused bytes are. */
 bool has_padding(MPI_Datatype type) {
     constexpr bool padded = LDBL_MANT_DIG == 64 && sizeof(long double) > used_bytes;
     return padded && (type == MPI_LONG_DOUBLE || type == MPI_C_LONG_DOUBLE_COMPLEX ||
