@@ -88,6 +88,7 @@ PROMISES = {
     "any": "0.0.0.0 is the address that the caller has",
     "timeout": "a time for acknowledgements that is too long is refused",
     "moved": "an identifier moves when its events have been acknowledged",
+    "late": "a message waits for a receive that is posted late, as long as on a card",
     "pieces": "a read into several pieces returns with what is there",
 }
 

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 #include <rdma/rsocket.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -295,6 +296,49 @@ static int move_when_acknowledged(void) {
     return !waited;
 }
 
+// An end of a connection with a queue pair for one message each way; `flags` tell which end.
+static struct rdma_cm_id *endpoint(int flags) {
+    struct rdma_addrinfo hints = {.ai_flags = flags, .ai_port_space = RDMA_PS_TCP}, *found = NULL;
+    struct ibv_qp_init_attr wanted = {.sq_sig_all = 1};
+    wanted.cap = (struct ibv_qp_cap){1, 1, 1, 1, 0};
+    struct rdma_cm_id *id = NULL;
+    need(!rdma_getaddrinfo("127.0.0.1", "7471", &hints, &found), "rdma_getaddrinfo");
+    need(!rdma_create_ep(&id, found, NULL, &wanted), "rdma_create_ep");
+    rdma_freeaddrinfo(found);
+    return id;
+}
+
+// Each end tells the other how often to try again; 7 would be for ever.
+static struct rdma_conn_param once = {.retry_count = 7, .rnr_retry_count = 1};
+
+// Returns the status of its completion.
+static int send_one(struct rdma_cm_id *id, char *bytes, size_t size) {
+    struct ibv_mr *region = rdma_reg_msgs(id, bytes, size);
+    struct ibv_wc completion;
+    need(region && !rdma_connect(id, &once), "rdma_connect");
+    need(!rdma_post_send(id, NULL, bytes, size, region, 0), "rdma_post_send");
+    need(rdma_get_send_comp(id, &completion) == 1, "rdma_get_send_comp");
+    return completion.status;
+}
+
+// A receive that is posted 0.1 s after the message was sent still gets it, with one retry.
+static int receive_late(void) {
+    static char bytes[4];
+    struct rdma_cm_id *listens = endpoint(RAI_PASSIVE), *accepted = NULL;
+    need(!rdma_listen(listens, 0), "rdma_listen");
+    const pid_t caller = fork();
+    if (caller == 0) _exit(send_one(endpoint(0), bytes, sizeof bytes));
+    need(!rdma_get_request(listens, &accepted), "rdma_get_request");
+    struct ibv_mr *region = rdma_reg_msgs(accepted, bytes, sizeof bytes);
+    need(region && !rdma_accept(accepted, &once), "rdma_accept");
+    usleep(100000);
+    need(!rdma_post_recv(accepted, NULL, bytes, sizeof bytes, region), "rdma_post_recv");
+    int status = 0;
+    need(waitpid(caller, &status, 0) == caller, "waitpid");
+    printf("sent with status %d\n", WEXITSTATUS(status));
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
@@ -306,7 +350,8 @@ int main(int count, char **words) {
                {"order", go_in_order},
                {"any", resolve_any_address},
                {"timeout", refuse_long_ack_timeout},
-               {"moved", move_when_acknowledged}};
+               {"moved", move_when_acknowledged},
+               {"late", receive_late}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

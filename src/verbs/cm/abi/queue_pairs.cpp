@@ -11,8 +11,9 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-// 0.64 ms until the peer sends again what no receive was posted for.
-constexpr std::uint8_t rnr_timer = 12;
+// 655.36 ms until the peer sends again what no receive was posted for, as from the kernel: programs
+// that let it try five times expect it to wait for three seconds, not for three milliseconds.
+constexpr std::uint8_t rnr_timer = 0;
 constexpr std::uint8_t hop_limit_usual = 64;
 
 bool is_reliable(const IdObject& id) {
