@@ -107,7 +107,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
         transports=here,
         groups=groups,
         effort=request.effort,
-        budget_s=max(budget_s - spent_s, 1.0),
+        budget_s=max(budget_s - spent_s, 0.0),
         site=request.site,
     )
     names = [group.name for group in groups]

@@ -60,7 +60,7 @@ class Suite:
 def execute(
     suite: Suite, order: Sequence[Launch], tell: Tell, on_event: Callable[[Event], None]
 ) -> None:
-    """Make the launches that are not made yet; save the state after each."""
+    """Make the launches that are not made yet, one at least; save the state after each."""
     (suite.folder / SAMPLES).mkdir(parents=True, exist_ok=True)
     suite.state.left_out.clear()
     begun = time.monotonic()
@@ -69,7 +69,7 @@ def execute(
     for number, launch in enumerate(todo, start=1):
         spent_s = time.monotonic() - begun
         rest = todo[number - 1 :]
-        if spent_s > suite.budget_s:
+        if number > 1 and spent_s > suite.budget_s:
             suite.state.left_out = [one.name for one in rest]
             break
         point_s = point_s_of(suite, rest, suite.budget_s - spent_s)
