@@ -79,7 +79,7 @@ double tidied(double number) {
 }  // namespace
 
 Result<double> parse_duration(std::string_view text, std::string_view what) {
-    const auto parts = number_and_unit(what, text, "is no time; write 10s, 500ms or 1us");
+    const auto parts = number_and_unit(what, text, "is not a time; write 10s, 500ms or 1us");
     if (!parts) return parts.failure();
     if (parts->unit.empty()) return parts->number;
     for (const auto& unit : units) {
@@ -92,8 +92,8 @@ Result<double> parse_duration(std::string_view text, std::string_view what) {
 }
 
 Result<double> parse_rate(std::string_view text, RateOf of, std::string_view what) {
-    const auto *why = of == RateOf::bytes ? "is no rate; write 1.5GB/s or 10Gbit/s"
-                                          : "is no rate; write 500Mcells/s";
+    const auto *why = of == RateOf::bytes ? "is not a rate; write 1.5GB/s or 10Gbit/s"
+                                          : "is not a rate; write 500Mcells/s";
     const auto parts = number_and_unit(what, text, why);
     if (!parts) return parts.failure();
     if (!(parts->number > 0.0) || !std::isfinite(parts->number)) return refusal(what, text, why);
@@ -107,7 +107,7 @@ Result<double> parse_rate(std::string_view text, RateOf of, std::string_view wha
 }
 
 Result<double> parse_share(std::string_view text, std::string_view what) {
-    const auto parts = number_and_unit(what, text, "is no number; write 2.5% or 0.025");
+    const auto parts = number_and_unit(what, text, "is not a number; write 2.5% or 0.025");
     if (!parts) return parts.failure();
     if (parts->unit.empty()) return parts->number;
     if (parts->unit == "%") return parts->number / 100.0;

@@ -19,7 +19,7 @@
 
 namespace lanewise {
 
-/* In seconds. A refusal calls it `what`, as in --time-limit "soon" is no time. */
+/* In seconds. A refusal calls it `what`, as in --time-limit "soon" is not a time. */
 Result<double> parse_duration(std::string_view text, std::string_view what = "duration");
 
 /* What a rate counts: bytes, which may be given in bits, or cells of a sweep. */

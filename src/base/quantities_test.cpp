@@ -32,7 +32,7 @@ TEST(Durations, RefuseWhatIsNoTime) {
     for (const auto *text : {"", "s", "soon"}) {
         const auto parsed = parse_duration(text);
         ASSERT_FALSE(parsed) << text;
-        EXPECT_THAT(parsed.failure().sentence, HasSubstr("is no time"));
+        EXPECT_THAT(parsed.failure().sentence, HasSubstr("is not a time"));
     }
     EXPECT_THAT(parse_duration("soon", "--wait").failure().sentence, HasSubstr("--wait \"soon\""));
     EXPECT_THAT(parse_duration("3 days").failure().sentence, HasSubstr("ns, us, ms, s, min or h"));

@@ -202,7 +202,7 @@ Outcome Bench::admit_point(const Point& point) {
     if (entry && entry->element == Element::real && offset_bytes % sizeof(float) != 0)
         return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; an offset of " +
                                             std::to_string(offset_bytes) +
-                                            " bytes is no multiple of 4; use 4"};
+                                            " bytes is not a multiple of 4; use 4"};
     return admit_memory(point);
 }
 

@@ -51,7 +51,7 @@ Result<Number> parse_number(const std::string& name, const std::string& text) {
     if (error == std::errc{} && end == last) return number;
     constexpr bool whole = std::is_integral_v<Number>;
     return bad_argument(
-        name + " \"" + text + "\" is no " + (whole ? "whole number" : "number") +
+        name + " \"" + text + "\" is not a " + (whole ? "whole number" : "number") +
         (whole && !std::is_signed_v<Number> && text.starts_with('-') ? " from 0 up" : ""));
 }
 

@@ -131,12 +131,12 @@ TEST_F(Declared, KnowWhichOfThemAreGivenByAnyOfTheirNames) {
 }
 
 TEST_F(Declared, RefuseWithTheNameAndTheRemedy) {
-    EXPECT_EQ(refused({"--root", "first"}), "--root \"first\" is no whole number");
-    EXPECT_EQ(refused({"--warmup", "-1"}), "--warmup \"-1\" is no whole number from 0 up");
+    EXPECT_EQ(refused({"--root", "first"}), "--root \"first\" is not a whole number");
+    EXPECT_EQ(refused({"--warmup", "-1"}), "--warmup \"-1\" is not a whole number from 0 up");
     EXPECT_EQ(refused({"--colour", "blue"}), "unknown colour \"blue\"; use red or green");
     EXPECT_THAT(refused({"--time-limit", "soon"}), HasSubstr("write 10s, 500ms or 1us"));
     EXPECT_THAT(refused({"--stride", "wide"}), HasSubstr("\"wide\""));
-    EXPECT_THAT(refused({"--read-rate", "fast"}), HasSubstr("--read-rate \"fast\" is no rate"));
+    EXPECT_THAT(refused({"--read-rate", "fast"}), HasSubstr("--read-rate \"fast\" is not a rate"));
     EXPECT_THAT(refused({"--colours", "red"}), HasSubstr("; --help lists the options"));
 }
 

@@ -41,7 +41,7 @@ Result<Descriptor> open_device(const End& end, Layer layer) {
     if (device.number() < 0) return failed("cannot open /dev/net/tun");
     ifreq request{};
     if (end.device.empty() || end.device.size() >= sizeof request.ifr_name)
-        return Failure{LW_ERR_ARGUMENT, "\"" + end.device + "\" is no name for a device"};
+        return Failure{LW_ERR_ARGUMENT, "\"" + end.device + "\" is not a name for a device"};
     std::memcpy(request.ifr_name, end.device.c_str(), end.device.size());
     const int kind = layer == Layer::ip ? IFF_TUN : IFF_TAP;
     request.ifr_flags = static_cast<short>(kind | IFF_NO_PI | IFF_VNET_HDR);

@@ -118,7 +118,7 @@ def test_a_later_launch_that_does_not_start_says_what_is_kept_and_how_to_go_on(
     assert stopped.returncode == 1
     assert "no slots are left" in stopped.stderr
     assert stopped.stderr.splitlines()[-1].endswith(
-        "launches 1 to 2 are kept in s.jsonl, and the same command with --resume goes on; "
+        "launches 1 to 2 are kept in s.jsonl, and the same command with --resume continues; "
         "lanewise doctor may say why"
     )
     assert lanewise(*command, "--resume").returncode == 0

@@ -205,7 +205,7 @@ def test_what_cannot_be_measured_in_a_job_is_an_error_on_all_ranks(job: Job) -> 
     assert first == second
     words = (
         "did you mean scatter", "TypeError: unknown option 'metod'", "the running job has 2",
-        "a running job is one launch", "launcher is of a launch", "pairs is not measured",
+        "a running job is one launch", "launcher describes a launch", "pairs cannot be measured",
         "validate is not possible", "root 2 is outside", "weights", "make the folder",
         "comm is an intercommunicator; merge its groups",
     )  # fmt: skip

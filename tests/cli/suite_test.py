@@ -136,7 +136,7 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
         (["--quick", "--full"], "exclude each other"),
         (["--transports", "openmpi-tpc"], "did you mean openmpi-tcp"),
         (["--benchmarks", "pingpogn"], "no benchmark 'pingpogn'"),
-        (["--budget", "soon"], "--budget soon is no duration"),
+        (["--budget", "soon"], "--budget soon is not a duration"),
         (["--window", "0"], "--window"),
         (["--window", "100000000"], "--window 100000000 wants"),
         (["--buffers", "lukewarm"], 'buffers "lukewarm" is none of warm, cold'),

@@ -117,7 +117,7 @@ def test_an_interrupted_tuning_goes_on_where_it_was(
 
     assert first.startswith("1/13 allgather 1 B")
     assert started.returncode == 130
-    assert rest.splitlines()[-1].endswith("the same command with --resume goes on")
+    assert rest.splitlines()[-1].endswith("the same command with --resume continues")
     assert kept == ["t.json.evidence"]
     assert done.returncode == 0, done.stderr
     assert not done.stderr.startswith("1/13")

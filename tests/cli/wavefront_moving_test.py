@@ -232,7 +232,7 @@ def test_names_of_any_bytes_but_nul_are_names_of_folders(tmp_path: Path) -> None
     made(tmp_path / name).close()
     assert [os.fsencode(path.name) for path in tmp_path.iterdir()] == [b"b\xffd"]
     wavefront.Store.open(tmp_path / name, mode="r").close()
-    with pytest.raises(RequestError, match="has a NUL"):
+    with pytest.raises(RequestError, match="contains a NUL"):
         wavefront.Store.create(str(tmp_path / "a\0b"), 4, 4)
 
 

@@ -272,7 +272,7 @@ def test_a_folder_of_snapshots_is_missed_before_the_run(
         done = lanewise("wavefront", command, "s", *words, *option)
 
         assert done.returncode == 2
-        assert "later is no folder for snapshots; make one, or name another" in done.stderr
+        assert "later is not a folder for snapshots; make it, or name another" in done.stderr
         (tmp_path / "later").write_text("")
     assert json.loads((tmp_path / "s" / "manifest.json").read_text())["iterations"] == 0
 

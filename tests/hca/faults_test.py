@@ -311,7 +311,7 @@ def test_a_log_that_was_cut_short_is_refused_with_its_line(hosts: Hosts, tmp_pat
 
     assert refused.returncode == 2
     assert refused.stdout == (
-        f"lanewise rdma run: {log}:2: this is no line of JSON; name a log as --fault-log wrote it\n"
+        f"lanewise rdma run: {log}:2: this line is not JSON; name a log as --fault-log wrote it\n"
     )
 
 

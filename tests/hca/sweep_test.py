@@ -123,7 +123,7 @@ def test_a_sweep_in_which_no_run_came_to_its_fault_fails(program: str, tmp_path:
 
     assert status == 1
     assert "it did not come to the fault: status 3: broken" in out
-    assert "no run came to its fault, so nothing was tested" in err
+    assert "no run reached its fault, so nothing was tested" in err
 
 
 def interrupted_once(path: Path, *words: str) -> tuple[int, str]:

@@ -219,7 +219,7 @@ def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path:
         (["--paths", "nowhere.json"], "nowhere.json does not exist"),
         (["--policy", "wander"], "--policy wander: use back, stay, balance"),
         (["--failback-delay", "-1"], "--failback-delay -1"),
-        (["--failback-delay", "1 week"], "--failback-delay 1 week is no duration"),
+        (["--failback-delay", "1 week"], "--failback-delay 1 week is not a duration"),
         (["--quiet", "-1"], "--failback-delay -1 ms"),
         (["--report", "/nowhere/report"], "/nowhere/report cannot be written"),
     ],

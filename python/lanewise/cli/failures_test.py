@@ -112,7 +112,7 @@ def test_a_seed_without_faults_is_refused(options: list[str], capsys: Capture) -
 def test_a_time_of_protect_that_is_none_is_refused(capsys: Capture) -> None:
     assert run(["rdma", "protect", "--failback-delay", "soon", "--", "true"]) == 2
 
-    assert "--failback-delay soon is no duration; write 1s or 500ms" in one_line(capsys)
+    assert "--failback-delay soon is not a duration; write 1s or 500ms" in one_line(capsys)
 
 
 def test_sweeps_without_a_command_show_the_help(capsys: Capture) -> None:
@@ -447,7 +447,8 @@ def test_a_log_of_faults_on_a_full_disk_is_told_and_ends_them(
         pass
 
     assert one_line(capsys) == (
-        "lanewise testbed: faults end here: /dev/full: No space left on device"
+        "lanewise testbed: the remaining faults were not injected: /dev/full cannot be written: "
+        "No space left on device"
     )
 
 

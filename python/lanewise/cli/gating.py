@@ -62,7 +62,7 @@ def rate_of(text: str) -> float:
     """Return the rate of false alarms; RequestError where it is none."""
     rate = share("--false-alarms", text or RATE)
     if not 0 < rate < 1:
-        raise RequestError(f"--false-alarms {text} is no rate between 0 and 1; try {RATE}")
+        raise RequestError(f"--false-alarms {text} is not a rate between 0 and 1; try {RATE}")
     return rate
 
 

@@ -15,6 +15,7 @@ from lanewise.cli import launching
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
+from lanewise.launch.native import build_command
 from lanewise.launch.run_native import Conditions, require_success, run_native
 from lanewise.results.quantity import time_text
 
@@ -44,7 +45,10 @@ def platform_from(choice: Choice, job: Job, conditions: Conditions) -> dict[str,
     require_success(choice, outcome)
     printed = [text for text in outcome.output if text.startswith("{")]
     if not printed:
-        raise RunError(f"{PROGRAM} printed no platform; is it of this version?")
+        raise RunError(
+            f"{PROGRAM} printed no platform; if it is of another version, build it again: "
+            f"{build_command()}"
+        )
     return dict(json.loads(printed[-1]))
 
 

@@ -77,7 +77,7 @@ def measure(
     """
     values = context.params
     if values["output"] == "-":
-        raise RequestError("-o - is no file; name one, ./- if it is to be called so")
+        raise RequestError("-o - is not a file name; for a file that is called -, write -o ./-")
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         if tuple(values["operations"]) == ("lanes",):
@@ -229,7 +229,9 @@ def earlier_launches(count: int, values: Mapping[str, Any]) -> str:
     verb = "is" if count == 1 else "are"
     if not values["output"]:
         return f"{which} {verb} not kept without -o FILE"
-    return f"{which} {verb} kept in {values['output']}, and the same command with --resume goes on"
+    return (
+        f"{which} {verb} kept in {values['output']}, and the same command with --resume continues"
+    )
 
 
 def kept(seen: Seen, values: Mapping[str, Any]) -> str:
@@ -241,4 +243,4 @@ def kept(seen: Seen, values: Mapping[str, Any]) -> str:
         return f"{where}; nothing is kept without -o FILE"
     if not Path(values["output"]).exists():
         return f"{where}; nothing is kept"
-    return f"{where}, kept in {values['output']}; the same command with --resume goes on"
+    return f"{where}, kept in {values['output']}; the same command with --resume continues"

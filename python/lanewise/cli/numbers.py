@@ -57,7 +57,7 @@ def duration_s(
     found = _DURATION.fullmatch(text.strip())
     seconds = float(found[1]) * _UNITS_S[found[2]] if found else -1.0
     if seconds < 0 or (seconds == 0 and not zero):
-        raise RequestError(f"{option} {text} is no duration; write {example}")
+        raise RequestError(f"{option} {text} is not a duration; write {example}")
     return seconds
 
 

@@ -27,7 +27,7 @@ def test_a_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> No
 
 @pytest.mark.parametrize("text", ["", "soon", "-3s", "0", "3 weeks", "1e", "nan"])
 def test_what_is_no_duration_is_refused_by_value(text: str) -> None:
-    with pytest.raises(RequestError, match=f"--budget {text} is no duration; write 90s"):
+    with pytest.raises(RequestError, match=f"--budget {text} is not a duration; write 90s"):
         duration_s("--budget", text)
 
 

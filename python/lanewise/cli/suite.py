@@ -198,7 +198,7 @@ def interrupted(ready: Ready) -> str:
     done = sum(1 for why in ready.suite.state.launches.values() if not why)
     return (
         f"interrupted after {done} of {len(ready.order)} launches, kept in "
-        f"{ready.suite.folder}; the same command with --resume goes on"
+        f"{ready.suite.folder}; the same command with --resume continues"
     )
 
 

@@ -132,7 +132,9 @@ def chosen(transports: str, plan: Plan) -> list[Transport]:
         return fitting
     started = [one for one in fitting if find_out(one, 2).starts]
     if not started:
-        raise RunError("no transport of this program's MPI starts here; lanewise suite --list")
+        raise RunError(
+            "no transport of this program's MPI starts here; lanewise suite --list says why"
+        )
     return started
 
 

@@ -102,7 +102,7 @@ def run(
         "", metavar="A,B,...", help="Hosts on which the ranks run, in order (default: all)."
     ),
     at: str = typer.Option(
-        "", metavar="HOST", help="Host on which COMMAND itself runs (default: the first)."
+        "", metavar="HOST", help="Host on which COMMAND runs (default: the first that gets ranks)."
     ),
     faults: str = typer.Option(
         "", metavar="FILE", help="Script of faults in TOML, which starts with the command."
@@ -116,10 +116,10 @@ def run(
     Run a command in a testbed.
 
     If a testbed of this name is up, the command runs there, otherwise in one that is created for
-    this run and removed afterwards.  The command runs on the first host; if it starts Open MPI or
-    MPICH, the ranks are spread over all hosts.  UCX_TLS and similar variables keep the values that
-    they have in the environment.  LANEWISE_PLACEMENT names a file with the host and site of each
-    rank.
+    this run and removed afterwards.  The command runs on the first host that gets ranks; if it
+    starts Open MPI or MPICH, the ranks are spread over all hosts.  UCX_TLS and similar variables
+    keep the values that they have in the environment.  LANEWISE_PLACEMENT names a file with the
+    host and site of each rank.
     """
     from lanewise.testbed import bed, running, shipped
 

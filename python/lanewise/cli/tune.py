@@ -163,7 +163,10 @@ def refuse_output(values: Mapping[str, Any]) -> None:
     require_place(path)
     if values["resume"]:
         if path.exists() and not evidence.exists():
-            raise RequestError(f"{path} is complete: {evidence} to go on with is not there")
+            raise RequestError(
+                f"{path} is complete, and {evidence} is gone, so nothing can be continued; "
+                "leave out --resume and name another file"
+            )
         return
     for found in (path, evidence):
         if found.exists():
@@ -220,7 +223,7 @@ def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
     evidence = evidence_path(Path(values["output"]))
     return (
         f"after {seen.done} of {seen.points} sizes{more}, kept in {evidence}; "
-        "the same command with --resume goes on"
+        "the same command with --resume continues"
     )
 
 

@@ -44,7 +44,16 @@ NOTES = {"import": _ARRAYS, "export": _ARRAYS}
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
 PRINTING = ("export", "info", "kernels", "plan", "verify")
-UNFINISHED = "; what it was writing is incomplete, remove it"
+_NEW = "; the new store is incomplete, so remove its folder"
+# What an interrupt leaves.
+LEFT = {
+    "create": _NEW,
+    "convert": _NEW,
+    "import": "; the matrix is as it was",
+    "export": "; a file that FILE named is as it was; remove FILE.*.part if one is left",
+    "split": "; the parts are incomplete, so remove their folders",
+    "join": _NEW,
+}
 HELP = {"-h", "--help"}
 QUIET = {"-q", "--quiet"}
 EXAMPLES = {
@@ -163,8 +172,7 @@ def move_shown(line: list[str]) -> None:
         with ProgressBar(line[1]) as bar:
             outcome = run(line, {}, take)
     except KeyboardInterrupt:
-        left = "; the matrix is as it was" if line[1] == "import" else ""
-        sys.stderr.write(f"lanewise wavefront: stopped{left or UNFINISHED}\n")
+        sys.stderr.write(f"lanewise wavefront: stopped{LEFT[line[1]]}\n")
         raise typer.Exit(INTERRUPTED) from None
     if outcome.status != 0:
         raise complaint(list(outcome.output), outcome.status)
@@ -191,7 +199,9 @@ def array_arguments(words: list[str]) -> tuple[str, str, str, str]:
         memory = rest[at + 1]
         rest = rest[:at] + rest[at + 2 :]
     if len(rest) != 3 or any(word.startswith("-") for word in rest):
-        raise RequestError(f"an array in such a file is moved by: {MOVED_BY}")
+        raise RequestError(
+            f"files of Zarr, HDF5 and netCDF take only --memory; say: lanewise wavefront {MOVED_BY}"
+        )
     return rest[0], rest[1], rest[2], memory
 
 
@@ -225,8 +235,7 @@ def pass_on(line: list[str]) -> None:
     try:
         done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
     except KeyboardInterrupt:
-        left = UNFINISHED if line[1] in MOVING else ""
-        sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
+        sys.stderr.write(f"lanewise wavefront: stopped{LEFT.get(line[1], '')}\n")
         raise typer.Exit(INTERRUPTED) from None
     if done.returncode == -signal.SIGPIPE:
         if line[1] in PRINTING:
@@ -253,7 +262,7 @@ def run_shown(line: list[str], words: list[str], *, quiet: bool) -> None:
             outcome = run(line, {}, shown.take)
     except KeyboardInterrupt:
         store = next((word for word in words[1:] if not word.startswith("-")), "STORE")
-        sys.stderr.write(f"stopped; lanewise wavefront resume {store} goes on\n")
+        sys.stderr.write(f"stopped; continue with: lanewise wavefront resume {store}\n")
         raise typer.Exit(INTERRUPTED) from None
     if outcome.status != 0:
         raise complaint(list(outcome.output), outcome.status)

@@ -17,6 +17,6 @@ def load(path: Path) -> dict[str, Any]:
     """Return the values of a path file; RequestError that names the file and the key."""
     values = object_in(path, missing=f"lanewise rdma discover -o {path} writes it", damaged=AGAIN)
     if values.get("schema") != SCHEMA_NAME:
-        raise RequestError(f"{path} is no path file; write one with: lanewise rdma discover")
+        raise RequestError(f"{path} is not a path file; write one with: lanewise rdma discover")
     require(values, "paths", str(path), remedy=AGAIN)
     return values

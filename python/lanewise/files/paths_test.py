@@ -29,8 +29,8 @@ def test_a_path_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([], r"no JSON object; write it again"),
-        ({**WHOLE, "schema": "lanewise-tuning"}, r"no path file; write one with"),
+        ([], r"not a JSON object; write it again"),
+        ({**WHOLE, "schema": "lanewise-tuning"}, r"not a path file; write one with"),
         ({**WHOLE, "version": 2}, r"key 'version' is 2, not 1"),
         ({**WHOLE, "hosts": {}}, r"key 'hosts' is \{\}, not a list"),
         ({**WHOLE, "hosts": [{"ports": []}]}, r"hosts\[0\]: key 'name' is missing"),

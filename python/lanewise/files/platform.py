@@ -19,7 +19,7 @@ def load(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     values = object_in(path, missing=f"lanewise model fit -o {path} writes it", damaged=AGAIN)
     if values.get("schema") != SCHEMA_NAME:
-        raise RequestError(f"{path} is no platform of lanewise model fit; name one")
+        raise RequestError(f"{path} is not a platform file of lanewise model fit; name one")
     if values.get("version") == 1:
         values = as_version_2(values)
     if values.get("version") == 2:

@@ -202,5 +202,5 @@ def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:
     except ValueError as error:
         raise RequestError(f"{path} is not JSON ({error}); {damaged}") from None
     if not isinstance(values, dict):
-        raise RequestError(f"{path} is no JSON object; {damaged}")
+        raise RequestError(f"{path} is not a JSON object; {damaged}")
     return values

@@ -77,7 +77,7 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
         ("{", r"is not JSON .*; do b"),
         ("[" * 100_000, r"is not JSON \(values are nested too deeply\); do b"),
         ("1" * 5000, r"is not JSON \(a number has too many digits\); do b"),
-        ("[]", "is no JSON object; do b"),
+        ("[]", "is not a JSON object; do b"),
     ],
     ids=["cut off", "deep", "digits", "list"],
 )

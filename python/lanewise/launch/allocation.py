@@ -135,7 +135,7 @@ def pbs(environment: Mapping[str, str]) -> Allocation | None:
     lines = read_text(Path(path), remedy, f"PBS_NODEFILE={path}").split()
     wrong = next((name for name in lines if not _NAME.fullmatch(name)), None)
     if wrong is not None or not lines:
-        what = f"'{wrong[:40]}' is no host name" if wrong else "it names no host"
+        what = f"'{wrong[:40]}' is not a host name" if wrong else "it names no host"
         raise RequestError(f"PBS_NODEFILE={path} cannot be used: {what}")
     hosts = tuple(Host(name, slots, slots) for name, slots in Counter(lines).items())
     return Allocation("PBS", job, hosts, len(lines), hostfile=path)
@@ -176,7 +176,7 @@ def _of(name: str, environment: Mapping[str, str], read: Callable[[str], T]) -> 
 def _number(text: str) -> int:
     """Return a positive number; ValueError for any other text."""
     if not re.fullmatch(r"[0-9]{1,7}", text) or int(text) == 0:
-        raise ValueError(f"{text[:40]!r} is no positive number")
+        raise ValueError(f"{text[:40]!r} is not a positive number")
     return int(text)
 
 
@@ -186,7 +186,7 @@ def counts(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         match = _COUNT.fullmatch(part)
         if match is None or int(match[1]) == 0:
-            raise ValueError(f"{part[:40]!r} is no count such as 32 or 32(x2)")
+            raise ValueError(f"{part[:40]!r} is not a count such as 32 or 32(x2)")
         times = int(match[2] or 1)
         if len(found) + times > HOSTS_MAX:
             raise ValueError(f"it is for more than {HOSTS_MAX} hosts")
@@ -200,7 +200,7 @@ def node_names(text: str) -> tuple[str, ...]:
     for part in OUTSIDE_BRACKETS.split(text):
         for name in _names(part):
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name[:40]!r} is no host name")
+                raise ValueError(f"{name[:40]!r} is not a host name")
             found.append(name)
             if len(found) > HOSTS_MAX:
                 raise ValueError(f"it names more than {HOSTS_MAX} hosts")
@@ -210,7 +210,7 @@ def node_names(text: str) -> tuple[str, ...]:
 def _names(part: str) -> Iterator[str]:
     """Yield the names that one element of a node list stands for, one after another."""
     if "".join(match[0] for match in _PIECE.finditer(part)) != part or not part:
-        raise ValueError(f"{part[:40]!r} is no name such as node1 or node[1-4]")
+        raise ValueError(f"{part[:40]!r} is not a name such as node1 or node[1-4]")
     pieces = [(match[2],) if match[2] else _values(match[1]) for match in _PIECE.finditer(part)]
     return map("".join, itertools.product(*pieces))
 
@@ -221,9 +221,9 @@ def _values(ranges: str) -> tuple[str, ...]:
     for each in ranges.split(","):
         match = _RANGE.fullmatch(each)
         if match is None:
-            raise ValueError(f"{each[:40]!r} is no range such as 1-4")
+            raise ValueError(f"{each[:40]!r} is not a range such as 1-4")
         first, last = match[1], match[2] or match[1]
         if not 0 <= int(last) - int(first) < HOSTS_MAX - len(found):
-            raise ValueError(f"{each} is no range of at most {HOSTS_MAX} hosts")
+            raise ValueError(f"{each} is not a range of at most {HOSTS_MAX} hosts")
         found += [f"{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)]
     return tuple(found)

@@ -69,17 +69,17 @@ def test_hosts_are_found_with_and_without_their_domain() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("SLURM_JOB_NODELIST", "node[1-", "'node[1-' is no name"),
-        ("SLURM_JOB_NODELIST", "node[1-9999999999]", "is no range of at most"),
+        ("SLURM_JOB_NODELIST", "node[1-", "'node[1-' is not a name"),
+        ("SLURM_JOB_NODELIST", "node[1-9999999999]", "is not a range of at most"),
         ("SLURM_JOB_NODELIST", "n[1-999][1-999][1-999]", "more than 100000 hosts"),
-        ("SLURM_JOB_NODELIST", "--wrap", "'--wrap' is no host name"),
-        ("SLURM_JOB_NODELIST", "node1,,node2", "'' is no name"),
-        ("SLURM_JOB_CPUS_PER_NODE", "32(x", "'32(x' is no count"),
+        ("SLURM_JOB_NODELIST", "--wrap", "'--wrap' is not a host name"),
+        ("SLURM_JOB_NODELIST", "node1,,node2", "'' is not a name"),
+        ("SLURM_JOB_CPUS_PER_NODE", "32(x", "'32(x' is not a count"),
         ("SLURM_JOB_CPUS_PER_NODE", "1(x9999999)", "more than 100000 hosts"),
         ("SLURM_JOB_CPUS_PER_NODE", "32(x3)", "is for 3 hosts, SLURM_JOB_NODELIST names 2"),
-        ("SLURM_TASKS_PER_NODE", "none", "'none' is no count"),
-        ("SLURM_NTASKS", "-1", "'-1' is no positive number"),
-        ("SLURM_NTASKS", "\N{SUPERSCRIPT TWO}", "is no positive number"),
+        ("SLURM_TASKS_PER_NODE", "none", "'none' is not a count"),
+        ("SLURM_NTASKS", "-1", "'-1' is not a positive number"),
+        ("SLURM_NTASKS", "\N{SUPERSCRIPT TWO}", "is not a positive number"),
     ],
 )
 def test_what_slurm_would_not_say_is_refused_by_name(name: str, text: str, said: str) -> None:
@@ -108,7 +108,8 @@ def test_the_node_file_of_pbs_has_a_line_for_each_slot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("", "names no host"), ("-x\n", "'-x' is no host name"), (None, "No such")]
+    ("text", "said"),
+    [("", "names no host"), ("-x\n", "'-x' is not a host name"), (None, "No such")],
 )
 def test_a_node_file_of_pbs_that_names_no_hosts_is_refused(
     tmp_path: Path, text: str | None, said: str

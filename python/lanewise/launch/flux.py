@@ -17,7 +17,7 @@ from lanewise.launch.job import Job, Launcher
 def command(job: Job) -> list[str]:
     """Return the `flux run` line for `job`; RequestError for what Flux has not."""
     if job.hostfile:
-        raise RequestError("flux run takes no host file; name the hosts with --host a,b")
+        raise RequestError("flux run takes no host file; name the hosts with --hosts a,b")
     line = [job.executable, "run", f"--ntasks={job.ranks}"]
     if job.mpi == "openmpi":
         line += ["--setopt=pmi=pmix"]

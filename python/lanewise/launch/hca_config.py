@@ -97,7 +97,7 @@ class _Reader(Tables):
     def text(self, key: str, default: str) -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str):
-            raise self.refuse((key,), f"{key} = {value!r} is not a text")
+            raise self.refuse((key,), f"{key} = {value!r} is not a string")
         return value
 
     def lids(self, lmc: int) -> tuple[tuple[str, int], ...]:

@@ -60,7 +60,7 @@ def test_devices_take_the_place_of_ports() -> None:
         ("mtu = 1500", "a.toml:1: mtu = 1500: use 4096 or 2048 or 1024 or 512 or 256"),
         ("mtu = true", "mtu = True: use"),
         ('congestion = "timely"', "a.toml:1: congestion = 'timely': use dcqcn or none"),
-        ("pcap = 1", "a.toml:1: pcap = 1 is not a text"),
+        ("pcap = 1", "a.toml:1: pcap = 1 is not a string"),
         ("lids = 1", "a.toml:1: lids is not a table"),
         ('[lids]\n"10.0.0" = 1', "a.toml:2: lids: Expected 4 octets"),
         ('lmc = 2\n[lids]\n"10.0.0.1" = 18', "a.toml:3: 10.0.0.1 = 18: use a multiple of 4"),

@@ -179,7 +179,8 @@ class _Reader(Tables):
     def fault(self, table: dict[str, Any], path: tuple[str | int, ...]) -> Fault:
         places = [key for key in ("call", "completion", "packet", "connection") if key in table]
         if len(places) != 1:
-            raise self.refuse(path, "name one of call, completion, packet and connection")
+            remedy = "a fault needs exactly one of the keys call, completion, packet and connection"
+            raise self.refuse(path, remedy)
         (place,) = places
         if place == "call":
             name = self.one_of(table, path, "call", tuple(CALLS))
@@ -206,7 +207,7 @@ class _Reader(Tables):
         which: dict[str, Any] = {"device": self.device(table, path)}
         if "queue_pair" in table:
             if place == "call" and name not in QUEUE_PAIR_CALLS:
-                remedy = f"{name} is not called on a queue pair; omit it"
+                remedy = f"{name} is not called on a queue pair; leave out queue_pair"
                 raise self.refuse((*path, "queue_pair"), remedy)
             which |= self.count(table, path, "queue_pair", 1)
         if place == "packet":

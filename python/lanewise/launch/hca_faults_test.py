@@ -94,7 +94,7 @@ def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> 
         ('[[fault]]\npacket = "send"\naction = "lose"\nafter = "5"', "a.toml:4: after .* no unit"),
         ('[[fault]]\npacket = "send"\naction = "lose"\nprobability = 2', "no unit"),
         ('[[fault]]\nconnection = "reply"\naction = "reject"', "only a request"),
-        ('[[fault]]\ncall = "ibv_reg_mr"\npacket = "any"', "name one of"),
+        ('[[fault]]\ncall = "ibv_reg_mr"\npacket = "any"', "exactly one of the keys call"),
         ('[[fault]]\ncall = "ibv_reg_mr"\nstatus = "x"', "unknown key 'status'"),
     ],
 )

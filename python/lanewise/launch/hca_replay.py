@@ -79,8 +79,8 @@ def read(text: str, where: str) -> tuple[Replayed, ...]:
         reader = _Line(f"{where}:{line}", words)
         rule = reader.rule()
         if not _alike(rules.setdefault(rule.number, rule), rule):
-            raise reader.refuse(f"fault {rule.number} is another in a line before; name the log of "
-                                "runs with one script")  # fmt: skip
+            raise reader.refuse(f"fault {rule.number} differs from an earlier line with this "
+                                "number; name the log of runs with one script")  # fmt: skip
         counted = occurrences.setdefault((rule.number, rule.name), set())
         counted.add(reader.whole("occurrence", LARGEST))
     if not rules:
@@ -107,7 +107,7 @@ def script(faults: tuple[Replayed, ...], where: str) -> str:
     if len(text) > SCRIPT_BYTES_MAX:
         count = sum(len(fault.at) for fault in faults)
         remedy = "log a shorter run, or repeat it with --faults and its seed"
-        raise RequestError(f"{where}: {count} faults are more than can be done again; {remedy}")
+        raise RequestError(f"{where}: {count} faults are too many for one replay; {remedy}")
     return text
 
 
@@ -133,9 +133,9 @@ class _Line:
         try:
             self.values = json.loads(text)
         except (ValueError, RecursionError):
-            raise self.refuse("this is no line of JSON") from None
+            raise self.refuse("this line is not JSON") from None
         if not isinstance(self.values, dict):
-            raise self.refuse("this is no object of JSON")
+            raise self.refuse("this line is not a JSON object")
 
     def refuse(self, sentence: str) -> RequestError:
         remedy = "" if ";" in sentence else f"; {REMEDY}"
@@ -198,5 +198,7 @@ class _Line:
     def whole(self, key: str, most: int, *, least: int = 1) -> int:
         value = self.values.get(key)
         if type(value) is not int or not least <= value <= most:
-            raise self.refuse(f"{key} = {json.dumps(value)} is no number from {least}")
+            raise self.refuse(
+                f"{key} = {json.dumps(value)} is not a whole number from {least} to {most}"
+            )
         return value

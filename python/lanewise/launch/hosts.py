@@ -66,7 +66,7 @@ def _expanded(name: str, where: str) -> tuple[str, ...]:
 
 def _slots(text: str, where: str) -> int:
     if not re.fullmatch(r"[0-9]{1,7}", text) or int(text) == 0:
-        raise RequestError(f"{where}: slots '{text[:40]}' are no positive number; write node1:4")
+        raise RequestError(f"{where}: slots '{text[:40]}' is not a positive number; write node1:4")
     return int(text)
 
 

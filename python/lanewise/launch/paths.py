@@ -33,9 +33,12 @@ def host_here(
             "lanewise rdma run --ports eth0,eth1 -- lanewise rdma discover"
         )
     ports = [entry for one in found if (entry := _port(one, rails))]
-    unknown = set(rails) - {f"{one['device']}:{one['port']}" for one in found}
+    known = [f"{one['device']}:{one['port']}" for one in found]
+    unknown = set(rails) - set(known)
     if unknown:
-        raise RequestError(f"--rail {min(unknown)}: there is no such port here")
+        raise RequestError(
+            f"--rail {min(unknown)}: there is no such port here; use one of {', '.join(known)}"
+        )
     return {"name": name, "ports": ports}
 
 

@@ -43,7 +43,10 @@ def plan(launcher: Launcher, job: Job) -> Plan:
                 operations=tuple(values["operations"]),
                 sizes_bytes=tuple(values["sizes_bytes"]),
             )
-    raise RunError(f"{job.program[0]} --plan printed no plan; is it of this version?")
+    raise RunError(
+        f"{job.program[0]} --plan printed no plan; if it is of another version, build it again: "
+        f"{build_command()}"
+    )
 
 
 def ask(launcher: Launcher, job: Job, question: str) -> str:

@@ -87,7 +87,7 @@ def read(sides: Sequence[Sequence[str]], *, baseline: bool) -> list[Side]:
     if len({bool(side.command) for side in found}) > 1:
         lone = next(side for side in found if not side.command)
         raise RequestError(
-            f"the {lone.title} is no command and the other side is one; write a command for both"
+            f"the {lone.title} is not a command, but the other side is; write a command for both"
         )
     return found
 

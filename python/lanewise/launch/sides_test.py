@@ -57,8 +57,8 @@ def test_with_a_baseline_there_is_a_candidate_alone(words: list[list[str]]) -> N
         ([["A=1"]], False, "name base and candidate after --"),
         ([["A=1"], ["B=1"], ["C=1"]], False, "wrap a command"),
         ([["A=1"], ["B=1"]], True, "wrap a command"),
-        ([["A=1"], ["./bench"]], False, "the base is no command"),
-        ([["./bench"], []], False, "the candidate is no command"),
+        ([["A=1"], ["./bench"]], False, "the base is not a command"),
+        ([["./bench"], []], False, "the candidate is not a command"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_refused(

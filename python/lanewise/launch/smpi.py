@@ -34,7 +34,7 @@ def command(job: Job) -> list[str]:
     with white space in it, which smpirun would tear apart.
     """
     if job.hosts or job.hostfile:
-        raise RequestError("smpi simulates its hosts; leave out --host and --hostfile")
+        raise RequestError("smpi simulates its hosts; leave out --hosts and --hostfile")
     torn = next((word for word in job.program if any(letter.isspace() for letter in word)), None)
     if torn is not None:
         raise RequestError(f"smpirun cannot pass '{torn}' on; use a name without white space")

@@ -43,19 +43,19 @@ def on_hosts(words: Sequence[str]) -> list[str]:
     slots = {host.slots for host in hosts}
     if len(slots) > 1:
         raise RequestError(
-            f"srun gives each host as many slots, not {','.join(words)}; leave the slots out, "
-            "or use --launcher openmpi or mpich"
+            f"srun gives every host the same number of slots, not {','.join(words)}; "
+            "leave the slots out, or use --launcher openmpi or mpich"
         )
     each = [f"--ntasks-per-node={count}" for count in slots if count is not None]
     return [f"--nodes={len(names)}", f"--nodelist={','.join(names)}", *each]
 
 
 def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Return `line` with variables for the ranks; srun knows one list of them, parted by commas."""
+    """Return `line` with variables for the ranks; srun takes one list of them, with commas."""
     if any(word == "--export" or word.startswith("--export=") for word in line):
         raise RequestError("srun takes one --export; leave it out and set the variables before")
     if any("," in value for value in variables.values()):
-        raise RequestError("srun parts variables by commas; use paths without commas")
+        raise RequestError("srun separates variables by commas; use paths without commas")
     given = ",".join(["ALL", *(f"{name}={value}" for name, value in variables.items())])
     return [line[0], f"--export={given}", *line[1:]]
 

@@ -87,7 +87,9 @@ def family_of(
     if len(families) > 1:
         raise RequestError("the programs of this line belong to two MPIs; build them for one")
     if not families:
-        raise RequestError(f"nothing tells the MPI of {line[-1]}; say --mpi {' or '.join(MPIS)}")
+        raise RequestError(
+            f"the MPI of {line[-1]} cannot be determined; add --mpi {' or '.join(MPIS)}"
+        )
     return families.pop()
 
 

@@ -101,14 +101,20 @@ def plan_of(request: Request, ranks: int) -> Plan:
     """Have the native program read the request; RequestError or TypeError where it is refused."""
     for name in NOT_HERE:
         if name in request.operations:
-            raise RequestError(f"{name} is not measured in a running job; leave out comm=")
+            raise RequestError(
+                f"{name} cannot be measured in a running job; start the program without a launcher "
+                "and without comm="
+            )
     refuse_output(request)
     program = find_program(MEASURE, os.environ)
     described = describe([str(program)]).options
     texts = texts_of(request.options, described)
     for name, value in texts.items():
         if name not in POSSIBLE and value is not None:
-            raise RequestError(f"{name} is not possible in a running job; leave it out, or comm=")
+            raise RequestError(
+                f"{name} is not possible in a running job; leave it out, or start the program "
+                "without a launcher and without comm="
+            )
     words = arguments_of(described, {**texts, "operations": request.operations})
     words.append(f"--ranks={ranks}")
     clock = texts.get("clock") or "auto"

@@ -79,7 +79,9 @@ def measure(  # noqa: PLR0913
 def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> None:
     """Raise RequestError for what only a launch could do; all ranks were given the same."""
     for name in (name for name, value in launching.items() if value):
-        raise RequestError(f"{name} is of a launch, and the ranks of a running job measure")
+        raise RequestError(
+            f"{name} describes a launch, but a running job launches nothing; leave it out"
+        )
     if request.launches not in (None, 1):
         raise RequestError(
             f"launches={request.launches}: a running job is one launch; leave it out"

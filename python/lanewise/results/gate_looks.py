@@ -31,7 +31,7 @@ def looks_of(text: str) -> list[int]:
     counts = [int(word) if word.isascii() and word.isdigit() else 0 for word in words]
     if len(counts) not in (1, 2) or min(counts) < 1 or counts != sorted(counts):
         raise RequestError(
-            f"--launches {text} is no number of launches and no range; write 20 or {LAUNCHES}"
+            f"--launches {text} is neither a number of launches nor a range; write 20 or {LAUNCHES}"
         )
     first, last = counts[0], counts[-1]
     between = (first * (last / first) ** (step / (LOOKS - 1)) for step in range(LOOKS))

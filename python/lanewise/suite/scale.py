@@ -130,7 +130,7 @@ def number_in(text: str, pattern: str) -> float:
     except ValueError:
         value = math.nan
     if not value > 0:
-        raise RunError(f"--pattern '{pattern}' found '{text}', which is no time in seconds")
+        raise RunError(f"--pattern '{pattern}' found '{text}', which is not a time in seconds")
     return value
 
 

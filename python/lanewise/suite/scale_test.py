@@ -45,7 +45,7 @@ def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
 
 
 def test_what_matches_and_is_no_number_is_refused() -> None:
-    with pytest.raises(RunError, match="no time in seconds"):
+    with pytest.raises(RunError, match="not a time in seconds"):
         time_in(said("Time: fast"), r"Time: (\w+)", 9.0)
 
 

@@ -91,7 +91,7 @@ def find(given: str) -> Transport:
     except (OSError, UnicodeDecodeError) as error:
         close = difflib.get_close_matches(given, shipped_names(), n=1)
         hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(shipped_names())}"
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise RequestError(f"transport {given} cannot be read ({reason}); {hint}") from None
     return parse(text, path.name.removesuffix(".toml"), str(given))
 

@@ -125,7 +125,7 @@ class _Script(Tables):
             for event in self.checked(self.fault(table, path, draw), path, plan)
         ]
         if not events:
-            raise self.refuse((), "there is no [[fault]]")
+            raise self.refuse((), "there is no [[fault]]; docs/testbed.md shows a script")
         return list(with_what_is_left(sorted(events, key=lambda event: event.time_ns)))
 
     def checked(self, events: list[Event], path: Path, plan: Plan) -> list[Event]:
@@ -141,7 +141,7 @@ class _Script(Tables):
         self.known(table, path, ("at", "for", *ACTIONS, *BY_KEY))
         actions = [action for action in ACTIONS if action in table]
         if len(actions) != 1:
-            raise self.refuse(path, f"a fault is one of {', '.join(ACTIONS)}")
+            raise self.refuse(path, f"a fault needs exactly one of the keys {', '.join(ACTIONS)}")
         action, target = actions[0], table[actions[0]]
         at_ns = self.time(table, path, "at", draw)
         settings = tuple(
@@ -153,7 +153,8 @@ class _Script(Tables):
         if "for" not in table:
             return events
         if action not in ("cut", "degrade"):
-            raise self.refuse((*path, "for"), f"for: {action} has no end")
+            remedy = f"for: only cut and degrade have a duration; leave it out for {action}"
+            raise self.refuse((*path, "for"), remedy)
         end_ns = at_ns + self.time(table, path, "for", draw)
         return [*events, Event(end_ns, "mend", str(target), ends=events[0])]
 

@@ -39,7 +39,14 @@ IMPAIRMENTS = (
         "flow_rate", "flow_rate_bits_per_s", RATE, "new rate of one flow", "{} per flow", least=1e3
     ),
     Impairment("queue", "queue_bytes", SIZE, "new length of the queue", "", least=3000),
-    Impairment("mark", "mark_bytes", SIZE, "new queue length that marks", "marks from {}", least=1),
+    Impairment(
+        "mark",
+        "mark_bytes",
+        SIZE,
+        "new queue length from which packets are marked",
+        "marks from {}",
+        least=1,
+    ),
 )
 BY_KEY: Mapping[str, Impairment] = {one.key: one for one in IMPAIRMENTS}
 BY_SETTING: Mapping[str, Impairment] = {one.setting: one for one in IMPAIRMENTS}

@@ -96,8 +96,8 @@ def _remedy(what: str, number: int, user_id: int) -> str:
         remedy = "; raise it with: sysctl user.max_user_namespaces=10000, or be root"
     elif what == PRIVATE_MOUNTS and number == errno.EINVAL:
         remedy = (
-            "; / is no mount point, as in a chroot into a plain folder: mount the folder on itself "
-            "first, with mount --bind"
+            "; / is not a mount point, as in a chroot into a plain folder: mount the folder on "
+            "itself first, with mount --bind"
         )
     elif refused and what.startswith("mounting proc"):
         remedy = "; give the container --privileged, or --security-opt systempaths=unconfined"

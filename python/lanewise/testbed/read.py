@@ -209,7 +209,7 @@ class _Reader(Tables):
             raise self.refuse(at, f"between = {ends!r}: give the names of two sites")
         for end in ends:
             if end not in sites:
-                sentence = f"between names '{end}', which is no site; {hint(str(end), sites)}"
+                sentence = f"between names '{end}', which is not a site; {hint(str(end), sites)}"
                 raise self.refuse(at, sentence)
         self.needed(table, path, "rate", 'as in rate = "1 Gbit/s"')
         link = Link(
@@ -231,7 +231,7 @@ class _Reader(Tables):
         self.known(table, path, ("congestion", "buffer"))
         congestion = table.get("congestion", "")
         if not isinstance(congestion, str) or not re.fullmatch(r"[a-z0-9_]*", congestion):
-            raise self.refuse((*path, "congestion"), f"congestion = {congestion!r} is no name")
+            raise self.refuse((*path, "congestion"), f"congestion = {congestion!r} is not a name")
         if not _may_be_loaded(congestion):
             self.require_listed(congestion)
         return Tcp(congestion, self.quantity(table, path, "buffer", SIZE, least=4096))
@@ -255,7 +255,7 @@ class _Reader(Tables):
         if isinstance(value, str) and _NAME.fullmatch(value):
             return value
         rule = "a letter, then letters, digits and hyphens, at most 12, all lower case"
-        raise self.refuse(path, f"{key}: {value!r} is no name; a name is {rule}")
+        raise self.refuse(path, f"{key}: {value!r} is not a valid name; a name is {rule}")
 
     def check_hosts(self, sites: list[Site]) -> None:
         owners: dict[str, str] = {}

@@ -64,7 +64,8 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
         kept = ", ".join(f"{key}={os.environ[key]}" for key in exported_names)
         ours = ", ".join(f"{key}={told[key]}" for key in exported_names)
         sys.stderr.write(
-            f"lanewise testbed: {kept} of your environment is kept; without it: {ours}\n"
+            f"lanewise testbed: your exported {kept} stays in effect; "
+            f"the testbed would set {ours}\n"
         )
     try:
         with faults_played(bed, events, wanted.fault_log):
@@ -86,13 +87,17 @@ def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator
                 stream.write(line + "\n")
                 stream.flush()
             except OSError as error:
-                raise RunError(f"{log or 'the output'}: {error.strerror}") from None
+                raise RunError(
+                    f"{log or 'standard error'} cannot be written: {error.strerror}"
+                ) from None
 
         def play() -> None:
             try:
                 fault.play(bed, events, write, stop)
             except RunError as error:
-                sys.stderr.write(f"lanewise testbed: faults end here: {error}\n")
+                sys.stderr.write(
+                    f"lanewise testbed: the remaining faults were not injected: {error}\n"
+                )
 
         player = threading.Thread(target=play, daemon=True)
         player.start()

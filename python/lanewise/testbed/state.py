@@ -57,9 +57,9 @@ def why_unsafe(folder: Path) -> str:
     is_named = bool(os.environ.get("LANEWISE_TESTBEDS"))
     status = folder.stat() if is_named else folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        return f"{folder} is no folder; remove it"
+        return f"{folder} is not a folder; remove it, or name another in LANEWISE_TESTBEDS"
     if status.st_uid != os.getuid():
-        return f"{folder} belongs to another user; remove it"
+        return f"{folder} belongs to another user; name another folder in LANEWISE_TESTBEDS"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"others may write to {folder}; forbid it: chmod go-w {folder}"
     return ""
@@ -72,7 +72,10 @@ def make_base() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         unsafe = why_unsafe(folder)
     except OSError as error:
-        raise RequestError(f"{folder}: {(error.strerror or 'error').lower()}") from None
+        raise RequestError(
+            f"{folder} cannot be used: {(error.strerror or 'error').lower()}; "
+            "name another folder in LANEWISE_TESTBEDS"
+        ) from None
     if unsafe:
         raise RequestError(unsafe)
     return folder

@@ -60,9 +60,9 @@ def test_a_link_in_a_place_where_others_may_write_is_not_followed(
     monkeypatch.setattr(state, "_PREFIX", os.path.relpath(tmp_path / "trap-", "/tmp"))
     state.base().symlink_to(victim)
 
-    with pytest.raises(RequestError, match="is no folder; remove it"):
+    with pytest.raises(RequestError, match="is not a folder; remove it"):
         bed.clear_leftovers()
-    with pytest.raises(RequestError, match="is no folder; remove it"), state.new_folder(INFO):
+    with pytest.raises(RequestError, match="is not a folder; remove it"), state.new_folder(INFO):
         pass
 
     assert (victim / "two.abcdefgh").is_dir()
@@ -84,11 +84,11 @@ def test_a_file_in_its_place_and_a_missing_parent_are_named(
     for name, said in (("file", "file exists"), ("none/beds", "no such file")):
         monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / name))
 
-        with pytest.raises(RequestError, match=f"{tmp_path / name}: {said}"):
+        with pytest.raises(RequestError, match=f"{tmp_path / name} cannot be used: {said}"):
             state.make_base()
     assert state.folders() == []
     monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / "file"))
-    with pytest.raises(RequestError, match="is no folder; remove it"):
+    with pytest.raises(RequestError, match="is not a folder; remove it"):
         state.folders()
 
 

@@ -22,7 +22,7 @@ def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
             return content.decode("utf-8").replace("\r\n", "\n")
         reason = f"it has more than {BYTES_MAX >> 20} MiB"
     except UnicodeDecodeError:
-        reason = "it is no text"
+        reason = "it is not text"
     except OSError as error:
         reason = error.strerror or str(error)
     raise RequestError(f"{called or path} cannot be read ({reason}); {remedy}")

@@ -20,7 +20,7 @@ def test_a_text_is_read_whatever_ends_its_lines(tmp_path: Path) -> None:
     [
         ("missing.toml", "missing.toml cannot be read (No such file or directory); write it"),
         (".", " cannot be read (Is a directory); write it"),
-        ("latin.toml", "latin.toml cannot be read (it is no text); write it"),
+        ("latin.toml", "latin.toml cannot be read (it is not text); write it"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_the_remedy(name: str, said: str, tmp_path: Path) -> None:

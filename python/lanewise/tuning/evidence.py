@@ -10,6 +10,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.schemas import parsed
+from lanewise.launch.native import build_command
 from lanewise.tuning.content import COLLECTIVES, NONBLOCKING, Choice, Point, Tuning
 from lanewise.tuning.decide import decide
 from lanewise.tuning.judge import (
@@ -46,7 +47,9 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     except ValueError:
         raise RequestError(f"{path} is damaged; remove it and measure again") from None
     if not records or records[0].get("schema") != "lanewise-evidence":
-        raise RequestError(f"{path} is no evidence of lanewise tune; remove it or name another")
+        raise RequestError(
+            f"{path} is not an evidence file of lanewise tune; remove it or name another"
+        )
     return records[0], [record for record in records[1:] if record.get("record") != "end"]
 
 
@@ -72,7 +75,10 @@ def points_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Point]]:
         try:
             point = point_of(values, str(record.get("key")))
         except FaultError as fault:
-            raise RequestError(f"the native program and this command do not fit: {fault}") from None
+            raise RequestError(
+                f"the native program is not of this version ({fault}); build it again: "
+                f"{build_command()}"
+            ) from None
         points.setdefault(record["collective"], []).append(point)
     return points
 

@@ -316,5 +316,5 @@ def _module(name: str) -> Any:
         return __import__(name)
     except ImportError:
         raise RequestError(
-            f"{name} is not installed; install it with: pip install 'lanewise[kernels]'"
+            f"{name} is not installed; install it with: pip install {name}"
         ) from None

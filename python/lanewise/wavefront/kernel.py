@@ -86,7 +86,7 @@ class OwnKernel:
         address = getattr(self.function, "address", None)
         if not isinstance(address, int):
             raise RequestError(
-                f"{self.function!r} is no kernel; give a built-in name or a numba.cfunc"
+                f"{self.function!r} is not a kernel; give a built-in name or a numba.cfunc"
             )
         refuse_loose_arithmetic(self.function)
         return address

@@ -242,5 +242,7 @@ def path_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return a path as the native library takes it; RequestError for one with a NUL."""
     encoded = os.fsencode(path)
     if b"\0" in encoded:
-        raise RequestError(f"{os.fspath(path)!r} has a NUL, as no path can have; name another")
+        raise RequestError(
+            f"{os.fspath(path)!r} contains a NUL character, which no path may contain; name another"
+        )
     return encoded

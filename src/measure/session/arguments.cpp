@@ -304,10 +304,10 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
                             " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))
         return bad_argument("--wait " + fmt::format("{}", arguments.wait_s) +
-                            " is no time; 0 means at once");
+                            " is not a time; 0 means at once");
     if (!(arguments.work_s > 0.0))
         return bad_argument("--work " + fmt::format("{}", arguments.work_s) +
-                            " is no time; try 0.02");
+                            " is not a time; try 0.02");
     if (arguments.window < 1)
         return bad_argument("window " + std::to_string(arguments.window) +
                             " holds no message; use 1 or more");
@@ -379,7 +379,7 @@ std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::strin
         }
     }
     if (!dropped.empty())
-        note = operation + " adds floats; left out the sizes that are no multiple of " +
+        note = operation + " adds floats; left out the sizes that are not multiples of " +
                std::to_string(step_bytes) + ": " + dropped;
     return kept;
 }

@@ -319,7 +319,7 @@ TEST(SizesOf, AreBlocksWhereTheOtherToolCountsTheVectorOfAllRanks) {
 
     EXPECT_EQ(sizes_of(osu, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8}));
     EXPECT_EQ(note,
-              "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
+              "reduce_scatter adds floats; left out the sizes that are not multiples of 16: "
               "8, 12");
     EXPECT_EQ(sizes_of(imb, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8, 12, 32}));
 }

@@ -128,7 +128,7 @@ Result<Script> read_script(std::string_view text) {
         if (words.contains("seed") && take(words, "seed", script.seed)) continue;
         if (!rule) {
             return bad_argument(fmt::format(
-                "LANEWISE_HCA_FAULTS, line {}: '{}' is no fault; let lanewise rdma run --faults "
+                "LANEWISE_HCA_FAULTS, line {}: '{}' is not a fault; let lanewise rdma run --faults "
                 "write it",
                 number, line));
         }

@@ -180,7 +180,7 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
                 "the two")
         .without_default();
     command.number("--every", "N", texts.every,
-                   "Iterations between two snapshots, or two questions of --until, --rtol and "
+                   "Iterations between two snapshots, or two evaluations of --until, --rtol and "
                    "--atol");
 }
 
@@ -287,7 +287,7 @@ Outcome read_sides(std::string_view sides, MatrixShape& shape) {
         return bad_argument("--shape has " + counted(counts.size(), "side") +
                             "; give rows and columns, or planes, lines and columns");
     if (shape.rows || shape.columns)
-        return bad_argument("--shape says it all; leave --rows and --cols out");
+        return bad_argument("--shape already gives the sides; leave out --rows and --cols");
     shape.rows = counts[0];
     shape.columns = counts[1];
     if (counts.size() == 2) return Done{};
@@ -359,7 +359,7 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
         if (!within) return within.failure();
         arguments.options.until = *within;
     }
-    if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
+    if (texts.every < 1) return bad_argument("--every 0 is too small; give 1 or more");
     if (arguments.options.until || !arguments.snapshots.empty())
         arguments.options.pause_every = texts.every;
     else if (options.chosen()->given("--every"))

@@ -289,7 +289,7 @@ Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::stri
 // Before a run that may take long until the first.
 Outcome check_snapshots(const std::string& folder) {
     if (folder.empty() || std::filesystem::is_directory(folder)) return Done{};
-    return bad_argument(folder + " is no folder for snapshots; make one, or name another");
+    return bad_argument(folder + " is not a folder for snapshots; make it, or name another");
 }
 
 RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
@@ -399,7 +399,7 @@ Outcome info(const WavefrontArguments& arguments) {
     }
     if (manifest->kernel) fmt::print("  made for kernel {}\n", manifest->kernel->name);
     if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
-        fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume goes on\n",
+        fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume continues\n",
                    manifest->run->kernel, manifest->run->iterations_wanted);
     return Done{};
 }

@@ -262,9 +262,10 @@ const char *measure_name(Measure measure) {
 
 Result<Until> parse_until(const std::string& text) {
     const auto refuse = [&] {
-        return bad_argument("\"" + text +
-                            "\" is no condition; write it as residual<1e-8, or residual<1e-8*first "
-                            "for a share of the first residual");
+        return bad_argument(
+            "\"" + text +
+            "\" is not a condition; write it as residual<1e-8, or residual<1e-8*first "
+            "for a share of the first residual");
     };
     const auto less = text.find('<');
     if (less == std::string::npos) return refuse();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the manual pages of librdmacm and rsocket(7) promise, kept or not: both ends are on this
-// host. The word on the command line says what is tried; the status is 0 if it was as promised.
+// What the manual pages of librdmacm and rsocket(7) promise, and what programs know of the kernel's
+// connection manager, kept or not: both ends are on this host. The word on the command line says
+// what is tried; the status is 0 if it was as promised.
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -15,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { port = 7471, soon_ms = 20000 };
@@ -339,6 +343,207 @@ static int receive_late(void) {
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
+// A caller that asks for no reads gets as many as the one who accepts offers, and the other way.
+static int grant_what_is_offered(void) {
+    struct rdma_conn_param none = {.retry_count = 7}, two = {.responder_resources = 2};
+    two.initiator_depth = 2;
+    struct rdma_cm_id *listens = endpoint(RAI_PASSIVE), *accepted = NULL;
+    struct ibv_qp_attr has;
+    struct ibv_qp_init_attr unused;
+    need(!rdma_listen(listens, 0), "rdma_listen");
+    const pid_t caller = fork();
+    if (caller == 0) {
+        struct rdma_cm_id *id = endpoint(0);
+        need(!rdma_connect(id, &none), "rdma_connect");
+        need(!ibv_query_qp(id->qp, &has, IBV_QP_MAX_DEST_RD_ATOMIC, &unused), "ibv_query_qp");
+        _exit(has.max_dest_rd_atomic != 2 || has.max_rd_atomic != 2);
+    }
+    need(!rdma_get_request(listens, &accepted), "rdma_get_request");
+    need(!rdma_accept(accepted, &two), "rdma_accept");
+    need(!ibv_query_qp(accepted->qp, &has, IBV_QP_MAX_QP_RD_ATOMIC, &unused), "ibv_query_qp");
+    int status = 0;
+    need(waitpid(caller, &status, 0) == caller, "waitpid");
+    printf("reads %d, caller %d\n", has.max_rd_atomic, status);
+    return has.max_rd_atomic != 2 || has.max_dest_rd_atomic != 2 || status != 0;
+}
+
+static int is_gid(const union ibv_gid *gid) {
+    return gid->global.interface_id != 0;
+}
+
+// Requests that the program has taken leave their places to others, and show the way they came.
+static int take_more_than_the_backlog(void) {
+    struct rdma_event_channel *asked = channel();
+    struct rdma_cm_id *listens = NULL, *asking[3];
+    struct sockaddr_in name = here();
+    need(!rdma_create_id(asked, &listens, NULL, RDMA_PS_TCP), "rdma_create_id");
+    need(!rdma_bind_addr(listens, (struct sockaddr *)&name), "rdma_bind_addr");
+    need(!rdma_listen(listens, 1), "rdma_listen");
+    int wrong = 0;
+    for (int i = 0; i < 3; ++i) {
+        call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
+        struct rdma_cm_event *event = NULL;
+        need(is_readable(asked->fd, soon_ms), "a request");
+        need(!rdma_get_cm_event(asked, &event), "rdma_get_cm_event");
+        asking[i] = event->id;
+        const struct rdma_ib_addr *ends = &asking[i]->route.addr.addr.ibaddr;
+        wrong += asking[i]->route.num_paths != 1 || !asking[i]->route.path_rec;
+        wrong += !is_gid(&ends->sgid) || !is_gid(&ends->dgid);
+        rdma_ack_cm_event(event);
+    }
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// Resolves an address; the status of the event, 0 where it was resolved.
+static int resolve(struct rdma_event_channel *mine, struct rdma_cm_id *id, const char *address) {
+    struct sockaddr_in to = here();
+    struct rdma_cm_event *event = NULL;
+    to.sin_addr.s_addr = inet_addr(address);
+    need(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000), "rdma_resolve_addr");
+    need(!rdma_get_cm_event(mine, &event), "rdma_get_cm_event");
+    const int status = event->event == RDMA_CM_EVENT_ADDR_RESOLVED ? 0 : event->status;
+    rdma_ack_cm_event(event);
+    return status;
+}
+
+// What could not be resolved is forgotten, and a path that is set needs no resolving.
+static int resolve_after_errors(void) {
+    struct rdma_event_channel *mine = channel();
+    struct rdma_cm_id *id = NULL;
+    struct ibv_path_data path = {0};
+    need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    const int nowhere = resolve(mine, id, "10.99.0.1"), elsewhere = resolve(mine, id, "10.1.0.2");
+    const int at_home = resolve(mine, id, "127.0.0.1");
+    const int option = RDMA_OPTION_IB_PATH;
+    need(!rdma_set_option(id, RDMA_OPTION_IB, option, &path, sizeof path), "rdma_set_option");
+    await(mine, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    printf("nowhere %d elsewhere %d here %d\n", nowhere, elsewhere, at_home);
+    return nowhere != -ENETUNREACH || elsewhere != -ENODEV || at_home != 0;
+}
+
+// Whatever a call has come to, it may be disconnected.
+static int disconnect_while_connecting(void) {
+    struct rdma_cm_id *id = NULL;
+    need(!rdma_create_id(channel(), &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    const int fresh = is_refused(rdma_disconnect(id));
+    listener(channel(), RDMA_PS_TCP);
+    return !fresh || rdma_disconnect(call(channel(), RDMA_PS_TCP, IBV_QPT_RC)) != 0;
+}
+
+static void join(struct rdma_event_channel *mine, struct rdma_cm_id *id, uint32_t flags) {
+    struct sockaddr_in group = here();
+    group.sin_addr.s_addr = inet_addr("239.1.2.3");
+    struct rdma_cm_join_mc_attr_ex wanted = {.join_flags = flags};
+    wanted.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+    wanted.addr = (struct sockaddr *)&group;
+    need(!rdma_join_multicast_ex(id, &wanted, NULL), "rdma_join_multicast_ex");
+    await(mine, RDMA_CM_EVENT_MULTICAST_JOIN);
+}
+
+// Who only sends to a group is not attached to it, so that there is nothing to detach.
+static int join_only_to_send(void) {
+    struct rdma_event_channel *mine = channel();
+    int attached[2];
+    for (uint32_t flags = 0; flags < 2; ++flags) {
+        struct rdma_cm_id *id = NULL;
+        struct ibv_qp_init_attr wanted = {.qp_type = IBV_QPT_UD, .cap = {1, 1, 1, 1, 0}};
+        union ibv_gid gid = {.raw = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
+        need(!rdma_create_id(mine, &id, NULL, RDMA_PS_UDP), "rdma_create_id");
+        need(!resolve(mine, id, "127.0.0.1"), "resolving");
+        need(!rdma_create_qp(id, NULL, &wanted), "rdma_create_qp");
+        join(mine, id, flags);
+        attached[flags] = ibv_detach_mcast(id->qp, &gid, 0) == 0;
+    }
+    printf("member %d sender %d\n", attached[0], attached[1]);
+    return !attached[0] || attached[1];
+}
+
+// The two ends of a stream between threads.
+static int accepted_stream, calling_stream;
+
+static void *call_stream(void *unused) {
+    struct sockaddr_in to = here();
+    calling_stream = rsocket(AF_INET, SOCK_STREAM, 0);
+    need(!rconnect(calling_stream, (struct sockaddr *)&to, sizeof to), "rconnect");
+    return unused;
+}
+
+static void connect_streams(void) {
+    const int listens = rsocket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in name = here();
+    need(listens >= 0 && !rbind(listens, (struct sockaddr *)&name, sizeof name), "rbind");
+    need(!rlisten(listens, 1), "rlisten");
+    pthread_t caller;
+    need(!pthread_create(&caller, NULL, call_stream, NULL), "pthread_create");
+    accepted_stream = raccept(listens, NULL, NULL);
+    need(accepted_stream >= 0, "raccept");
+    pthread_join(caller, NULL);
+}
+
+static void *close_calling(void *unused) {
+    rclose(calling_stream);
+    return unused;
+}
+
+// Ends with more unread messages each way than there is room for close without waiting for ever.
+static int close_unread(void) {
+    connect_streams();
+    for (int i = 0; i < 90; ++i) {
+        need(rsend(accepted_stream, "a", 1, MSG_DONTWAIT) == 1, "rsend");
+        need(rsend(calling_stream, "b", 1, MSG_DONTWAIT) == 1, "rsend");
+    }
+    pthread_t closing;
+    need(!pthread_create(&closing, NULL, close_calling, NULL), "pthread_create");
+    rclose(accepted_stream);
+    pthread_join(closing, NULL);
+    return 0;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// A reader that was behind for a moment holds its sender up for about as long, and not for the
+// 0.66 s that the connection manager lets a sender wait.
+static int read_behind(void) {
+    enum { messages = 96, tries = 5 };
+    connect_streams();
+    double shortest_s = 1e9;
+    for (int i = 0; i < tries; ++i) {
+        for (int j = 0; j < messages; ++j) need(rsend(calling_stream, "m", 1, 0) == 1, "rsend");
+        usleep(20000);
+        const double begun_s = now_s();
+        char read[messages];
+        need(rrecv(accepted_stream, read, messages, MSG_WAITALL) == messages, "rrecv");
+        const double took_s = now_s() - begun_s;
+        if (took_s < shortest_s) shortest_s = took_s;
+    }
+    printf("caught up in %.4f s\n", shortest_s);
+    return shortest_s > 0.3;
+}
+
+static void note_signal(int number) {
+    (void)number;
+}
+
+// A signal ends a wait, and a stream tells how large its buffers are.
+static int interrupt_poll(void) {
+    connect_streams();
+    struct sigaction noted = {.sa_handler = note_signal};
+    struct itimerval soon = {.it_value = {0, 100000}};
+    struct pollfd one = {accepted_stream, POLLIN, 0};
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    need(!sigaction(SIGALRM, &noted, NULL) && !setitimer(ITIMER_REAL, &soon, NULL), "setitimer");
+    const int polled = rpoll(&one, 1, soon_ms), error = errno;
+    const int told = rgetsockopt(accepted_stream, SOL_SOCKET, SO_SNDBUF, &bytes, &size);
+    printf("rpoll %d, %s; %d bytes\n", polled, strerror(error), bytes);
+    return polled != -1 || error != EINTR || told != 0 || bytes <= 0;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
@@ -351,7 +556,15 @@ int main(int count, char **words) {
                {"any", resolve_any_address},
                {"timeout", refuse_long_ack_timeout},
                {"moved", move_when_acknowledged},
-               {"late", receive_late}};
+               {"late", receive_late},
+               {"grants", grant_what_is_offered},
+               {"backlog", take_more_than_the_backlog},
+               {"errors", resolve_after_errors},
+               {"connecting", disconnect_while_connecting},
+               {"sender", join_only_to_send},
+               {"unread", close_unread},
+               {"behind", read_behind},
+               {"interrupt", interrupt_poll}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

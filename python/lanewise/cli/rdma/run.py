@@ -61,7 +61,7 @@ def run_on_device(
     lmc: int | None = typer.Option(
         None,
         metavar="BITS",
-        help="Number of LIDs of an InfiniBand port, as a power of two (default: 0).",
+        help="Each InfiniBand port has 2^BITS LIDs; 0 to 7 (default: 0).",
     ),
     congestion: str | None = typer.Option(
         None,

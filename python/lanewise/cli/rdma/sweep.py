@@ -67,7 +67,7 @@ def sweep(
     packets and connections that occurred.  Every run has two hosts of its own; {address} is
     replaced by the address of the server, and {folder} by a folder of the run.  Ends with status 1
     if the program crashes, hangs, reports success with a wrong result, or does not destroy an
-    object, or if no run came to its fault.
+    object, or if no run reached its fault.
     """
     from lanewise.rdma.sweep import runs, text
 
@@ -94,7 +94,10 @@ def sweep(
     else:
         typer.echo("\n".join(map(printable, text.lines_of(found, columns_shown()))))
     if not found.has_met_faults:
-        raise RunError("no run came to its fault, so nothing was tested")
+        raise RunError(
+            "no run reached its fault, so nothing was tested; check that the program does the same "
+            "in every run"
+        )
     if found.findings:
         raise typer.Exit(1)
 

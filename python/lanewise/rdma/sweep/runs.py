@@ -92,7 +92,10 @@ def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all:
         server_limit_s = None if clean.server_hung else asked.timeout_s
         faults = possible(clean.program.occurred)
         if not faults:
-            raise RequestError(f"{asked.program[0]} does nothing on the device that can fail")
+            raise RequestError(
+                f"{asked.program[0]} makes no call on the device that can fail; "
+                "name a program that uses it"
+            )
         chosen = faults[: asked.runs_max]
         free: queue.Queue[Hosts] = queue.Queue()
         for two in hosts:

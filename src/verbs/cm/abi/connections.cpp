@@ -13,8 +13,9 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-// 4.096 µs · 2^14 = 67 ms until a packet that was not acknowledged is sent again.
-constexpr std::uint8_t ack_timeout_usual = 14;
+// 4.096 µs · 2^17 = 0.54 s until a packet that was not acknowledged is sent again: one more than
+// the lifetime of a packet that the kernel's rdma_cm assumes on Ethernet.
+constexpr std::uint8_t ack_timeout_usual = ethernet_packet_lifetime + 1;
 constexpr std::uint8_t retries_most = 7;
 
 Bytes bytes_of(const void *data, std::size_t count) {
@@ -83,9 +84,11 @@ Message reply_of(IdObject& id, const rdma_conn_param& given) {
     return made;
 }
 
-// The program names how many reads and atomics it wants, or leaves it to both devices.
+// The program names how many reads and atomics it wants, whatever the peer has offered, or leaves
+// the number, as RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH do, to the offer and the device.
 std::uint8_t granted(std::uint8_t asked, std::uint8_t offered) {
-    return std::min({asked, offered, outstanding_max()});
+    static_assert(RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
+    return std::min(asked == RDMA_MAX_RESP_RES ? offered : asked, outstanding_max());
 }
 
 // Whether a connection can be made of this: there is a queue pair, and no more reads and atomics
@@ -216,8 +219,9 @@ int rdma_disconnect(rdma_cm_id *id) {
         const std::lock_guard guard(shared->lock());
         const int error = shared->agent().disconnect(object.connection, lanewise::monotonic_ns());
         shared->settle();
-        // What the peer has ended and time has closed is disconnected, too.
-        if (error && !object.connected) return refuse(error);
+        // What is over, or was never made, needs no end, and no event follows. What the peer has
+        // ended and time has closed is disconnected, too.
+        if (error && !object.connected) return object.connection != 0 ? 0 : refuse(error);
     }
     return complete(object);
 }

@@ -106,9 +106,9 @@ void deliver_response(IdObject& id, const Happening& happening) {
     terms.receive_psn = id.terms.receive_psn;
     terms.retry_count = id.terms.retry_count;
     terms.ack_timeout = id.terms.ack_timeout;
-    // The peer may grant less than was asked for, never more.
-    terms.responder_resources = std::min(terms.responder_resources, id.terms.responder_resources);
-    terms.initiator_depth = std::min(terms.initiator_depth, id.terms.initiator_depth);
+    // The peer decides, within what the device can do.
+    terms.responder_resources = std::min(terms.responder_resources, outstanding_max());
+    terms.initiator_depth = std::min(terms.initiator_depth, outstanding_max());
     id.terms = terms;
     auto event = make_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE);
     event->response = true;
@@ -154,6 +154,7 @@ void deliver(const Happening& happening) {
             id.connected = true;
             return add_event(id, RDMA_CM_EVENT_ESTABLISHED);
         case What::disconnected: return add_event(id, RDMA_CM_EVENT_DISCONNECTED);
+        case What::abandoned: return add_event(id, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
         case What::time_wait_over: return add_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
         case What::datagram_reply: return deliver_datagram_reply(id, happening);
         default: return deliver_end(id, happening);
@@ -180,12 +181,22 @@ void answer_response(EventObject& event) {
     shared->settle();
 }
 
+void leave_backlog(const IdObject& id) {
+    Manager *shared = manager();
+    const std::lock_guard guard(shared->lock());
+    shared->agent().take_request(id.connection);
+}
+
 void follow(EventObject& event) {
     IdObject& id = *event.about;
     switch (event.shown.event) {
         case RDMA_CM_EVENT_CONNECT_REQUEST: {
             IdObject& made = own(event.shown.id);
-            bind_device(made);
+            if (bind_device(made)) {
+                show_addresses(made);
+                show_route(made);
+            }
+            leave_backlog(made);
             // Of a listener that waits in each call, so does what it gets.
             if (id.own_channel) rdma_migrate_id(&made.shown, nullptr);
             return;

@@ -44,33 +44,10 @@ int claim_port(IdObject& id) {
     return EADDRINUSE;
 }
 
-void show_route(IdObject& id) {
-    std::copy(id.local.address.begin(), id.local.address.end(), id.path.sgid.raw);
-    std::copy(id.remote.address.begin(), id.remote.address.end(), id.path.dgid.raw);
-    ibv_port_attr port{};
-    ibv_query_port(id.shown.verbs, id.shown.port_num, &port);
-    id.path.hop_limit = 64;
-    id.path.traffic_class = id.traffic_class;
-    id.path.reversible = 1;
-    id.path.numb_path = 1;
-    id.path.pkey = 0xffff;
-    id.path.mtu_selector = selector_exactly;
-    id.path.mtu = static_cast<std::uint8_t>(port.active_mtu);
-    id.path.rate_selector = selector_exactly;
-    id.path.rate = IBV_RATE_10_GBPS;
-    id.path.packet_life_time_selector = selector_exactly;
+void take_route(IdObject& id) {
+    show_route(id);
     id.terms.path_mtu = id.path.mtu;
-    id.shown.route.path_rec = &id.path;
-    id.shown.route.num_paths = 1;
-}
-
-void show_addresses(IdObject& id) {
-    write_name(id.local, id.shown.route.addr.src_storage);
-    write_name(id.remote, id.shown.route.addr.dst_storage);
-    rdma_ib_addr& shown = id.shown.route.addr.addr.ibaddr;
-    std::copy(id.local.address.begin(), id.local.address.end(), shown.sgid.raw);
-    std::copy(id.remote.address.begin(), id.remote.address.end(), shown.dgid.raw);
-    shown.pkey = 0xffff;
+    add_event(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
 // The loopback address and 0.0.0.0 mean this host, whichever address its ports have, as for
@@ -136,6 +113,35 @@ void destroy_object(IdObject& id) {
 }
 
 }  // namespace
+
+void show_route(IdObject& id) {
+    std::copy(id.local.address.begin(), id.local.address.end(), id.path.sgid.raw);
+    std::copy(id.remote.address.begin(), id.remote.address.end(), id.path.dgid.raw);
+    ibv_port_attr port{};
+    ibv_query_port(id.shown.verbs, id.shown.port_num, &port);
+    id.path.hop_limit = 64;
+    id.path.traffic_class = id.traffic_class;
+    id.path.reversible = 1;
+    id.path.numb_path = 1;
+    id.path.pkey = 0xffff;
+    id.path.mtu_selector = selector_exactly;
+    id.path.mtu = static_cast<std::uint8_t>(port.active_mtu);
+    id.path.rate_selector = selector_exactly;
+    id.path.rate = IBV_RATE_10_GBPS;
+    id.path.packet_life_time_selector = selector_exactly;
+    id.path.packet_life_time = ethernet_packet_lifetime;
+    id.shown.route.path_rec = &id.path;
+    id.shown.route.num_paths = 1;
+}
+
+void show_addresses(IdObject& id) {
+    write_name(id.local, id.shown.route.addr.src_storage);
+    write_name(id.remote, id.shown.route.addr.dst_storage);
+    rdma_ib_addr& shown = id.shown.route.addr.addr.ibaddr;
+    std::copy(id.local.address.begin(), id.local.address.end(), shown.sgid.raw);
+    std::copy(id.remote.address.begin(), id.remote.address.end(), shown.dgid.raw);
+    shown.pkey = 0xffff;
+}
 
 IdObject *make_id(rdma_event_channel *channel, void *context, rdma_port_space space,
                   ibv_qp_type type) {
@@ -231,19 +237,23 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
         is_bound_ipv4 != (dst_addr->sa_family == AF_INET)) {
         return refuse(EINVAL);
     }
+    const Name before = object.local;
     const bool is_own = is_any(remote->address) && !is_any(object.local.address);
     object.remote = {is_own ? object.local.address : reached(remote->address, dst_addr->sa_family),
                      remote->port};
+    int why_not = ENODEV;
     if (is_any(object.local.address)) {
         sockaddr_storage to{};
         write_name(object.remote, to);
-        object.local.address =
-            source_towards(reinterpret_cast<sockaddr *>(&to)).value_or(no_address);
+        const auto source = source_towards(reinterpret_cast<sockaddr *>(&to));
+        if (!source) why_not = errno;
+        object.local.address = source.value_or(no_address);
     }
     if (object.local.port == 0) object.local.port = dynamic_port();
     const bool same_family = is_ipv4(object.local.address) == is_ipv4(object.remote.address);
     if (!same_family || !bind_device(object)) {
-        add_event(object, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
+        object.local = before;  // another destination may be tried
+        add_event(object, RDMA_CM_EVENT_ADDR_ERROR, -why_not);
         return complete(object);
     }
     object.is_resolved = true;
@@ -254,8 +264,7 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
 
 int rdma_resolve_route(rdma_cm_id *id, int) {
     if (!is_live(id) || !own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
-    show_route(own(id));
-    add_event(own(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
+    take_route(own(id));
     return complete(own(id));
 }
 
@@ -295,7 +304,12 @@ __be16 rdma_get_dst_port(rdma_cm_id *id) {
 
 int rdma_set_option(rdma_cm_id *id, int level, int optname, void *optval, size_t optlen) {
     if (!is_live(id) || !optval) return refuse(EINVAL);
-    if (level == RDMA_OPTION_IB) return optname == RDMA_OPTION_IB_PATH ? 0 : refuse(ENOSYS);
+    if (level == RDMA_OPTION_IB) {
+        if (optname != RDMA_OPTION_IB_PATH) return refuse(ENOSYS);
+        if (!own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
+        take_route(own(id));  // in place of rdma_resolve_route(3); there is one path
+        return 0;
+    }
     if (level != RDMA_OPTION_ID) return refuse(ENOSYS);
     const bool is_number = optname == RDMA_OPTION_ID_REUSEADDR || optname == RDMA_OPTION_ID_AFONLY;
     if (optlen != (is_number ? sizeof(int) : sizeof(std::uint8_t))) return refuse(EINVAL);

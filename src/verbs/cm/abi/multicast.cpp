@@ -19,10 +19,27 @@ ibv_gid gid_of(const Address& address) {
     return gid;
 }
 
+int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t flags) {
+    if (!is_live(id) || !id->verbs || !is_datagram(own(id))) return refuse(EINVAL);
+    IdObject& object = own(id);
+    const std::optional<Name> group = cm::name_of(address);
+    if (!group || !is_multicast(group->address)) return refuse(EINVAL);
+    auto event = make_event(object, RDMA_CM_EVENT_MULTICAST_JOIN);
+    event->sends_only = flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+    rdma_ud_param& shown = event->shown.param.ud;
+    shown.private_data = context;
+    shown.ah_attr = path_of(object);
+    shown.ah_attr.grh.dgid = gid_of(group->address);
+    shown.qp_num = multicast_qpn;
+    shown.qkey = RDMA_UDP_QKEY;
+    add_event(object, std::move(event));
+    return complete(object);
+}
+
 }  // namespace
 
 int join_queue_pair(IdObject& id, const EventObject& event) {
-    if (!id.shown.qp) return 0;
+    if (!id.shown.qp || event.sends_only) return 0;
     const ibv_gid& group = event.shown.param.ud.ah_attr.grh.dgid;
     const int error = ibv_attach_mcast(id.shown.qp, &group, 0);
     if (!error) id.groups.push_back(group);
@@ -42,24 +59,16 @@ using lanewise::verbs::is_multicast;
 extern "C" {
 
 int rdma_join_multicast(rdma_cm_id *id, sockaddr *addr, void *context) {
-    if (!is_live(id) || !id->verbs || !is_datagram(own(id))) return refuse(EINVAL);
-    IdObject& object = own(id);
-    const std::optional<Name> group = name_of(addr);
-    if (!group || !is_multicast(group->address)) return refuse(EINVAL);
-    auto event = make_event(object, RDMA_CM_EVENT_MULTICAST_JOIN);
-    rdma_ud_param& shown = event->shown.param.ud;
-    shown.private_data = context;
-    shown.ah_attr = path_of(object);
-    shown.ah_attr.grh.dgid = gid_of(group->address);
-    shown.qp_num = multicast_qpn;
-    shown.qkey = RDMA_UDP_QKEY;
-    add_event(object, std::move(event));
-    return complete(object);
+    return join(id, addr, context, RDMA_MC_JOIN_FLAG_FULLMEMBER);
 }
 
 int rdma_join_multicast_ex(rdma_cm_id *id, rdma_cm_join_mc_attr_ex *mc_join_attr, void *context) {
-    if (!(mc_join_attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_ADDRESS)) return refuse(EINVAL);
-    return rdma_join_multicast(id, mc_join_attr->addr, context);
+    constexpr std::uint32_t both = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+    if (!mc_join_attr || (mc_join_attr->comp_mask & both) != both ||
+        mc_join_attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED) {
+        return refuse(EINVAL);
+    }
+    return join(id, mc_join_attr->addr, context, mc_join_attr->join_flags);
 }
 
 int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
@@ -68,10 +77,10 @@ int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
     if (!id->qp) return 0;
     const ibv_gid gid = gid_of(group->address);
-    std::erase_if(own(id).groups, [&](const ibv_gid& one) {
+    const auto attached = std::erase_if(own(id).groups, [&](const ibv_gid& one) {
         return std::equal(std::begin(one.raw), std::end(one.raw), std::begin(gid.raw));
     });
-    return result(ibv_detach_mcast(id->qp, &gid, 0));
+    return attached > 0 ? result(ibv_detach_mcast(id->qp, &gid, 0)) : 0;
 }
 
 }  // extern "C"

@@ -27,6 +27,7 @@ struct EventObject {
     Bytes private_data;         // that the shown one points to
     IdObject *about = nullptr;  // who counts its acknowledgement
     bool response = false;      // of a peer that has accepted, and waits for this end
+    bool sends_only = false;    // to the group that was joined
 };
 
 struct ChannelObject {
@@ -130,6 +131,12 @@ std::unique_ptr<EventObject> make_event(IdObject& about, rdma_cm_event_type type
 IdObject *make_id(rdma_event_channel *channel, void *context, rdma_port_space space,
                   ibv_qp_type type);
 
+// The kernel's, in cma.c: 4.096 µs · 2^16 (0.27 s).
+constexpr std::uint8_t ethernet_packet_lifetime = 16;
+// What the program sees of addresses and of the path to the peer (ids.cpp).
+void show_addresses(IdObject& id);
+void show_route(IdObject& id);
+
 // The first device, opened once (devices.cpp).
 ibv_context *the_device();
 // Ties an id to the port that has its local address; false where none has.
@@ -142,7 +149,7 @@ std::optional<Name> name_of(const sockaddr *address);
 void write_name(const Name& name, sockaddr_storage& into);
 bool is_any(const Address& address);
 bool is_loopback(const Address& address);
-// The address that packets to `remote` leave from; none without a route.
+// The address that packets to `remote` leave from; none without a route, with errno.
 std::optional<Address> source_towards(const sockaddr *remote);
 
 // The queue pair of an id follows its connection (queue_pairs.cpp): 0, or an errno.

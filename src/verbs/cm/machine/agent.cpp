@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 namespace lanewise::verbs::cm {
@@ -115,10 +116,21 @@ void Agent::report(What what, const Entry& entry, const Message& message) {
     happenings_.push_back({what, entry.first, entry.second.listener, entry.second.ends, message});
 }
 
-// The program has decided about a request that waited at its listener.
 void Agent::end_waiting(Connection& connection) {
+    if (!std::exchange(connection.queued, false)) return;
     Listener *listener = listener_of(connection);
     if (listener && listener->waiting > 0) --listener->waiting;
+}
+
+void Agent::take_request(std::uint32_t id) {
+    if (Entry *entry = find(id)) end_waiting(entry->second);
+}
+
+unsigned Agent::retries_of(const Connection& connection) const {
+    const bool datagrams = connection.state == State::datagram_request_sent ||
+                           connection.state == State::datagram_request_received ||
+                           connection.state == State::datagram_answered;
+    return datagrams ? timing_.datagram_retries : timing_.retries;
 }
 
 void Agent::end(Entry& entry) {
@@ -272,7 +284,7 @@ int Agent::answer(std::uint32_t id, Message reply, Nanoseconds now) {
     reply.service = connection.service;
     connection.last = reply;
     send(connection.ends, std::move(reply));
-    wait_until(*entry, now + response_ns() * (timing_.retries + 1));
+    wait_until(*entry, now + response_ns() * (retries_of(connection) + 1));
     return 0;
 }
 
@@ -336,6 +348,7 @@ void Agent::on_request(const Message& message, const Endpoints& from) {
     ++listener->waiting;
     Entry& entry = *connections_.try_emplace(take_id()).first;
     Connection& connection = entry.second;
+    connection.queued = true;
     connection.state = datagram ? State::datagram_request_received : State::request_received;
     connection.ends = turned(from);
     connection.remote_id = message.local_id;
@@ -524,7 +537,7 @@ void Agent::on_deadline(Nanoseconds now) {
         Entry& entry = *find(deadlines_.begin()->second);
         const bool waits_for_answer = entry.second.state != State::time_wait &&
                                       entry.second.state != State::datagram_answered;
-        if (waits_for_answer && entry.second.tries < timing_.retries) {
+        if (waits_for_answer && entry.second.tries < retries_of(entry.second)) {
             ++entry.second.tries;
             send_again(entry);
             wait_until(entry, now + response_ns());
@@ -537,7 +550,7 @@ void Agent::on_deadline(Nanoseconds now) {
 void Agent::give_up(Entry& entry, Nanoseconds now) {
     switch (entry.second.state) {
         case State::disconnect_sent:
-            report(What::disconnected, entry);
+            report(What::abandoned, entry);
             enter_time_wait(entry, now);
             return;
         case State::time_wait: report(What::time_wait_over, entry); break;

@@ -27,6 +27,8 @@ namespace lanewise::verbs::cm {
 struct Timing {
     std::uint8_t response_timeout = 18;  // 1.07 s, as a code
     std::uint8_t retries = 15;
+    // A kernel asks 16 times, too, but each time for 4.1 s, since nobody sends receipts here.
+    std::uint8_t datagram_retries = 60;
     std::uint8_t service_timeout = 24;  // 69 s, which a receipt asks for
     Nanoseconds time_wait_ns = 1'000'000'000;
 };
@@ -38,6 +40,7 @@ enum class What : std::uint8_t {
     rejected,        // `message` has the reason and private data
     unreachable,     // nobody answered
     disconnected,    //
+    abandoned,       // disconnected, though the peer did not answer
     time_wait_over,  // nothing of this connection can come any more
     datagram_request,
     datagram_reply,
@@ -87,6 +90,9 @@ class Agent {
     std::uint32_t connect(Message request, const Endpoints& ends, Nanoseconds now);
     std::uint32_t resolve(Message request, const Endpoints& ends, Nanoseconds now);
 
+    // The program has taken the request from the listener's backlog, where it made room by that.
+    void take_request(std::uint32_t id);
+
     // 0, or EINVAL where the connection is not in a state for it.
     int accept(std::uint32_t id, Message reply, Nanoseconds now);
     int establish(std::uint32_t id, Nanoseconds now);
@@ -127,7 +133,8 @@ class Agent {
     };
     struct Connection {
         State state = State::request_sent;
-        bool known = true;  // to the program
+        bool known = true;    // to the program
+        bool queued = false;  // in the backlog of its listener
         Endpoints ends;
         std::uint32_t remote_id = 0;
         std::uint32_t qpn = 0;  // of this end
@@ -168,6 +175,7 @@ class Agent {
                         Bytes private_data);
     void send_receipt(const Entry& entry, Answered answered);
     void give_up(Entry& entry, Nanoseconds now);
+    unsigned retries_of(const Connection& connection) const;
     Nanoseconds response_ns() const { return ack_timeout_ns(timing_.response_timeout); }
 
     void on_request(const Message& message, const Endpoints& from);

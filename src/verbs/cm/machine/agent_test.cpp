@@ -277,6 +277,43 @@ TEST(Agent, AListenerThatHasEnoughWaitingTakesNoMore) {
     EXPECT_EQ(net.of_listener.size(), 3U) << "the third has asked again";
 }
 
+TEST(Agent, ARequestThatTheProgramHasTakenLeavesItsPlaceToAnother) {
+    Network net;
+    net.listener.stop_listening(7);
+    net.listener.listen(service, listener_address, 8, 1);
+    for (int i = 0; i < 3; ++i) {
+        net.call();
+        net.run();
+        ASSERT_EQ(net.of_listener.size(), i + 1U) << "none is accepted";
+        net.listener.take_request(net.of_listener.back().id);
+    }
+    net.listener.reject(net.of_listener[0].id, Reason::consumer, {});
+    net.call();
+    net.call();
+    net.run();
+    EXPECT_EQ(net.of_listener.size(), 4U) << "a place is left once";
+}
+
+TEST(Agent, APeerThatDoesNotAnswerADisconnectIsAbandoned) {
+    Network net;
+    const auto [id, other] = net.connected();
+    net.fate = [](const Letter&) { return std::vector<Nanoseconds>{}; };
+    net.caller.disconnect(id, net.now);
+    net.run_until(net.now + (timing.retries + 1) * response_ns);
+    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::response, What::abandoned));
+}
+
+TEST(Agent, WhoAsksForAQueuePairForDatagramsWaitsForAMinute) {
+    Network net;
+    net.caller.resolve(request(), {caller_address, listener_address}, 0);
+    net.run_until(58 * response_ns);
+    EXPECT_THAT(net.of_caller, IsEmpty());
+    ASSERT_THAT(kinds(net.of_listener), ElementsAre(What::datagram_request)) << "not a second one";
+    net.listener.answer(net.of_listener[0].id, reply(), net.now);
+    net.run();
+    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::datagram_reply));
+}
+
 TEST(Agent, MessagesOfOthersAreDroppedAndCounted) {
     Network net;
     const auto [id, other] = net.connected();

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "verbs/cm/rsocket/stream.hpp"
@@ -112,7 +113,8 @@ int look(std::span<pollfd> wanted) {
     return ready;
 }
 
-void wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
+// 0, or -1 with EINTR where a signal has come.
+int wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
     std::vector<pollfd> below;
     std::vector<std::shared_ptr<Stream>> armed;
     for (const pollfd& one : wanted) {
@@ -126,8 +128,30 @@ void wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
     }
     // What came before it was armed makes no noise.
     std::vector<pollfd> again(wanted.begin(), wanted.end());
-    if (look(again) == 0) poll(below.data(), below.size(), timeout_ms);
+    const int woken = look(again) == 0 ? poll(below.data(), below.size(), timeout_ms) : 0;
+    const int error = errno;
     for (const auto& stream : armed) stream->disarm();
+    return woken < 0 ? fail_call(error) : 0;
+}
+
+// Options of a stream are its own, whatever rsetsockopt() was given; none for one that it has not.
+std::optional<int> option_value(int level, int option) {
+    static const std::map<std::pair<int, int>, int> values{
+        {{SOL_SOCKET, SO_TYPE}, SOCK_STREAM},
+        {{SOL_SOCKET, SO_SNDBUF}, Stream::send_buffer_bytes},
+        {{SOL_SOCKET, SO_RCVBUF}, Stream::receive_buffer_bytes},
+        {{SOL_SOCKET, SO_REUSEADDR}, 1},
+        {{SOL_SOCKET, SO_KEEPALIVE}, 0},
+        {{SOL_SOCKET, SO_OOBINLINE}, 0},
+        {{IPPROTO_TCP, TCP_NODELAY}, 1},
+        {{IPPROTO_TCP, TCP_MAXSEG}, Stream::slot_bytes},
+        {{IPPROTO_IPV6, IPV6_V6ONLY}, 0},
+        {{SOL_RDMA, RDMA_SQSIZE}, Stream::send_slots},
+        {{SOL_RDMA, RDMA_RQSIZE}, Stream::receive_slots},
+        {{SOL_RDMA, RDMA_INLINE}, 0},
+    };
+    const auto found = values.find({level, option});
+    return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace
@@ -248,7 +272,7 @@ int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
         if (ready > 0 || timeout == 0 || (timeout > 0 && left <= 0)) return ready;
         const int step =
             timeout < 0 ? poll_step_ms : static_cast<int>(std::min<long>(left, poll_step_ms));
-        wait_for_news(wanted, step);
+        if (wait_for_news(wanted, step) < 0) return -1;
     }
 }
 
@@ -307,18 +331,11 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
     const auto stream = stream_at(socket);
     if (!stream) return -1;
     if (!optval || !optlen || *optlen < sizeof(int)) return fail_call(EINVAL);
-    int value = 0;
-    if (level == SOL_SOCKET && optname == SO_ERROR) {
-        value = stream->take_error();
-    } else if (level == SOL_SOCKET && optname == SO_TYPE) {
-        value = SOCK_STREAM;
-    } else if (level == IPPROTO_TCP && optname == TCP_NODELAY) {
-        value = 1;
-    } else {
-        return fail_call(ENOPROTOOPT);
-    }
-    std::memcpy(optval, &value, sizeof value);
-    *optlen = sizeof value;
+    const bool is_error = level == SOL_SOCKET && optname == SO_ERROR;
+    const std::optional<int> value = is_error ? stream->take_error() : option_value(level, optname);
+    if (!value) return fail_call(ENOPROTOOPT);
+    std::memcpy(optval, &*value, sizeof *value);
+    *optlen = sizeof *value;
     return 0;
 }
 

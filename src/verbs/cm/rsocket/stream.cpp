@@ -14,13 +14,14 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-constexpr std::uint32_t send_slots = 32;
-constexpr std::uint32_t receive_slots = 64;
 constexpr std::uint64_t is_send = std::uint64_t{1} << 32;
 constexpr int resolve_timeout_ms = 2000;
 // Another thread may have taken the event that this one waits for.
 constexpr int wait_ms = 50;
 constexpr std::uint8_t retries_without_limit = 7;
+// 0.64 ms until a sender tries again that has overtaken the reader; the connection manager's is
+// a thousand times as long.
+constexpr std::uint8_t reader_behind_timer = 12;
 // A number, since the macro ibv_reg_mr mixes it with another enumeration.
 constexpr int local_write = IBV_ACCESS_LOCAL_WRITE;
 
@@ -100,6 +101,15 @@ bool Stream::make_queue_pair() {
         if (!post_receive(slot)) return false;
     }
     return true;
+}
+
+// Once the connection manager has made the queue pair ready. A device that does not allow it here
+// makes the stream slower, not wrong.
+void Stream::let_peer_try_soon() {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_RTS;
+    attributes.min_rnr_timer = reader_behind_timer;
+    ibv_modify_qp(id_->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
 bool Stream::post_receive(std::uint32_t slot) {
@@ -208,6 +218,7 @@ std::shared_ptr<Stream> Stream::accept() {
     made->id_ = id;
     rdma_conn_param given = parameters();
     if (!made->make_queue_pair() || rdma_accept(id, &given) != 0) return nullptr;
+    made->let_peer_try_soon();
     made->state_ = State::connected;
     return made;
 }
@@ -220,7 +231,9 @@ void Stream::fail(int error) {
 void Stream::take_event(const rdma_cm_event& event) {
     switch (event.event) {
         case RDMA_CM_EVENT_ESTABLISHED:
-            if (state_ == State::connecting) state_ = State::connected;
+            if (state_ != State::connecting) return;
+            let_peer_try_soon();
+            state_ = State::connected;
             return;
         case RDMA_CM_EVENT_REJECTED: return fail(ECONNREFUSED);
         case RDMA_CM_EVENT_UNREACHABLE: return fail(ETIMEDOUT);
@@ -247,7 +260,7 @@ void Stream::take_received(const ibv_wc& completion) {
     const auto slot = static_cast<std::uint32_t>(completion.wr_id);
     if (!(completion.wc_flags & IBV_WC_WITH_IMM)) {
         // A message without data, which no stream sends, would be there for readers and never read.
-        if (completion.byte_len > 0) {
+        if (completion.byte_len > 0 && !reading_is_over_) {
             arrived_.push_back({slot, completion.byte_len, 0});
         } else {
             post_receive(slot);
@@ -396,9 +409,18 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
     return static_cast<ssize_t>(got);
 }
 
+// Room for what the peer still sends: two ends that close would otherwise wait for each other.
+void Stream::drop_arrived() {
+    for (const Arrived& one : arrived_) post_receive(one.slot);
+    arrived_.clear();
+}
+
 int Stream::shut_down(int how) {
     std::unique_lock guard(lock_);
-    if (how == SHUT_RD || how == SHUT_RDWR) reading_is_over_ = true;
+    if (how == SHUT_RD || how == SHUT_RDWR) {
+        reading_is_over_ = true;
+        drop_arrived();
+    }
     if (how == SHUT_RD) return 0;
     if (state_ != State::connected) {
         return is_done_ || state_ == State::over ? 0 : refuse_call(ENOTCONN);

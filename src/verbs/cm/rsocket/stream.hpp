@@ -27,6 +27,12 @@ namespace lanewise::verbs::cm {
 
 class Stream {
   public:
+    static constexpr std::uint32_t send_slots = 32;
+    static constexpr std::uint32_t receive_slots = 64;
+    static constexpr std::size_t slot_bytes = 16384;
+    static constexpr int send_buffer_bytes = send_slots * slot_bytes;
+    static constexpr int receive_buffer_bytes = receive_slots * slot_bytes;
+
     // Null with errno.
     static std::shared_ptr<Stream> make();
     ~Stream();
@@ -86,6 +92,8 @@ class Stream {
 
     Stream() = default;
     bool make_queue_pair();
+    void let_peer_try_soon();
+    void drop_arrived();
     bool post_receive(std::uint32_t slot);
     bool post(std::uint32_t slot, std::size_t bytes, std::optional<std::uint32_t> about);
     bool announce(const Mapping& mapping);
@@ -103,8 +111,6 @@ class Stream {
     std::byte *receive_slot(std::uint32_t slot);
     std::size_t copy_out(std::span<std::byte> into, bool keeps);
     std::optional<ssize_t> refusal_to_send() const;
-
-    static constexpr std::size_t slot_bytes = 16384;
 
     std::mutex lock_;
     State state_ = State::fresh;
