@@ -95,6 +95,7 @@ PROMISES = {
     "connecting": "a call that is not answered yet may be disconnected",
     "sender": "who only sends to a group does not receive from it",
     "unread": "two streams with unread messages close",
+    "half": "two streams with unread messages may end their sending, and are read to the end",
     "behind": "a reader that is behind holds its sender up for moments",
     "interrupt": "a signal ends a wait for streams",
     "pieces": "a read into several pieces returns with what is there",

@@ -122,7 +122,7 @@ def test_a_sweep_in_which_no_run_came_to_its_fault_fails(program: str, tmp_path:
     status, out, err = swept("--jobs", "1", "--runs-max", "2", *words)
 
     assert status == 1
-    assert "it did not come to the fault: status 3: broken" in out
+    assert "it did not reach the fault: status 3: broken" in out
     assert "no run reached its fault, so nothing was tested" in err
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from lanewise.cli import cost_table
 from lanewise.cli.progress import Counted
+from lanewise.launch.native import build_command
 from lanewise.launch.run import Event
 from lanewise.results import table
 from lanewise.results.launches import key_of, together
@@ -151,7 +152,10 @@ def point_in(event: Event) -> Point:
     try:
         return parse_record(Point, values)
     except RecordError as error:
-        raise RecordError(f"the native program and this command do not fit: {error}") from None
+        raise RecordError(
+            f"the native program is not of this version ({error}); "
+            f"build it again: {build_command()}"
+        ) from None
 
 
 def print_clock(event: Event) -> None:

@@ -33,8 +33,6 @@ from lanewise.launch.run import Event, run
 PROGRAM = "lanewise-wavefront"
 RUNNING = ("run", "resume")
 SHOWN_MOVING = ("import", "export", "convert")
-MOVING = ("create", "import", "export", "convert", "split", "join")
-COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5", ".nc")
 # What these commands do beyond the native program.
@@ -45,7 +43,7 @@ LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
 PRINTING = ("export", "info", "kernels", "plan", "verify")
 _NEW = "; the new store is incomplete, so remove its folder"
-# What an interrupt leaves.
+# What an interrupt leaves of these commands.
 LEFT = {
     "create": _NEW,
     "convert": _NEW,
@@ -54,6 +52,8 @@ LEFT = {
     "split": "; the parts are incomplete, so remove their folders",
     "join": _NEW,
 }
+MOVING = tuple(LEFT)
+COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 HELP = {"-h", "--help"}
 QUIET = {"-q", "--quiet"}
 EXAMPLES = {
@@ -235,7 +235,8 @@ def pass_on(line: list[str]) -> None:
     try:
         done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
     except KeyboardInterrupt:
-        sys.stderr.write(f"lanewise wavefront: stopped{LEFT.get(line[1], '')}\n")
+        left = "" if "-" in line[2:] else LEFT.get(line[1], "")
+        sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
         raise typer.Exit(INTERRUPTED) from None
     if done.returncode == -signal.SIGPIPE:
         if line[1] in PRINTING:

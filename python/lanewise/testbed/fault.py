@@ -125,7 +125,7 @@ class _Script(Tables):
             for event in self.checked(self.fault(table, path, draw), path, plan)
         ]
         if not events:
-            raise self.refuse((), "there is no [[fault]]; docs/testbed.md shows a script")
+            raise self.refuse((), "there is no [[fault]]; begin each fault with a line [[fault]]")
         return list(with_what_is_left(sorted(events, key=lambda event: event.time_ns)))
 
     def checked(self, events: list[Event], path: Path, plan: Plan) -> list[Event]:

@@ -345,8 +345,8 @@ static int receive_late(void) {
 
 // A caller that asks for no reads gets as many as the one who accepts offers, and the other way.
 static int grant_what_is_offered(void) {
-    struct rdma_conn_param none = {.retry_count = 7}, two = {.responder_resources = 2};
-    two.initiator_depth = 2;
+    struct rdma_conn_param none = {.retry_count = 7}, some = {.responder_resources = 2};
+    some.initiator_depth = 3;
     struct rdma_cm_id *listens = endpoint(RAI_PASSIVE), *accepted = NULL;
     struct ibv_qp_attr has;
     struct ibv_qp_init_attr unused;
@@ -356,15 +356,15 @@ static int grant_what_is_offered(void) {
         struct rdma_cm_id *id = endpoint(0);
         need(!rdma_connect(id, &none), "rdma_connect");
         need(!ibv_query_qp(id->qp, &has, IBV_QP_MAX_DEST_RD_ATOMIC, &unused), "ibv_query_qp");
-        _exit(has.max_dest_rd_atomic != 2 || has.max_rd_atomic != 2);
+        _exit(has.max_dest_rd_atomic != 3 || has.max_rd_atomic != 2);
     }
     need(!rdma_get_request(listens, &accepted), "rdma_get_request");
-    need(!rdma_accept(accepted, &two), "rdma_accept");
+    need(!rdma_accept(accepted, &some), "rdma_accept");
     need(!ibv_query_qp(accepted->qp, &has, IBV_QP_MAX_QP_RD_ATOMIC, &unused), "ibv_query_qp");
     int status = 0;
     need(waitpid(caller, &status, 0) == caller, "waitpid");
     printf("reads %d, caller %d\n", has.max_rd_atomic, status);
-    return has.max_rd_atomic != 2 || has.max_dest_rd_atomic != 2 || status != 0;
+    return has.max_rd_atomic != 3 || has.max_dest_rd_atomic != 2 || status != 0;
 }
 
 static int is_gid(const union ibv_gid *gid) {
@@ -411,15 +411,18 @@ static int resolve(struct rdma_event_channel *mine, struct rdma_cm_id *id, const
 static int resolve_after_errors(void) {
     struct rdma_event_channel *mine = channel();
     struct rdma_cm_id *id = NULL;
-    struct ibv_path_data path = {0};
+    struct ibv_path_data path = {0}, unusable = {0};
+    path.flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
     need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
     const int nowhere = resolve(mine, id, "10.99.0.1"), elsewhere = resolve(mine, id, "10.1.0.2");
     const int at_home = resolve(mine, id, "127.0.0.1");
     const int option = RDMA_OPTION_IB_PATH;
-    need(!rdma_set_option(id, RDMA_OPTION_IB, option, &path, sizeof path), "rdma_set_option");
+    const int level = RDMA_OPTION_IB;
+    const int refused = is_refused(rdma_set_option(id, level, option, &unusable, sizeof path));
+    need(!rdma_set_option(id, level, option, &path, sizeof path), "rdma_set_option");
     await(mine, RDMA_CM_EVENT_ROUTE_RESOLVED);
     printf("nowhere %d elsewhere %d here %d\n", nowhere, elsewhere, at_home);
-    return nowhere != -ENETUNREACH || elsewhere != -ENODEV || at_home != 0;
+    return nowhere != -ENETUNREACH || elsewhere != -ENODEV || at_home != 0 || !refused;
 }
 
 // Whatever a call has come to, it may be disconnected.
@@ -490,14 +493,30 @@ static void *close_calling(void *unused) {
 static int close_unread(void) {
     connect_streams();
     for (int i = 0; i < 90; ++i) {
-        need(rsend(accepted_stream, "a", 1, MSG_DONTWAIT) == 1, "rsend");
-        need(rsend(calling_stream, "b", 1, MSG_DONTWAIT) == 1, "rsend");
+        need(rsend(accepted_stream, "a", 1, 0) == 1, "rsend");
+        need(rsend(calling_stream, "b", 1, 0) == 1, "rsend");
     }
     pthread_t closing;
     need(!pthread_create(&closing, NULL, close_calling, NULL), "pthread_create");
     rclose(accepted_stream);
     pthread_join(closing, NULL);
     return 0;
+}
+
+// Both ends may say that they are done before either reads.
+static int half_close_unread(void) {
+    connect_streams();
+    for (int i = 0; i < 90; ++i) {
+        need(rsend(accepted_stream, "a", 1, 0) == 1, "rsend");
+        need(rsend(calling_stream, "b", 1, 0) == 1, "rsend");
+    }
+    need(!rshutdown(accepted_stream, SHUT_WR), "rshutdown");
+    need(!rshutdown(calling_stream, SHUT_WR), "rshutdown");
+    char read[100];
+    const ssize_t first = rrecv(accepted_stream, read, sizeof read, MSG_WAITALL);
+    const ssize_t second = rrecv(calling_stream, read, sizeof read, MSG_WAITALL);
+    printf("read %zd and %zd\n", first, second);
+    return first != 90 || second != 90;
 }
 
 static double now_s(void) {
@@ -563,6 +582,7 @@ int main(int count, char **words) {
                {"connecting", disconnect_while_connecting},
                {"sender", join_only_to_send},
                {"unread", close_unread},
+               {"half", half_close_unread},
                {"behind", read_behind},
                {"interrupt", interrupt_poll}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {

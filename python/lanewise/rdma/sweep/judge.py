@@ -66,7 +66,7 @@ def judged(ran: Ran, left_without_faults: Mapping[str, int]) -> Verdict:
         return Verdict(Ending.LEAK, ", ".join(f"{count} {name}" for name, count in left.items()))
     if not ran.program.faults:
         failed = f": {_said(ran.program)}" if ran.program.status != 0 else ""
-        return Verdict(Ending.NOT_MET, f"it did not come to the fault{failed}")
+        return Verdict(Ending.NOT_MET, f"it did not reach the fault{failed}")
     if ran.program.status == 0:
         return Verdict(Ending.SURVIVED, "status 0")
     return Verdict(Ending.ERROR, _said(ran.program))

@@ -23,10 +23,10 @@ LEFT = {"ibv_context": 1, "ibv_mr": 2}
         (Ran(GOOD, check_status=0), Ending.SURVIVED, "status 0"),
         (Ran(FAILED), Ending.ERROR, "status 1: no memory"),
         (Ran(replace(FAILED, stderr="")), Ending.ERROR, "status 1, without a word"),
-        (Ran(replace(GOOD, faults=())), Ending.NOT_MET, "it did not come to the fault"),
+        (Ran(replace(GOOD, faults=())), Ending.NOT_MET, "it did not reach the fault"),
         (
             Ran(replace(FAILED, faults=())),
-            Ending.NOT_MET, "it did not come to the fault: status 1: no memory",
+            Ending.NOT_MET, "it did not reach the fault: status 1: no memory",
         ),
         (Ran(replace(FAILED, status=-40)), Ending.CRASH, "signal 40"),
         (Ran(GOOD, check_status=1), Ending.WRONG, "status 0, but the check ended with 1"),

@@ -74,7 +74,7 @@ class Sweep:
 
     @property
     def has_met_faults(self) -> bool:
-        """Tell whether any run came to its fault; otherwise nothing was tested."""
+        """Tell whether any run reached its fault; otherwise nothing was tested."""
         return any(one.verdict.ending is not Ending.NOT_MET for one in self.runs)
 
 

@@ -71,8 +71,9 @@ std::optional<Address> source_towards(const sockaddr *remote) {
         return std::nullopt;
     }
     const std::optional<Name> found = name_of(reinterpret_cast<sockaddr *>(&to));
-    if (!found || is_any(found->address)) return std::nullopt;
-    return found->address;
+    if (found && !is_any(found->address)) return found->address;
+    errno = ENETUNREACH;
+    return std::nullopt;
 }
 
 }  // namespace lanewise::verbs::cm

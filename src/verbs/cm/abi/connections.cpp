@@ -13,8 +13,8 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-// 4.096 µs · 2^17 = 0.54 s until a packet that was not acknowledged is sent again: one more than
-// the lifetime of a packet that the kernel's rdma_cm assumes on Ethernet.
+// 4.096 µs · 2^17 = 0.54 s without an answer use up a retry: one more than the lifetime of a packet
+// that the kernel's rdma_cm assumes on Ethernet.
 constexpr std::uint8_t ack_timeout_usual = ethernet_packet_lifetime + 1;
 constexpr std::uint8_t retries_most = 7;
 
@@ -104,6 +104,7 @@ bool is_sufficient(const IdObject& id, const rdma_conn_param *given) {
 }
 
 int start(IdObject& id, const rdma_conn_param& given) {
+    id.outstanding_max = outstanding_max();
     id.terms.receive_psn = port::random_number() & 0xffffff;
     id.terms.responder_resources = granted(given.responder_resources, RDMA_MAX_RESP_RES);
     id.terms.initiator_depth = granted(given.initiator_depth, RDMA_MAX_INIT_DEPTH);
@@ -133,8 +134,8 @@ int reject_with(rdma_cm_id *id, const void *private_data, std::uint8_t bytes) {
     if (bytes > answer_private_bytes(own(id), Kind::rejection)) return refuse(EINVAL);
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
-    const int error =
-        shared->agent().reject(own(id).connection, Reason::consumer, bytes_of(private_data, bytes));
+    const int error = shared->agent().reject(own(id).connection, Reason::consumer,
+                                             bytes_of(private_data, bytes), monotonic_ns());
     shared->settle();
     return result(error);
 }
@@ -219,8 +220,8 @@ int rdma_disconnect(rdma_cm_id *id) {
         const std::lock_guard guard(shared->lock());
         const int error = shared->agent().disconnect(object.connection, lanewise::monotonic_ns());
         shared->settle();
-        // What is over, or was never made, needs no end, and no event follows. What the peer has
-        // ended and time has closed is disconnected, too.
+        // Who never asked for a connection is refused. What is over, or not answered yet, needs no
+        // end, and no event follows. What the peer has ended and time has closed is disconnected.
         if (error && !object.connected) return object.connection != 0 ? 0 : refuse(error);
     }
     return complete(object);

@@ -68,13 +68,13 @@ void deliver_request(const Happening& happening, Manager& shared) {
     const auto found = listening().find(happening.listener);
     const std::optional<IpHeader> header = ip_header_of(happening.message.private_data);
     if (found == listening().end() || !header) {
-        shared.agent().reject(happening.id, Reason::consumer, {});
+        shared.agent().reject(happening.id, Reason::consumer, {}, monotonic_ns());
         return;
     }
     IdObject& listener = *found->second;
     // The service has queue pairs of one kind, and the program could not accept another.
     if (is_datagram(listener) != (happening.what == What::datagram_request)) {
-        shared.agent().reject(happening.id, Reason::consumer, {});
+        shared.agent().reject(happening.id, Reason::consumer, {}, monotonic_ns());
         return;
     }
     IdObject *made = make_id(listener.shown.channel, listener.shown.context, listener.shown.ps,
@@ -107,8 +107,8 @@ void deliver_response(IdObject& id, const Happening& happening) {
     terms.retry_count = id.terms.retry_count;
     terms.ack_timeout = id.terms.ack_timeout;
     // The peer decides, within what the device can do.
-    terms.responder_resources = std::min(terms.responder_resources, outstanding_max());
-    terms.initiator_depth = std::min(terms.initiator_depth, outstanding_max());
+    terms.responder_resources = std::min(terms.responder_resources, id.outstanding_max);
+    terms.initiator_depth = std::min(terms.initiator_depth, id.outstanding_max);
     id.terms = terms;
     auto event = make_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE);
     event->response = true;
@@ -174,11 +174,19 @@ void answer_response(EventObject& event) {
         id.connected = true;
         event.shown.event = RDMA_CM_EVENT_ESTABLISHED;
     } else {
-        shared->agent().reject(id.connection, Reason::consumer, {});
+        shared->agent().reject(id.connection, Reason::consumer, {}, monotonic_ns());
         event.shown.event = RDMA_CM_EVENT_CONNECT_ERROR;
         event.shown.status = -error;
     }
     shared->settle();
+}
+
+// How a request came: a connection's path has the MTU that it asks for.
+void show_way(IdObject& id) {
+    show_addresses(id);
+    if (is_datagram(id)) return;
+    show_route(id);
+    id.path.mtu = id.terms.path_mtu;
 }
 
 void leave_backlog(const IdObject& id) {
@@ -192,10 +200,7 @@ void follow(EventObject& event) {
     switch (event.shown.event) {
         case RDMA_CM_EVENT_CONNECT_REQUEST: {
             IdObject& made = own(event.shown.id);
-            if (bind_device(made)) {
-                show_addresses(made);
-                show_route(made);
-            }
+            if (bind_device(made)) show_way(made);
             leave_backlog(made);
             // Of a listener that waits in each call, so does what it gets.
             if (id.own_channel) rdma_migrate_id(&made.shown, nullptr);

@@ -3,6 +3,7 @@
 // Identifiers: made and destroyed, bound to addresses, and what is found out about a destination.
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,15 @@ int claim_port(IdObject& id) {
         return 0;
     }
     return EADDRINUSE;
+}
+
+bool has_primary_path(const ibv_path_data *paths, std::size_t bytes) {
+    constexpr std::uint32_t wanted =
+        IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
+    const std::span given(paths, bytes / sizeof *paths);
+    return bytes % sizeof *paths == 0 &&
+           std::any_of(given.begin(), given.end(),
+                       [](const ibv_path_data& one) { return one.flags == wanted; });
 }
 
 void take_route(IdObject& id) {
@@ -129,7 +139,8 @@ void show_route(IdObject& id) {
     id.path.rate_selector = selector_exactly;
     id.path.rate = IBV_RATE_10_GBPS;
     id.path.packet_life_time_selector = selector_exactly;
-    id.path.packet_life_time = ethernet_packet_lifetime;
+    id.path.packet_life_time = id.ack_timeout != 0 ? static_cast<std::uint8_t>(id.ack_timeout - 1)
+                                                   : ethernet_packet_lifetime;
     id.shown.route.path_rec = &id.path;
     id.shown.route.num_paths = 1;
 }
@@ -306,7 +317,8 @@ int rdma_set_option(rdma_cm_id *id, int level, int optname, void *optval, size_t
     if (!is_live(id) || !optval) return refuse(EINVAL);
     if (level == RDMA_OPTION_IB) {
         if (optname != RDMA_OPTION_IB_PATH) return refuse(ENOSYS);
-        if (!own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
+        const bool usable = has_primary_path(static_cast<ibv_path_data *>(optval), optlen);
+        if (!usable || !own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
         take_route(own(id));  // in place of rdma_resolve_route(3); there is one path
         return 0;
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "verbs/cm/abi/objects.hpp"
 
@@ -17,6 +19,12 @@ ibv_gid gid_of(const Address& address) {
     ibv_gid gid{};
     std::copy(address.begin(), address.end(), gid.raw);
     return gid;
+}
+
+std::vector<Group>::iterator group_of(IdObject& id, const ibv_gid& gid) {
+    return std::find_if(id.groups.begin(), id.groups.end(), [&](const Group& one) {
+        return std::equal(std::begin(one.gid.raw), std::end(one.gid.raw), std::begin(gid.raw));
+    });
 }
 
 int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t flags) {
@@ -32,23 +40,27 @@ int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t f
     shown.ah_attr.grh.dgid = gid_of(group->address);
     shown.qp_num = multicast_qpn;
     shown.qkey = RDMA_UDP_QKEY;
+    object.groups.push_back({shown.ah_attr.grh.dgid});
     add_event(object, std::move(event));
     return complete(object);
 }
 
 }  // namespace
 
+// Of a group that has been left meanwhile, the queue pair stays out.
 int join_queue_pair(IdObject& id, const EventObject& event) {
-    if (!id.shown.qp || event.sends_only) return 0;
-    const ibv_gid& group = event.shown.param.ud.ah_attr.grh.dgid;
-    const int error = ibv_attach_mcast(id.shown.qp, &group, 0);
-    if (!error) id.groups.push_back(group);
+    const ibv_gid& gid = event.shown.param.ud.ah_attr.grh.dgid;
+    const auto group = group_of(id, gid);
+    if (!id.shown.qp || event.sends_only || group == id.groups.end()) return 0;
+    const int error = ibv_attach_mcast(id.shown.qp, &gid, 0);
+    group->attached = error == 0;
     return error;
 }
 
 void leave_groups(IdObject& id) {
-    for (const ibv_gid& group : id.groups) ibv_detach_mcast(id.shown.qp, &group, 0);
-    id.groups.clear();
+    for (Group& group : id.groups) {
+        if (std::exchange(group.attached, false)) ibv_detach_mcast(id.shown.qp, &group.gid, 0);
+    }
 }
 
 }  // namespace lanewise::verbs::cm
@@ -75,12 +87,12 @@ int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
     if (!is_live(id)) return refuse(EINVAL);
     const std::optional<Name> group = name_of(addr);
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
-    if (!id->qp) return 0;
     const ibv_gid gid = gid_of(group->address);
-    const auto attached = std::erase_if(own(id).groups, [&](const ibv_gid& one) {
-        return std::equal(std::begin(one.raw), std::end(one.raw), std::begin(gid.raw));
-    });
-    return attached > 0 ? result(ibv_detach_mcast(id->qp, &gid, 0)) : 0;
+    const auto joined = group_of(own(id), gid);
+    if (joined == own(id).groups.end()) return refuse(EADDRNOTAVAIL);
+    const bool attached = joined->attached;
+    own(id).groups.erase(joined);
+    return attached ? result(ibv_detach_mcast(id->qp, &gid, 0)) : 0;
 }
 
 }  // extern "C"

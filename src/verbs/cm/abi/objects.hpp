@@ -55,6 +55,12 @@ struct Terms {
     std::uint8_t ack_timeout = 0;
 };
 
+// A group that was joined.
+struct Group {
+    ibv_gid gid{};
+    bool attached = false;  // to the queue pair
+};
+
 struct IdObject {
     rdma_cm_id shown{};
     // Without a channel each call waits for its event, on a channel that only this id has.
@@ -69,10 +75,11 @@ struct IdObject {
     std::uint64_t listener = 0;    // the cookie, while it listens
     std::uint32_t connection = 0;  // of the machine; 0: none
     Terms terms;
-    std::uint8_t ack_timeout = 0;  // that the program has asked for
+    std::uint8_t ack_timeout = 0;      // that the program has asked for
+    std::uint8_t outstanding_max = 0;  // reads and atomics, on this device
     std::uint8_t traffic_class = 0;
     ibv_sa_path_rec path{};
-    std::vector<ibv_gid> groups;  // that its queue pair is attached to
+    std::vector<Group> groups;
     // What rdma_create_ep() was given, for the connections that come.
     std::unique_ptr<ibv_qp_init_attr> endpoint;
     ibv_pd *endpoint_pd = nullptr;

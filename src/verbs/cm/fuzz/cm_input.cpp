@@ -118,7 +118,7 @@ class Attack {
             case 1: known_.push_back(agent_.resolve(made, to, now_)); break;
             case 2: agent_.accept(id(), made, now_); break;
             case 3: agent_.establish(id(), now_); break;
-            case 4: agent_.reject(id(), Reason::consumer, {}); break;
+            case 4: agent_.reject(id(), Reason::consumer, {}, now_); break;
             case 5: agent_.disconnect(id(), now_); break;
             case 6: agent_.answer(id(), made, now_); break;
             default: agent_.forget(id(), now_);

@@ -230,7 +230,7 @@ void Agent::send_rejection(const Connection& connection, std::uint32_t id, Reaso
     send(connection.ends, std::move(rejection));
 }
 
-int Agent::reject(std::uint32_t id, Reason reason, Bytes private_data) {
+int Agent::reject(std::uint32_t id, Reason reason, Bytes private_data, Nanoseconds now) {
     Entry *entry = find(id);
     if (!entry) return EINVAL;
     Connection& connection = entry->second;
@@ -238,7 +238,7 @@ int Agent::reject(std::uint32_t id, Reason reason, Bytes private_data) {
         Message reply;
         reply.status = static_cast<std::uint8_t>(DatagramStatus::rejected);
         reply.private_data = std::move(private_data);
-        return answer(id, std::move(reply), 0);
+        return answer(id, std::move(reply), now);
     }
     if (connection.state != State::request_received && connection.state != State::reply_received) {
         return EINVAL;
@@ -300,7 +300,7 @@ void Agent::forget(std::uint32_t id, Nanoseconds now) {
             send_rejection(connection, id, Reason::consumer, {});
             end(*entry);
             return;
-        case State::datagram_request_received: reject(id, Reason::consumer, {}); return;
+        case State::datagram_request_received: reject(id, Reason::consumer, {}, now); return;
         case State::reply_sent:
         case State::established: disconnect(id, now); return;
         case State::request_sent:

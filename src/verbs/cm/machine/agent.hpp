@@ -98,7 +98,7 @@ class Agent {
     int establish(std::uint32_t id, Nanoseconds now);
     // A packet of the connection has come, so the peer is ready (rdma_notify(3)).
     int note_packet(std::uint32_t id);
-    int reject(std::uint32_t id, Reason reason, Bytes private_data);
+    int reject(std::uint32_t id, Reason reason, Bytes private_data, Nanoseconds now);
     int disconnect(std::uint32_t id, Nanoseconds now);
     int answer(std::uint32_t id, Message reply, Nanoseconds now);
     // The program no longer knows the connection: it is ended in good order, and nothing more is

@@ -235,7 +235,7 @@ TEST(Agent, ARejectionBringsTheReasonAndThePrivateData) {
     Network net;
     net.call();
     net.run();
-    net.listener.reject(net.of_listener[0].id, Reason::consumer, {std::byte{5}});
+    net.listener.reject(net.of_listener[0].id, Reason::consumer, {std::byte{5}}, net.now);
     net.run();
     ASSERT_THAT(kinds(net.of_caller), ElementsAre(What::rejected));
     EXPECT_EQ(net.of_caller[0].message.reason, 28);
@@ -281,14 +281,15 @@ TEST(Agent, ARequestThatTheProgramHasTakenLeavesItsPlaceToAnother) {
     Network net;
     net.listener.stop_listening(7);
     net.listener.listen(service, listener_address, 8, 1);
-    for (int i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 3; ++i) {
         net.call();
         net.run();
         ASSERT_EQ(net.of_listener.size(), i + 1U) << "none is accepted";
         net.listener.take_request(net.of_listener.back().id);
     }
-    net.listener.reject(net.of_listener[0].id, Reason::consumer, {});
     net.call();
+    net.run();
+    net.listener.reject(net.of_listener[0].id, Reason::consumer, {}, net.now);
     net.call();
     net.run();
     EXPECT_EQ(net.of_listener.size(), 4U) << "a place is left once";
@@ -411,6 +412,20 @@ TEST(Agent, AQueuePairForDatagramsIsToldAlsoWhereTheAnswerWasLost) {
     EXPECT_EQ(net.of_caller[0].message.qkey, 0x01234567U);
     net.run_until(100 * response_ns);
     EXPECT_EQ(net.caller.connections() + net.listener.connections(), 0U);
+}
+
+TEST(Agent, ARejectionOfADatagramRequestIsRememberedForCopiesOfIt) {
+    Network net;
+    net.now = 1000 * response_ns;
+    net.fate = [](const Letter& letter) {
+        const bool is_answer = letter.message.kind == Kind::datagram_reply;
+        return is_answer ? std::vector<Nanoseconds>{} : std::vector{flight_ns};
+    };
+    net.caller.resolve(request(), {caller_address, listener_address}, net.now);
+    net.run();
+    net.listener.reject(net.of_listener[0].id, Reason::consumer, {}, net.now);
+    net.run_until(net.now + 3 * response_ns);
+    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::datagram_request));
 }
 
 TEST(Agent, WhatTheProgramForgetsEndsInGoodOrder) {

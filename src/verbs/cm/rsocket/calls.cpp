@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rsocket.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -113,8 +115,27 @@ int look(std::span<pollfd> wanted) {
     return ready;
 }
 
+// Signals come only while it lives in a wait that they end, so that none is missed before.
+class SignalsHeld {
+  public:
+    SignalsHeld() {
+        sigset_t held;
+        sigfillset(&held);
+        // Those of a fault in this thread cannot wait.
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&held, fault);
+        pthread_sigmask(SIG_BLOCK, &held, &before_);
+    }
+    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    const sigset_t& before() const { return before_; }
+
+  private:
+    sigset_t before_{};
+};
+
 // 0, or -1 with EINTR where a signal has come.
-int wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
+int wait_for_news(std::span<const pollfd> wanted, int timeout_ms, const sigset_t& signals) {
     std::vector<pollfd> below;
     std::vector<std::shared_ptr<Stream>> armed;
     for (const pollfd& one : wanted) {
@@ -128,7 +149,8 @@ int wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
     }
     // What came before it was armed makes no noise.
     std::vector<pollfd> again(wanted.begin(), wanted.end());
-    const int woken = look(again) == 0 ? poll(below.data(), below.size(), timeout_ms) : 0;
+    const timespec longest{0, timeout_ms * 1'000'000L};
+    const int woken = look(again) == 0 ? ppoll(below.data(), below.size(), &longest, &signals) : 0;
     const int error = errno;
     for (const auto& stream : armed) stream->disarm();
     return woken < 0 ? fail_call(error) : 0;
@@ -264,6 +286,7 @@ ssize_t rwritev(int socket, const iovec *iov, int iovcnt) {
 
 int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
     const std::span<pollfd> wanted(fds, nfds);
+    const SignalsHeld signals;
     const auto until = steady_clock::now() + milliseconds(std::max(timeout, 0));
     for (;;) {
         const int ready = look(wanted);
@@ -272,7 +295,7 @@ int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
         if (ready > 0 || timeout == 0 || (timeout > 0 && left <= 0)) return ready;
         const int step =
             timeout < 0 ? poll_step_ms : static_cast<int>(std::min<long>(left, poll_step_ms));
-        if (wait_for_news(wanted, step) < 0) return -1;
+        if (wait_for_news(wanted, step, signals.before()) < 0) return -1;
     }
 }
 

@@ -435,12 +435,13 @@ int Stream::shut_down(int how) {
         wait(guard);
         progress();
     }
+    if (how == SHUT_WR) return 0;
     // A queue pair that is about to be broken must have sent what was given to it.
     while (sends_in_flight_ > 0 && state_ == State::connected) {
         wait(guard);
         progress();
     }
-    if (how == SHUT_RDWR && state_ == State::connected) {
+    if (state_ == State::connected) {
         rdma_disconnect(id_);
         state_ = State::over;
     }
@@ -471,7 +472,7 @@ short Stream::events() {
     }
     progress();
     int found = 0;
-    if (!arrived_.empty() || peer_is_done_ || peer_has_left_) found |= POLLIN;
+    if (!arrived_.empty() || peer_is_done_ || peer_has_left_ || reading_is_over_) found |= POLLIN;
     if (state_ == State::connected && !free_.empty()) found |= POLLOUT;
     if (state_ == State::over) found |= POLLHUP | POLLOUT;
     if (error_ != 0) found |= POLLERR;
