@@ -220,7 +220,7 @@ def test_the_command_takes_and_gives_arrays_of_three_dimensions(tmp_path: Path) 
         (("--shape", "11,7,"), "not a number from 1"),
         (("--shape", "11"), "1 side"),
         (("--shape", "2,2,2,2"), "4 sides"),
-        (("--shape", "4,4,4", "--rows", "4"), "leave --rows"),
+        (("--shape", "4,4,4", "--rows", "4"), "leave out --rows"),
         (("--shape", "8,8,8", "--layout", "skewed"), "not skewed"),
         (("--shape", "1099511627776,1099511627776,2"), "at most 2^40"),
     ],
