@@ -44,6 +44,19 @@ def test_names_are_those_that_are_given(tmp_path: Path) -> None:
         assert store.names == ("data0", "data1", "row0")
 
 
+def test_a_matrix_that_is_called_like_files_of_halos_stays(tmp_path: Path) -> None:
+    names = ("halos", "frontiers")
+    with wavefront.Store.create(
+        tmp_path / "s", ROWS, COLUMNS, coefficients=1, strip_rows=8, names=names
+    ) as store:
+        store.write("halos", VALUES[0])
+        store.write("frontiers", VALUES[1])
+        store.write("frontiers", VALUES[0])
+
+        np.testing.assert_array_equal(store["halos"], VALUES[0])
+        np.testing.assert_array_equal(store["frontiers"], VALUES[0])
+
+
 @pytest.mark.parametrize(
     ("names", "why"),
     [(("u",), "1 names for 2 matrices"), (("u", "u"), "u"), (("u", "a b"), "a b")],
@@ -214,6 +227,27 @@ def test_an_export_that_the_disk_has_no_room_for_leaves_nothing(
 
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_an_array_in_a_file_that_the_disk_has_no_room_for_is_an_error(tmp_path: Path) -> None:
+    made(tmp_path / "s").close()
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "export.py").write_text(
+        "from lanewise import wavefront\n"
+        "wavefront.export_array(wavefront.Store.open('s'), 'u', 'disk/u.npy')\n"
+    )
+    export = f"{sys.executable} export.py"
+    script = f"mount -t tmpfs -o size=64k none disk && {export}; echo $?; ls disk"
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert "RunError: disk/u.npy cannot be written" in done.stderr
+    assert "No space left on device" in done.stderr
     assert done.stdout == "1\n"
 
 

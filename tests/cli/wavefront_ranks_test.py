@@ -216,6 +216,31 @@ def test_what_cannot_be_split_or_joined_leaves_nothing(whole: Path) -> None:
     assert not joined.exists()
 
 
+@pytest.mark.parametrize(
+    "shape", [("--cols", SIDE + 8), ("--cols", SIDE, "--name", "other", "--name", "weights")]
+)
+def test_parts_of_different_stores_are_neither_run_nor_joined(
+    whole: Path, shape: Sequence[object]
+) -> None:
+    parts, others = parts_of(whole.parent, 2), [whole.parent / "x.0", whole.parent / "x.1"]
+    other, kernel = whole.parent / "other", ("--kernel", "sor")
+    assert wavefront("create", other, "--rows", SIDE, *shape, *kernel).returncode == 0
+    assert wavefront("split", whole, *parts).returncode == 0
+    assert wavefront("split", other, *others).returncode == 0
+    shutil.rmtree(parts[1])
+    others[1].rename(parts[1])
+
+    joined = wavefront("join", whole.parent / "joined", *parts)
+    line = on_ranks(whole.parent, 2, "--iterations", 1)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert joined.returncode == 2
+    assert "parts of different stores" in joined.stderr
+    assert not (whole.parent / "joined").exists()
+    assert done.returncode != 0
+    assert "parts are of different stores" in done.stderr
+
+
 def test_parts_of_which_some_are_a_pass_ahead_go_back(whole: Path) -> None:
     parts = parts_of(whole.parent, 2)
     assert wavefront("split", in_tiles(whole, 48), *parts).returncode == 0

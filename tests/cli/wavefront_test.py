@@ -94,6 +94,26 @@ def travel_times(times: np.ndarray, delays: np.ndarray, *, up: bool, left: bool)
             times[i, j] = min(times[i, j], arrival)
 
 
+@pytest.mark.parametrize("within", [("--rtol", "1e-6"), ("--until", "residual<1e-6*first")])
+def test_a_share_of_an_infinite_residual_is_no_end(
+    lanewise: Lanewise, tmp_path: Path, within: tuple[str, str]
+) -> None:
+    times = np.full((40, 31), np.inf)
+    times[35, 25] = 0.0
+    np.save(tmp_path / "times.npy", times)
+    kernel = ("--kernel", "eikonal", "--empty")
+    lanewise("wavefront", "create", "map", "--rows", 40, "--cols", 31, *kernel)
+    lanewise("wavefront", "import", "map", "data", "times.npy")
+    np.save(tmp_path / "delays.npy", np.ones((40, 31)))
+    lanewise("wavefront", "import", "map", "coefficient0", "delays.npy")
+
+    done = lanewise("wavefront", "run", "map", "--iterations", 100, *within)
+
+    assert done.returncode == 2
+    assert "the first residual is not finite" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_fast_sweeping_comes_to_rest_around_walls_of_infinity(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:

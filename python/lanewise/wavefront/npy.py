@@ -9,6 +9,7 @@ read, a column of a band at a time; mapped pages would hold far more than the ba
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,9 @@ class NewNpy:
             self._rows = np.lib.format.open_memmap(
                 self._beside, mode="w+", dtype=dtype, shape=shape
             )
+            # A value that the disk has no room for would end the program by SIGBUS.
+            with self._beside.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, self._beside.stat().st_size)
         except BaseException:
             self.discard()
             raise
@@ -66,6 +70,11 @@ class NewNpy:
         """Give the file its name, once it is on the disk."""
         self._rows.flush()
         self._beside.rename(self._path)
+        folder = os.open(self._path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def discard(self) -> None:
         """Remove what has been written."""

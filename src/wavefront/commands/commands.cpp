@@ -578,10 +578,13 @@ Outcome export_command(const WavefrontArguments& arguments) {
         {.tiles_read = tiles->front(), .moved = pipe ? nullptr : moved_of(arguments, shape)});
     if (!read) return read;
     if (std::fflush(file.get()) != 0) return cannot();
-    file.reset();
-    if (!pipe && !place.as_it_is() && std::rename(place.beside.c_str(), place.target.c_str()) != 0)
-        return cannot();
-    return Done{};
+    if (pipe) return Done{};
+    // A disk may find only now that it has no room, and must have all before the former file goes.
+    if (!place.as_it_is() && ::fsync(::fileno(file.get())) != 0) return cannot();
+    if (std::fclose(file.release()) != 0) return cannot();
+    if (place.as_it_is()) return Done{};
+    if (std::rename(place.beside.c_str(), place.target.c_str()) != 0) return cannot();
+    return sync_folder(std::filesystem::absolute(place.target).parent_path());
 }
 
 /* A row of at most 80 columns; parameters that do not fit stand below the meaning. */

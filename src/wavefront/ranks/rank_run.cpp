@@ -5,6 +5,9 @@
 #include "wavefront/ranks/rank_run.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
 
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/ranks/mpi_halo_exchange.hpp"
@@ -12,6 +15,9 @@
 
 namespace lanewise::wavefront {
 namespace {
+
+// For what goes before the values of a message.
+constexpr std::uint64_t head_room_bytes = 4096;
 
 struct JobRank {
     int rank = 0;
@@ -68,6 +74,16 @@ Outcome agree(MPI_Comm comm, JobRank job, const Outcome& own) {
     MPI_Bcast(failure.sentence.data(), length, MPI_CHAR, failed, comm);
     failure.status = static_cast<lw_status>(status);
     return failure;
+}
+
+// Whether all parts can be of one store: by a hash of all that they have in common.
+Outcome check_alike(MPI_Comm comm, const Store& store) {
+    const auto description = description_of(store.manifest());
+    const std::uint64_t hash = std::hash<std::string>{}(description);
+    if (agreed(comm, hash, MPI_MIN) == agreed(comm, hash, MPI_MAX)) return Done{};
+    return Failure{LW_ERR_ARGUMENT, "the parts are of different stores: " + store.folder() +
+                                        " has " + description +
+                                        "; split one store anew for all ranks"};
 }
 
 // The number that the first row of this part has in the whole store.
@@ -156,6 +172,15 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     const auto done = store.manifest().iterations;
     const auto halo_bytes =
         kernel.radius * shape.columns * shape.data_count * element_bytes(shape.element);
+    // The number of bytes of a message of MPI is an int.
+    const Outcome fits = halo_bytes < std::numeric_limits<int>::max() - head_room_bytes
+                             ? Outcome(Done{})
+                             : Failure{LW_ERR_LIMIT, "the rows that two ranks exchange have " +
+                                                         std::to_string(halo_bytes) +
+                                                         " bytes, and 2 GiB are the limit; sweep "
+                                                         "smaller planes, or without ranks"};
+    const auto possible = agree(comm, job, fits);
+    if (!possible) return possible.failure();
     const auto pace = shape.tile_columns ? Pace::together : Pace::own;
     MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
     options.halo_exchange = &halo_exchange;
@@ -231,7 +256,9 @@ Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
     const auto least = agreed(comm, store.manifest().iterations, MPI_MIN);
     const auto most = agreed(comm, store.manifest().iterations, MPI_MAX);
     const auto first_row = first_row_of(comm, store, job);
+    const auto alike = check_alike(comm, store);
     auto ready = check_begin(store, begin, least, most);
+    if (ready) ready = alike;
     if (ready) ready = check_options_of_parts(asked);
     ready = agree(comm, job, ready);
     if (!ready) return ready.failure();

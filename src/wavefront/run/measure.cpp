@@ -5,9 +5,8 @@
 #include "wavefront/run/measure.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -94,16 +93,21 @@ double result_of(Measure what, const Found& found) {
 }
 
 std::optional<double> number_from(const std::string& text) {
-    char *end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
+    // In any locale; what is written in a manifest is read under another.
+    double value = 0.0;
+    const auto begin = text.find_first_not_of(" +");
+    const char *first = text.data() + std::min(begin, text.size());
+    const char *last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(first, last, value);
+    if (error != std::errc{} || end != last || !std::isfinite(value)) return std::nullopt;
     return value;
 }
 
 std::string number_text(double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.17g", value);
-    return text;
+    const auto end =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::general, 17).ptr;
+    return {text, end};
 }
 
 /* The kernel as it works on rows one behind the other. */
@@ -316,6 +320,7 @@ Result<Until> until_within(double rtol, double atol) {
 
 bool is_met(const Until& until, double measured, const std::optional<double>& first) {
     const auto bound = until.value * (until.relative ? first.value_or(0.0) : 1.0);
+    if (!std::isfinite(bound)) return false;
     return until.atol ? measured <= std::max(bound, *until.atol) : measured < bound;
 }
 

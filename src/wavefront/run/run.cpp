@@ -184,6 +184,10 @@ class Run {
         if (!options_.until || !options_.until->relative || first_measure_) return Done{};
         const auto first = measure_now();
         if (!first) return first.failure();
+        if (!std::isfinite(*first))
+            return bad_argument(std::string("the first ") + measure_name(options_.until->measure) +
+                                " is not finite, so no share of it is; give a bound without "
+                                "*first, --atol alone, or --tolerance");
         first_measure_ = *first;
         return Done{};
     }

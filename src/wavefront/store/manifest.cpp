@@ -189,6 +189,15 @@ Manifest read_whole(JsonObject& top) {
 
 }  // namespace
 
+std::string description_of(const Manifest& manifest) {
+    const auto& shape = manifest.shape;
+    std::string names;
+    for (const auto& name : names_of(manifest)) names += (names.empty() ? "" : ", ") + name;
+    return names + ": " + std::to_string(shape.data_count) + " with data, " +
+           std::to_string(shape.columns) + " columns of " + element_name(shape.element) +
+           (shape.line_columns ? " in lines of " + std::to_string(shape.line_columns) : "");
+}
+
 std::vector<std::string> names_of(const Manifest& manifest) {
     std::vector<std::string> names;
     for (const auto& matrix : manifest.matrices) names.push_back(matrix.name);

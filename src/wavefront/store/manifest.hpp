@@ -99,6 +99,9 @@ std::vector<std::string> names_of(const Manifest& manifest);
 /* Names are parts of names of files: of letters, digits, _ and -, and each stands once. */
 Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names);
 
+/* What all parts of a store have in common, as "a, b: 1 with data, 300 columns of f64". */
+std::string description_of(const Manifest& manifest);
+
 Json to_json(const Manifest& manifest);
 /* Refuses a newer version, a missing key and an unknown one by name. */
 Result<Manifest> manifest_from(const Json& json, const std::string& path);

@@ -32,6 +32,10 @@ Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
             manifest.part->ranks != folders.size())
             return bad_argument(folder + " is not part " + std::to_string(parts.size()) + " of " +
                                 std::to_string(folders.size()) + "; name all parts in their order");
+        if (!parts.empty() && description_of(manifest) != description_of(parts[0].manifest()))
+            return bad_argument(folder + " and " + folders[0] +
+                                " are parts of different stores: " + description_of(manifest) +
+                                ", and " + description_of(parts[0].manifest()));
         if (!parts.empty() && manifest.iterations != parts[0].manifest().iterations)
             return bad_argument(folder + " has gone through " +
                                 std::to_string(manifest.iterations) + " iterations, " + folders[0] +

@@ -96,10 +96,25 @@ Result<int> take_lock(const std::string& folder) {
     const auto path = folder + "/lock";
     const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) return system_failure("open", path);
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+    int locked = 0;
+    do locked = ::flock(lock, LOCK_EX | LOCK_NB);
+    while (locked != 0 && errno == EINTR);
+    // File systems without locks are used as they are, as by those who read.
+    if (locked == 0 || errno != EWOULDBLOCK) return lock;
     ::close(lock);
     return Failure{LW_ERR_LIMIT,
                    folder + " is being changed by another program; wait until it ends"};
+}
+
+// Whether a file has halos that a rank has received, by the number of an iteration; a matrix may be
+// called so as well. The second is their name in stores of earlier versions.
+bool is_of_halos(const std::string& name) {
+    for (const std::string start : {"halos.", "frontiers."}) {
+        if (name.starts_with(start) && name.size() > start.size() &&
+            name.find_first_not_of("0123456789", start.size()) == std::string::npos)
+            return true;
+    }
+    return false;
 }
 
 // Strips of `count` that fall to disk `disk` of `disks`.
@@ -309,10 +324,8 @@ bool Store::has_file(const std::string& path) const {
         if (name.starts_with(file_stem(m, 'a') + ".") || name.starts_with(file_stem(m, 'b') + "."))
             return true;
     }
-    const std::array own = {"manifest.", "halos.", "frontiers."};
-    return name == "lock" || name.ends_with(".values") ||
-           std::any_of(own.begin(), own.end(),
-                       [&](const char *start) { return name.starts_with(start); });
+    return name == "lock" || name.starts_with("manifest.") || name.ends_with(".values") ||
+           is_of_halos(name);
 }
 
 std::string Store::vector_path(std::uint32_t vector, const std::string& sum) const {
@@ -510,9 +523,7 @@ Outcome Store::forget_former() const {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder_, error)) {
         const auto name = entry.path().filename().string();
-        // The second is their name in stores of earlier versions.
-        const bool halos = name.rfind("halos.", 0) == 0 || name.rfind("frontiers.", 0) == 0;
-        if (!halos && name != former_manifest_name) continue;
+        if (!is_of_halos(name) && name != former_manifest_name) continue;
         if (::unlink(entry.path().c_str()) != 0)
             return system_failure("remove", entry.path().string());
         any = true;
