@@ -223,6 +223,17 @@ def test_a_large_reduce_scatter_that_is_in_place_on_some_ranks_asks_all_of_them(
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
 
 
+def test_a_root_may_describe_what_it_gathers_by_another_type_in_each_call(
+    mpi: str, compiled: Compile, run: Run
+) -> None:
+    program = str(compiled(mpi, "mpicc", "typed_root.c"))
+    rules = tuning_of_calls(mpi, gather="binomial")
+
+    done = run([*launch_line(mpi), program], rules, LANEWISE_SCRATCH_LIMIT="20K")
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+
+
 def test_a_forked_process_that_ends_later_leaves_the_report_as_it_is(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ struct alignas(cache_line_bytes) CachedCall {
     bool send_in_place : 1 = false;
     bool receive_in_place : 1 = false;
     bool forwards : 1 = false; /* goes to the MPI without another look */
+    bool asks : 1 = false;     /* all ranks, each time, whether packing fits into memory */
     DecidedBy decided_by = DecidedBy::rules;
 
     CommunicatorState *state = nullptr;

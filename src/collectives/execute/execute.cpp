@@ -92,7 +92,9 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
         if (shared != MPI_SUCCESS) return shared;
     }
     bool asked = false;
-    if (!packing_fits(call, state, arrangement, asked)) return MPI_SUCCESS;
+    const bool fits = packing_fits(call, state, arrangement, asked);
+    decided.asks = asked;
+    if (!fits) return MPI_SUCCESS;
     arrangement.operands.waiting = waiting_of(*choice.algorithm);
     const auto& kept = program_for(choice, call, state, arrangement);
     if (!kept.program) return MPI_SUCCESS;

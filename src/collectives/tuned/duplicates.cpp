@@ -55,6 +55,10 @@ class DuplicateInFlight : public collectives::InFlight {
         collectives::take_duplicate(*state, private_);
         state->tags.count_to(original_->tags.last());
         state->placement = original_->placement;
+        // With them, whether neighbours repeat.
+        state->knows_neighbors = original_->knows_neighbors;
+        state->neighbors = original_->neighbors;
+        state->has_ranks_of_world = original_->has_ranks_of_world;
         agree_like(*original_, *state);
     }
 

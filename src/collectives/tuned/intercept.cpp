@@ -283,8 +283,9 @@ bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code,
     if (decided.state->is_left_to_mpi) say_too_many();
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
     say_if_bits_are_asked_for(call, decided, form);
-    // The same call would be refused again, unless its operator is freed and the handle reused.
-    if (is_predefined_op(call.op)) {
+    // The same call would be refused again, unless its operator is freed and the handle reused, or
+    // another rank describes its data by another type, about which all ranks are asked each time.
+    if (is_predefined_op(call.op) && !decided.asks) {
         decided.choice = {};
         decided.forwards = !reports();
     }

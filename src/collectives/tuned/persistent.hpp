@@ -89,13 +89,20 @@ int start_requests(int count, typename Requests::Handle *handles, const Go& go) 
         return go(count, handles);
     }
     std::vector<typename Requests::Handle> others;
+    std::vector<int> places;
     for (int i = 0; i < count; ++i) {
         int code = MPI_SUCCESS;
-        if (!start_here(Requests::request(handles[i]), code)) others.push_back(handles[i]);
+        if (!start_here(Requests::request(handles[i]), code)) {
+            others.push_back(handles[i]);
+            places.push_back(i);
+        }
         if (code != MPI_SUCCESS) return code;
     }
     if (others.empty() && count > 0) return MPI_SUCCESS;
-    return go(count > 0 ? static_cast<int>(others.size()) : count, others.data());
+    const int code = go(count > 0 ? static_cast<int>(others.size()) : count, others.data());
+    // An MPI may start another request in place of one that is still under way.
+    for (std::size_t k = 0; k < places.size(); ++k) handles[places[k]] = others[k];
+    return code;
 }
 
 /* While it lives, the requests that were started here among those of a call that waits or tests are

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -113,6 +114,8 @@ struct Answer {
     bool everybody = false;
 };
 Answer answer;
+// Sessions may be initialised by several threads at once; the later ones wait for the answer.
+std::mutex asking;
 MPI_Group together = MPI_GROUP_NULL;
 
 void say_missing(const std::string& reason) {
@@ -153,10 +156,21 @@ bool everybody_according_to_run(int ranks) {
     return false;
 }
 
+void answer_once(MPI_Group world) {
+    if (answer.given) return;
+    answer.given = true;
+    together = world;
+    int ranks = 0;
+    PMPI_Group_size(world, &ranks);
+    answer.everybody =
+        ranks == 1 || is_vouched_for() || (is_wanted() && everybody_according_to_run(ranks));
+}
+
 }  // namespace
 
 void report_presence() {
-    if (is_vouched_for() || !is_wanted() || connection().is_open()) return;
+    const std::lock_guard guard(asking);
+    if (answer.given || is_vouched_for() || !is_wanted() || connection().is_open()) return;
     const auto text = variable("LANEWISE_ROLL_CALL");
     const auto launched = launched_as();
     const auto at = text.find('@');
@@ -180,16 +194,12 @@ void report_presence() {
 }
 
 void answer_for_all(MPI_Group world) {
-    if (answer.given) return;
-    answer.given = true;
-    together = world;
-    int ranks = 0;
-    PMPI_Group_size(world, &ranks);
-    answer.everybody =
-        ranks == 1 || is_vouched_for() || (is_wanted() && everybody_according_to_run(ranks));
+    const std::lock_guard guard(asking);
+    answer_once(world);
 }
 
 void answer_for_world() {
+    const std::lock_guard guard(asking);
     if (answer.given) return;
     if (is_spawned()) {
         answer.given = true;
@@ -198,7 +208,7 @@ void answer_for_world() {
     }
     MPI_Group world = MPI_GROUP_NULL;
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    answer_for_all(world);
+    answer_once(world);
 }
 
 bool is_everybody_here() {
