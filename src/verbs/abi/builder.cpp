@@ -32,7 +32,8 @@ RequestBatch::Item& add(ibv_qp_ex *qp, Operation operation) {
     RequestBatch::Item& item = batch.items.emplace_back();
     item.request.id = qp->wr_id;
     item.request.operation = operation;
-    item.request.flags = qp->wr_flags;
+    // What is inline is said by ibv_wr_set_inline_data() alone.
+    item.request.flags = qp->wr_flags & ~unsigned{SendFlag::inline_data};
     item.first_slice = batch.slices.size();
     item.first_byte = batch.bytes.size();
     return item;

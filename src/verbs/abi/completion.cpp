@@ -188,7 +188,7 @@ int ibv_resize_cq(ibv_cq *cq, int cqe) {
     const std::lock_guard guard(context.adapter->lock());
     const int error = own(cq).engine->resize(static_cast<std::uint32_t>(cqe));
     if (error == 0) cq->cqe = cqe;
-    return error;
+    return told(error);
 }
 
 int ibv_destroy_cq(ibv_cq *cq) {
@@ -202,6 +202,7 @@ int ibv_destroy_cq(ibv_cq *cq) {
     }
     if (cq->channel) {
         own(cq->channel).notices.forget_if([&](CompletionObject *one) { return one == &object; });
+        const std::lock_guard guard(context.adapter->lock());
         --cq->channel->refcnt;
     }
     context.events.forget_if([&](const ibv_async_event& event) {

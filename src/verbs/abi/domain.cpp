@@ -45,6 +45,7 @@ ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *i
     made->number = own(init->pd).number;
     made->shown = {context, made->number};
     made->parent_of = &own(init->pd);
+    const std::lock_guard guard(own(context).adapter->lock());
     ++made->parent_of->users;
     if (init->td) {
         made->thread_domain = &own(init->td);
@@ -82,9 +83,12 @@ int ibv_dealloc_pd(ibv_pd *pd) {
     if (!is_live(pd)) return EINVAL;
     if (own(pd->context).forked) return 0;
     DomainObject& domain = own(pd);
-    if (domain.users > 0) return EBUSY;
-    if (domain.parent_of) --domain.parent_of->users;
-    if (domain.thread_domain) --domain.thread_domain->users;
+    {
+        const std::lock_guard guard(own(pd->context).adapter->lock());
+        if (domain.users > 0) return EBUSY;
+        if (domain.parent_of) --domain.parent_of->users;
+        if (domain.thread_domain) --domain.thread_domain->users;
+    }
     HandlePool<DomainObject>::destroy(&domain);
     return 0;
 }

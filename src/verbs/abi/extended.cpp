@@ -28,13 +28,27 @@ int next_poll(ibv_cq_ex *cq) {
     return 0;
 }
 
+void lock_poll(CompletionObject& object) {
+    if (!object.is_single_threaded) object.extended_poll.lock();
+}
+
+void unlock_poll(CompletionObject& object) {
+    if (!object.is_single_threaded) object.extended_poll.unlock();
+}
+
 int start_poll(ibv_cq_ex *cq, ibv_poll_cq_attr *attributes) {
     if (attributes->comp_mask != 0) return EINVAL;
     if (const int error = refusal(cq)) return error;
-    return next_poll(cq);
+    lock_poll(own(cq));
+    const int error = next_poll(cq);
+    // Who begins no poll does not end one.
+    if (error) unlock_poll(own(cq));
+    return error;
 }
 
-void end_poll(ibv_cq_ex *) {}
+void end_poll(ibv_cq_ex *cq) {
+    unlock_poll(own(cq));
+}
 
 ibv_wc_opcode read_opcode(ibv_cq_ex *cq) {
     return static_cast<ibv_wc_opcode>(current(cq).work);
@@ -89,6 +103,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
     CompletionObject *made = make_completion_queue(
         context, init->cqe, init->cq_context, init->channel, static_cast<int>(init->comp_vector));
     if (!made) return nullptr;
+    made->is_single_threaded = flagged && init->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
     ibv_cq_ex& shown = made->shown;
     shown.start_poll = start_poll;
     shown.next_poll = next_poll;

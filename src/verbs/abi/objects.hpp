@@ -82,6 +82,9 @@ struct AddressObject {
 struct CompletionObject {
     ibv_cq_ex shown{};
     CompletionQueue *engine = nullptr;
+    // Held from ibv_start_poll() to ibv_end_poll(), unless one thread alone polls.
+    std::mutex extended_poll;
+    bool is_single_threaded = false;
     Completion current;  // that an extended poll is at
     WirePolling wire_polling;
     // Since when polls have found nothing; 0: the last one did not. Several threads may poll.
@@ -254,14 +257,20 @@ bool is_of(Shown *shown, const ibv_context *opened) {
     return is_live(shown) && shown->context == opened;
 }
 
+// An error that a call returns is errno as well, as where the call has asked a kernel.
+inline int told(int error) {
+    if (error) errno = error;
+    return error;
+}
+
 // Why a handle is of no use: EINVAL where it is not live, EPERM in a child; else 0.
 template <typename Shown>
 int refusal(Shown *shown) {
-    if (!is_live(shown)) return EINVAL;
+    if (!is_live(shown)) return told(EINVAL);
     if constexpr (std::is_same_v<Shown, ibv_context>) {
-        return refused_in_child(own(shown)) ? EPERM : 0;
+        return refused_in_child(own(shown)) ? told(EPERM) : 0;
     } else {
-        return refused_in_child(own(shown->context)) ? EPERM : 0;
+        return refused_in_child(own(shown->context)) ? told(EPERM) : 0;
     }
 }
 
@@ -284,11 +293,11 @@ int planned_error(std::string_view call, Shown *on) {
 template <typename Shown>
 int command_error(std::string_view call, Shown *on) {
     const int planned = planned_error(call, on);
-    if (planned != 0 || !is_live(on)) return planned;
+    if (planned != 0 || !is_live(on)) return told(planned);
     if constexpr (std::is_same_v<Shown, ibv_context>) {
-        return own(on).adapter->is_dead() ? EIO : 0;
+        return own(on).adapter->is_dead() ? told(EIO) : 0;
     } else {
-        return own(on->context).adapter->is_dead() ? EIO : 0;
+        return own(on->context).adapter->is_dead() ? told(EIO) : 0;
     }
 }
 

@@ -246,6 +246,27 @@ ibv_qp *create_qp_ex(ibv_context *, ibv_qp_init_attr_ex *init) {
     return make_queue_pair(of, *reinterpret_cast<ibv_qp_init_attr *>(init));
 }
 
+int modify(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    Context& context = own(qp->context);
+    const auto mask = static_cast<unsigned>(attr_mask);
+    if (mask & unsupported_attributes) return EOPNOTSUPP;
+    const std::lock_guard guard(context.adapter->lock());
+    context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
+    QueuePairObject& object = own(qp);
+    Attributes attributes = engine_attributes(*attr);
+    const std::uint8_t port = object.engine->query().port;
+    if (!set_paths(*context.adapter, *attr, mask, port, attributes)) return EINVAL;
+    if (mask & IBV_QP_PATH_MTU && mask & IBV_QP_AV &&
+        !fits_interface(*context.adapter, attributes)) {
+        return EINVAL;
+    }
+    if (const int error = object.engine->modify(attributes, mask)) return error;
+    qp->state = static_cast<ibv_qp_state>(object.engine->state());
+    context.adapter->transmit(lanewise::monotonic_ns());
+    context.progress->deadline_changed();
+    return 0;
+}
+
 }  // namespace lanewise::verbs::abi
 
 using namespace lanewise::verbs::abi;
@@ -265,24 +286,7 @@ ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
 int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     if (const int error = command_error("ibv_modify_qp", qp)) return error;
     if (const int error = refusal(qp)) return error;
-    Context& context = own(qp->context);
-    const auto mask = static_cast<unsigned>(attr_mask);
-    if (mask & unsupported_attributes) return EOPNOTSUPP;
-    const std::lock_guard guard(context.adapter->lock());
-    context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
-    QueuePairObject& object = own(qp);
-    Attributes attributes = engine_attributes(*attr);
-    const std::uint8_t port = object.engine->query().port;
-    if (!set_paths(*context.adapter, *attr, mask, port, attributes)) return EINVAL;
-    if (mask & IBV_QP_PATH_MTU && mask & IBV_QP_AV &&
-        !fits_interface(*context.adapter, attributes)) {
-        return EINVAL;
-    }
-    if (const int error = object.engine->modify(attributes, mask)) return error;
-    qp->state = static_cast<ibv_qp_state>(object.engine->state());
-    context.adapter->transmit(lanewise::monotonic_ns());
-    context.progress->deadline_changed();
-    return 0;
+    return told(modify(qp, attr, attr_mask));
 }
 
 int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr) {

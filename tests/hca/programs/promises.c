@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -727,6 +729,108 @@ static int of_another_context(void) {
     return wrong;
 }
 
+// An error that a call returns is errno as well.
+static int tell_errno(void) {
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_SQD, .port_num = 77};
+    errno = 0;
+    const int wrong_port = ibv_modify_qp(a, &to, IBV_QP_STATE | IBV_QP_PORT);
+    const int of_port = errno;
+    struct ibv_port_attr port;
+    errno = 0;
+    const int no_port = ibv_query_port(context, 77, &port);
+    printf("%d %d, %d\n", wrong_port, of_port, no_port);
+    return wrong_port == 0 || of_port != wrong_port || no_port == 0;
+}
+
+// What has pieces is not inline, whatever its flags say.
+static int send_flagged_pieces(void) {
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(a);
+    memset(memory, 7, 8);
+    memset(memory + 64, 0, 8);
+    ibv_wr_start(building);
+    building->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+    ibv_wr_rdma_write(building, mr->rkey, (uintptr_t)memory + 64);
+    ibv_wr_set_sge(building, mr->lkey, (uintptr_t)memory, 8);
+    need(!ibv_wr_complete(building), "ibv_wr_complete");
+    const int status = next().status;
+    printf("status %d, %d written\n", status, memory[64 + 7]);
+    return status != 0 || memory[64 + 7] != 7;
+}
+
+// A queue that is armed while it has entries wakes the program at once, as cards do.
+static int arm_late(void) {
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
+    need(channel != NULL, "ibv_create_comp_channel");
+    struct ibv_cq *usual = cq, *late = ibv_create_cq(context, 8, NULL, channel, 0);
+    need(late != NULL, "ibv_create_cq");
+    cq = late;
+    struct ibv_qp *from = make(), *to = make();
+    cq = usual;
+    join(from, to->qp_num);
+    join(to, from->qp_num);
+    struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
+    struct ibv_send_wr *bad, work = {.sg_list = &piece,
+                                     .num_sge = 1,
+                                     .opcode = IBV_WR_RDMA_WRITE,
+                                     .wr.rdma = {(uintptr_t)memory, mr->rkey}};
+    need(!ibv_post_send(from, &work, &bad), "ibv_post_send");
+    usleep(200000);
+    need(!ibv_req_notify_cq(late, 0), "ibv_req_notify_cq");
+    struct pollfd one = {channel->fd, POLLIN, 0};
+    const int ready = poll(&one, 1, 5000);
+    printf("ready %d\n", ready);
+    return ready != 1;
+}
+
+static struct ibv_cq_ex *shared_by_threads;
+static atomic_int second_has_begun;
+
+static void *poll_second(void *unused) {
+    struct ibv_poll_cq_attr all_of_it = {0};
+    while (ibv_start_poll(shared_by_threads, &all_of_it) == ENOENT) {
+    }
+    second_has_begun = 1;
+    const uint64_t got = shared_by_threads->wr_id;
+    ibv_end_poll(shared_by_threads);
+    (void)unused;
+    return (void *)(uintptr_t)got;
+}
+
+// One thread reads an entry while the next waits to begin.
+static int poll_in_turns(void) {
+    struct ibv_cq_init_attr_ex wanted = {.cqe = 8};
+    shared_by_threads = ibv_create_cq_ex(context, &wanted);
+    need(shared_by_threads != NULL, "ibv_create_cq_ex");
+    struct ibv_cq *usual = cq;
+    cq = ibv_cq_ex_to_cq(shared_by_threads);
+    struct ibv_qp *from = make(), *to = make();
+    cq = usual;
+    join(from, to->qp_num);
+    join(to, from->qp_num);
+    struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
+    struct ibv_poll_cq_attr all_of_it = {0};
+    for (uint64_t id = 1; id <= 2; ++id) {
+        struct ibv_send_wr *bad, work = {.wr_id = id,
+                                         .sg_list = &piece,
+                                         .num_sge = 1,
+                                         .opcode = IBV_WR_RDMA_WRITE,
+                                         .wr.rdma = {(uintptr_t)memory, mr->rkey}};
+        need(!ibv_post_send(from, &work, &bad), "ibv_post_send");
+    }
+    while (ibv_start_poll(shared_by_threads, &all_of_it) == ENOENT) {
+    }
+    pthread_t second;
+    need(!pthread_create(&second, NULL, poll_second, NULL), "pthread_create");
+    usleep(100000);
+    const int too_soon = second_has_begun;
+    const uint64_t first = shared_by_threads->wr_id;
+    ibv_end_poll(shared_by_threads);
+    void *other = NULL;
+    need(!pthread_join(second, &other), "pthread_join");
+    printf("first %lu, other %lu\n", (unsigned long)first, (unsigned long)(uintptr_t)other);
+    return too_soon || first != 1 || (uintptr_t)other != 2;
+}
+
 int main(int count, char **words) {
     struct ibv_device **list = ibv_get_device_list(NULL);
     need(count == 2 && list && list[0], "a device, and one word");
@@ -764,6 +868,10 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "invalidated")) return invalidated();
     if (!strcmp(words[1], "extended")) return extended();
     if (!strcmp(words[1], "timed")) return timed();
+    if (!strcmp(words[1], "errno")) return tell_errno();
+    if (!strcmp(words[1], "flagged")) return send_flagged_pieces();
+    if (!strcmp(words[1], "armed-late")) return arm_late();
+    if (!strcmp(words[1], "in-turns")) return poll_in_turns();
     if (!strcmp(words[1], "changed-whole")) return changed_whole();
     if (!strcmp(words[1], "changed-by-nothing")) return changed_by_nothing();
     if (!strcmp(words[1], "in-a-child")) return in_a_child();
