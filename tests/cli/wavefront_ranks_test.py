@@ -241,6 +241,20 @@ def test_parts_of_different_stores_are_neither_run_nor_joined(
     assert "parts are of different stores" in done.stderr
 
 
+def test_parts_in_tiles_and_parts_in_whole_rows_are_not_run_together(whole: Path) -> None:
+    parts, others = parts_of(whole.parent, 2), [whole.parent / "x.0", whole.parent / "x.1"]
+    assert wavefront("split", whole, *parts).returncode == 0
+    assert wavefront("split", in_tiles(whole, 48), *others).returncode == 0
+    shutil.rmtree(parts[1])
+    others[1].rename(parts[1])
+
+    line = on_ranks(whole.parent, 2, "--iterations", 1)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=MPIRUN_LIMIT_S)
+
+    assert done.returncode != 0
+    assert "parts are of different stores" in done.stderr
+
+
 def test_parts_of_which_some_are_a_pass_ahead_go_back(whole: Path) -> None:
     parts = parts_of(whole.parent, 2)
     assert wavefront("split", in_tiles(whole, 48), *parts).returncode == 0

@@ -8,8 +8,11 @@ read, a column of a band at a time; mapped pages would hold far more than the ba
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,16 @@ class FortranRows:
         return found.reshape(*reversed(self.shape[1:]), end - first).T
 
 
+@contextlib.contextmanager
+def _where_it_can_be() -> Iterator[None]:
+    """Pass over what a file system does not have, or a folder does not allow."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.EACCES):
+            raise
+
+
 class NewNpy:
     """A file that is written by slices of rows in order, and has its name once it is whole."""
 
@@ -56,7 +69,7 @@ class NewNpy:
                 self._beside, mode="w+", dtype=dtype, shape=shape
             )
             # A value that the disk has no room for would end the program by SIGBUS.
-            with self._beside.open("r+b") as file:
+            with self._beside.open("r+b") as file, _where_it_can_be():
                 os.posix_fallocate(file.fileno(), 0, self._beside.stat().st_size)
         except BaseException:
             self.discard()
@@ -70,11 +83,12 @@ class NewNpy:
         """Give the file its name, once it is on the disk."""
         self._rows.flush()
         self._beside.rename(self._path)
-        folder = os.open(self._path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with _where_it_can_be():
+            folder = os.open(self._path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def discard(self) -> None:
         """Remove what has been written."""

@@ -166,8 +166,11 @@ ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel *channel) {
-    if (!is_live(channel)) return EINVAL;
-    if (channel->refcnt > 0) return EBUSY;
+    if (!is_live(channel)) return told(EINVAL);
+    {
+        const std::lock_guard guard(own(channel->context).adapter->lock());
+        if (channel->refcnt > 0) return told(EBUSY);
+    }
     HandlePool<ChannelObject>::destroy(&own(channel));
     return 0;
 }
@@ -183,7 +186,7 @@ ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context, ibv_comp_
 int ibv_resize_cq(ibv_cq *cq, int cqe) {
     if (const int error = command_error("ibv_resize_cq", cq)) return error;
     if (const int error = refusal(cq)) return error;
-    if (cqe < 1 || cqe > completions_max) return EINVAL;
+    if (cqe < 1 || cqe > completions_max) return told(EINVAL);
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
     const int error = own(cq).engine->resize(static_cast<std::uint32_t>(cqe));
@@ -198,7 +201,7 @@ int ibv_destroy_cq(ibv_cq *cq) {
     if (context.forked) return 0;
     {
         const std::lock_guard guard(context.adapter->lock());
-        if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+        if (const int error = context.adapter->engine().destroy(object.engine)) return told(error);
     }
     if (cq->channel) {
         own(cq->channel).notices.forget_if([&](CompletionObject *one) { return one == &object; });

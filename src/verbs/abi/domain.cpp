@@ -27,7 +27,10 @@ ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *init) {
 int dealloc_td(ibv_td *td) {
     if (!is_live(td)) return EINVAL;
     if (own(td->context).forked) return 0;
-    if (own(td).users > 0) return EBUSY;
+    {
+        const std::lock_guard guard(own(td->context).adapter->lock());
+        if (own(td).users > 0) return told(EBUSY);
+    }
     HandlePool<ThreadDomainObject>::destroy(&own(td));
     return 0;
 }
@@ -85,7 +88,7 @@ int ibv_dealloc_pd(ibv_pd *pd) {
     DomainObject& domain = own(pd);
     {
         const std::lock_guard guard(own(pd->context).adapter->lock());
-        if (domain.users > 0) return EBUSY;
+        if (domain.users > 0) return told(EBUSY);
         if (domain.parent_of) --domain.parent_of->users;
         if (domain.thread_domain) --domain.thread_domain->users;
     }

@@ -141,7 +141,7 @@ int query_port(ibv_context *context, std::uint8_t port_num, ibv_port_attr *attri
     if (const int error = refusal(context)) return error;
     Context& owner = own(context);
     const std::lock_guard guard(owner.adapter->lock());
-    if (port_num < 1 || port_num > owner.adapter->ports().size()) return EINVAL;
+    if (port_num < 1 || port_num > owner.adapter->ports().size()) return told(EINVAL);
     const ibv_port_attr made = port_attributes(*owner.adapter, owner.adapter->engine().config(),
                                                owner.adapter->ports()[port_num - 1U]);
     std::memset(attributes, 0, bytes);

@@ -326,8 +326,8 @@ int ibv_destroy_qp(ibv_qp *qp) {
         const std::lock_guard guard(context.adapter->lock());
         // The peer may be waiting for an acknowledgement of the last message.
         context.adapter->send_all(lanewise::monotonic_ns());
-        if (context.adapter->engine().is_member(object.engine)) return EBUSY;
-        if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+        if (context.adapter->engine().is_member(object.engine)) return told(EBUSY);
+        if (const int error = context.adapter->engine().destroy(object.engine)) return told(error);
         if (qp->pd) --own(qp->pd).users;
         if (object.extended_domain) --object.extended_domain->users;
     }

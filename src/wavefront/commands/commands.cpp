@@ -584,7 +584,11 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (std::fclose(file.release()) != 0) return cannot();
     if (place.as_it_is()) return Done{};
     if (std::rename(place.beside.c_str(), place.target.c_str()) != 0) return cannot();
-    return sync_folder(std::filesystem::absolute(place.target).parent_path());
+    std::error_code unknown;
+    const auto folder = std::filesystem::absolute(place.target, unknown).parent_path();
+    // The file is there; where the folder may be written but not read, it is as durable as it gets.
+    if (unknown || ::access(folder.c_str(), R_OK) != 0) return Done{};
+    return sync_folder(folder);
 }
 
 /* A row of at most 80 columns; parameters that do not fit stand below the meaning. */

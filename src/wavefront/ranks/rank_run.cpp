@@ -76,11 +76,15 @@ Outcome agree(MPI_Comm comm, JobRank job, const Outcome& own) {
     return failure;
 }
 
-// Whether all parts can be of one store: by a hash of all that they have in common.
+// Whether all parts can be of one store, and go at one pace: by a hash of what they have in common.
 Outcome check_alike(MPI_Comm comm, const Store& store) {
-    const auto description = description_of(store.manifest());
+    const auto& shape = store.shape();
+    const auto description = description_of(store.manifest()) + ", " + shape.layout->name +
+                             ", tiles of " + std::to_string(shape.tile_columns);
     const std::uint64_t hash = std::hash<std::string>{}(description);
-    if (agreed(comm, hash, MPI_MIN) == agreed(comm, hash, MPI_MAX)) return Done{};
+    const auto least = agreed(comm, hash, MPI_MIN);
+    const auto most = agreed(comm, hash, MPI_MAX);
+    if (least == most) return Done{};
     return Failure{LW_ERR_ARGUMENT, "the parts are of different stores: " + store.folder() +
                                         " has " + description +
                                         "; split one store anew for all ranks"};
@@ -172,8 +176,10 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     const auto done = store.manifest().iterations;
     const auto halo_bytes =
         kernel.radius * shape.columns * shape.data_count * element_bytes(shape.element);
-    // The number of bytes of a message of MPI is an int.
-    const Outcome fits = halo_bytes < std::numeric_limits<int>::max() - head_room_bytes
+    const auto pace = shape.tile_columns ? Pace::together : Pace::own;
+    // The number of bytes of a message of MPI is an int. Parallelograms exchange parts of rows.
+    const bool is_small = halo_bytes < std::numeric_limits<int>::max() - head_room_bytes;
+    const Outcome fits = is_small || pace == Pace::together
                              ? Outcome(Done{})
                              : Failure{LW_ERR_LIMIT, "the rows that two ranks exchange have " +
                                                          std::to_string(halo_bytes) +
@@ -181,7 +187,6 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
                                                          "smaller planes, or without ranks"};
     const auto possible = agree(comm, job, fits);
     if (!possible) return possible.failure();
-    const auto pace = shape.tile_columns ? Pace::together : Pace::own;
     MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
     options.halo_exchange = &halo_exchange;
     options.iterations = std::max<std::uint64_t>(wanted - done, 1);

@@ -95,10 +95,15 @@ double result_of(Measure what, const Found& found) {
 std::optional<double> number_from(const std::string& text) {
     // In any locale; what is written in a manifest is read under another.
     double value = 0.0;
-    const auto begin = text.find_first_not_of(" +");
-    const char *first = text.data() + std::min(begin, text.size());
-    const char *last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(first, last, value);
+    std::string_view number = text;
+    number.remove_prefix(std::min(number.find_first_not_of(" \t"), number.size()));
+    if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);
+    const char *last = number.data() + number.size();
+    const auto [end, error] = std::from_chars(number.data(), last, value);
+    // A number that is too small to be held is 0, and one that is too large is refused.
+    const bool is_tiny =
+        error == std::errc::result_out_of_range && number.find("e-") != std::string_view::npos;
+    if (is_tiny && end == last) return 0.0;
     if (error != std::errc{} || end != last || !std::isfinite(value)) return std::nullopt;
     return value;
 }

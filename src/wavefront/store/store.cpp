@@ -109,9 +109,13 @@ Result<int> take_lock(const std::string& folder) {
 // Whether a file has halos that a rank has received, by the number of an iteration; a matrix may be
 // called so as well. The second is their name in stores of earlier versions.
 bool is_of_halos(const std::string& name) {
+    // While one is written it ends so (replace_file).
+    constexpr std::string_view unfinished = ".next";
+    const auto whole =
+        name.ends_with(unfinished) ? name.substr(0, name.size() - unfinished.size()) : name;
     for (const std::string start : {"halos.", "frontiers."}) {
-        if (name.starts_with(start) && name.size() > start.size() &&
-            name.find_first_not_of("0123456789", start.size()) == std::string::npos)
+        if (whole.starts_with(start) && whole.size() > start.size() &&
+            whole.find_first_not_of("0123456789", start.size()) == std::string::npos)
             return true;
     }
     return false;

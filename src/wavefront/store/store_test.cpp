@@ -341,7 +341,7 @@ TEST(StoreTest, NewDataForgetTheHalosAndTheFormerStateOfThoseBeforeThem) {
     const auto shape = shape_of(64, 64, &layouts::row_major, 8);
     auto store = Store::create(folder / "s", shape, {"u", "c"}, {});
     ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
-    const char *const kept[] = {"halos.0", "frontiers.1", "manifest.former.json"};
+    const char *const kept[] = {"halos.0", "halos.2.next", "frontiers.1", "manifest.former.json"};
     for (const auto *name : kept) std::ofstream(folder / "s" + "/" + name) << "of other data";
 
     ASSERT_TRUE(fill_with_demo_values(*store, 2));

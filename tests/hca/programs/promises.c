@@ -738,8 +738,9 @@ static int tell_errno(void) {
     struct ibv_port_attr port;
     errno = 0;
     const int no_port = ibv_query_port(context, 77, &port);
-    printf("%d %d, %d\n", wrong_port, of_port, no_port);
-    return wrong_port == 0 || of_port != wrong_port || no_port == 0;
+    const int of_query = errno;
+    printf("%d %d, %d %d\n", wrong_port, of_port, no_port, of_query);
+    return wrong_port == 0 || of_port != wrong_port || no_port == 0 || of_query != no_port;
 }
 
 // What has pieces is not inline, whatever its flags say.

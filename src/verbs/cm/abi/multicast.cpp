@@ -21,6 +21,17 @@ ibv_gid gid_of(const Address& address) {
     return gid;
 }
 
+class Locked {
+  public:
+    explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+    ~Locked() { pthread_mutex_unlock(&mutex_); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+  private:
+    pthread_mutex_t& mutex_;
+};
+
 std::vector<Group>::iterator group_of(IdObject& id, const ibv_gid& gid) {
     return std::find_if(id.groups.begin(), id.groups.end(), [&](const Group& one) {
         return std::equal(std::begin(one.gid.raw), std::end(one.gid.raw), std::begin(gid.raw));
@@ -40,7 +51,10 @@ int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t f
     shown.ah_attr.grh.dgid = gid_of(group->address);
     shown.qp_num = multicast_qpn;
     shown.qkey = RDMA_UDP_QKEY;
-    object.groups.push_back({shown.ah_attr.grh.dgid});
+    {
+        const Locked guard(object.mutex);
+        object.groups.push_back({shown.ah_attr.grh.dgid});
+    }
     add_event(object, std::move(event));
     return complete(object);
 }
@@ -50,14 +64,17 @@ int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t f
 // Of a group that has been left meanwhile, the queue pair stays out.
 int join_queue_pair(IdObject& id, const EventObject& event) {
     const ibv_gid& gid = event.shown.param.ud.ah_attr.grh.dgid;
+    const Locked guard(id.mutex);
     const auto group = group_of(id, gid);
     if (!id.shown.qp || event.sends_only || group == id.groups.end()) return 0;
     const int error = ibv_attach_mcast(id.shown.qp, &gid, 0);
     group->attached = error == 0;
+    if (error) id.groups.erase(group);
     return error;
 }
 
 void leave_groups(IdObject& id) {
+    const Locked guard(id.mutex);
     for (Group& group : id.groups) {
         if (std::exchange(group.attached, false)) ibv_detach_mcast(id.shown.qp, &group.gid, 0);
     }
@@ -88,6 +105,7 @@ int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
     const std::optional<Name> group = name_of(addr);
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
     const ibv_gid gid = gid_of(group->address);
+    const Locked guard(own(id).mutex);
     const auto joined = group_of(own(id), gid);
     if (joined == own(id).groups.end()) return refuse(EADDRNOTAVAIL);
     const bool attached = joined->attached;

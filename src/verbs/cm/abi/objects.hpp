@@ -79,7 +79,7 @@ struct IdObject {
     std::uint8_t outstanding_max = 0;  // reads and atomics, on this device
     std::uint8_t traffic_class = 0;
     ibv_sa_path_rec path{};
-    std::vector<Group> groups;
+    std::vector<Group> groups;  // under the mutex below
     // What rdma_create_ep() was given, for the connections that come.
     std::unique_ptr<ibv_qp_init_attr> endpoint;
     ibv_pd *endpoint_pd = nullptr;
