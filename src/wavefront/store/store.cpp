@@ -14,6 +14,8 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
