@@ -105,7 +105,6 @@ PROMISES = {
     "extended": "a file names one domain of extended connections",
     "errno": "an error that a call returns is errno as well",
     "flagged": "requests in pieces are sent whole, whatever the flags of inline data",
-    "armed-late": "a queue that is armed while it has entries wakes the program",
     "in-turns": "a thread reads an entry of an extended queue while others wait to begin",
     "timed": "completions tell when they were made",
     "added-to": "an atomic addition to memory that may not be written is refused",

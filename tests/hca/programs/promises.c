@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -758,31 +757,6 @@ static int send_flagged_pieces(void) {
     return status != 0 || memory[64 + 7] != 7;
 }
 
-// A queue that is armed while it has entries wakes the program at once, as cards do.
-static int arm_late(void) {
-    struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
-    need(channel != NULL, "ibv_create_comp_channel");
-    struct ibv_cq *usual = cq, *late = ibv_create_cq(context, 8, NULL, channel, 0);
-    need(late != NULL, "ibv_create_cq");
-    cq = late;
-    struct ibv_qp *from = make(), *to = make();
-    cq = usual;
-    join(from, to->qp_num);
-    join(to, from->qp_num);
-    struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
-    struct ibv_send_wr *bad, work = {.sg_list = &piece,
-                                     .num_sge = 1,
-                                     .opcode = IBV_WR_RDMA_WRITE,
-                                     .wr.rdma = {(uintptr_t)memory, mr->rkey}};
-    need(!ibv_post_send(from, &work, &bad), "ibv_post_send");
-    usleep(200000);
-    need(!ibv_req_notify_cq(late, 0), "ibv_req_notify_cq");
-    struct pollfd one = {channel->fd, POLLIN, 0};
-    const int ready = poll(&one, 1, 5000);
-    printf("ready %d\n", ready);
-    return ready != 1;
-}
-
 static struct ibv_cq_ex *shared_by_threads;
 static atomic_int second_has_begun;
 
@@ -871,7 +845,6 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "timed")) return timed();
     if (!strcmp(words[1], "errno")) return tell_errno();
     if (!strcmp(words[1], "flagged")) return send_flagged_pieces();
-    if (!strcmp(words[1], "armed-late")) return arm_late();
     if (!strcmp(words[1], "in-turns")) return poll_in_turns();
     if (!strcmp(words[1], "changed-whole")) return changed_whole();
     if (!strcmp(words[1], "changed-by-nothing")) return changed_by_nothing();

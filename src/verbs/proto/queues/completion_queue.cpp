@@ -7,14 +7,6 @@
 
 namespace lanewise::verbs {
 
-namespace {
-
-bool is_urgent(const Completion& completion) {
-    return completion.solicited || completion.status != Status::success;
-}
-
-}  // namespace
-
 CompletionQueue::CompletionQueue(std::uint32_t capacity, std::deque<Event>& events, void *cookie)
     : capacity_(capacity), events_(events), cookie_(cookie) {}
 
@@ -30,20 +22,6 @@ std::size_t CompletionQueue::poll(std::span<Completion> into) {
 void CompletionQueue::arm(Wanted wanted) {
     // To want any completion covers wanting a solicited one, whatever the order of the calls.
     wanted_ = std::max(wanted_, wanted);
-    if (is_wanted_of_those_here()) wake();
-}
-
-// A program that sleeps after this would wait for what it could have polled.
-bool CompletionQueue::is_wanted_of_those_here() const {
-    if (wanted_ == Wanted::any) return ring_.size() > 0;
-    bool urgent = false;
-    for (std::size_t i = 0; i < ring_.size(); ++i) urgent = urgent || is_urgent(ring_[i]);
-    return urgent;
-}
-
-void CompletionQueue::wake() {
-    wanted_ = Wanted::nothing;
-    events_.push_back({.kind = EventKind::completion, .completion_queue = this});
 }
 
 int CompletionQueue::resize(std::uint32_t capacity) {
@@ -65,7 +43,11 @@ bool CompletionQueue::push(const Completion& completion, Nanoseconds now) {
     Completion& added = ring_.push();
     added = completion;
     added.at = now;
-    if (wanted_ == Wanted::any || (wanted_ == Wanted::solicited && is_urgent(completion))) wake();
+    const bool urgent = completion.solicited || completion.status != Status::success;
+    if (wanted_ == Wanted::any || (wanted_ == Wanted::solicited && urgent)) {
+        wanted_ = Wanted::nothing;
+        events_.push_back({.kind = EventKind::completion, .completion_queue = this});
+    }
     return true;
 }
 

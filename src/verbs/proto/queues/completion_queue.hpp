@@ -73,8 +73,7 @@ class CompletionQueue {
 
     // Moves up to into.size() completions out and returns how many.
     std::size_t poll(std::span<Completion> into);
-    // Asks for one completion event (ibv_req_notify_cq). It comes at once where there are entries
-    // that nobody has polled, as on cards, so that a program that came too late does not sleep.
+    // Asks for one completion event (ibv_req_notify_cq).
     void arm(Wanted wanted);
     // EINVAL where more entries wait than would fit (ibv_resize_cq).
     int resize(std::uint32_t capacity);
@@ -90,9 +89,6 @@ class CompletionQueue {
     std::uint32_t users = 0;  // queue pairs that complete here
 
   private:
-    bool is_wanted_of_those_here() const;
-    void wake();
-
     Ring<Completion> ring_;
     std::uint32_t capacity_;
     Wanted wanted_ = Wanted::nothing;
