@@ -242,10 +242,10 @@ TEST(PausesTest, ConditionsAreReadAndWritten) {
         EXPECT_EQ(until->atol.has_value(), text.find("max(") != std::string::npos);
         EXPECT_EQ(again->measure, until->measure);
     }
-    for (const auto *text : {"", "residual", "residual<", "residual>1", "residual<x", "wave<1",
-                             "residual<1*last", "residual<nan", "residual<=1", "residual<=max(1)",
-                             "residual<=max(1,x)", "residual<=max(1,2", "residual<+-1",
-                             "residual<++1", "residual<1e400", "residual<0,5"})
+    for (const auto *text :
+         {"", "residual", "residual<", "residual>1", "residual<x", "wave<1", "residual<1*last",
+          "residual<nan", "residual<=1", "residual<=max(1)", "residual<=max(1,x)",
+          "residual<=max(1,2", "residual<+-1", "residual<++1", "residual<1e400", "residual<0,5"})
         EXPECT_FALSE(parse_until(text)) << text;
     EXPECT_EQ(parse_until("residual< +1e-3")->value, 1e-3);
     EXPECT_EQ(parse_until("residual<1e-400")->value, 0.0);

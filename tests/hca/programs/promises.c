@@ -87,6 +87,17 @@ static void join(struct ibv_qp *qp, unsigned peer) {
          "to RTS");
 }
 
+// A queue pair whose completions go there, connected with another one.
+static struct ibv_qp *sender_with(struct ibv_cq *queue) {
+    struct ibv_cq *usual = cq;
+    cq = queue;
+    struct ibv_qp *from = make(), *to = make();
+    cq = usual;
+    join(from, to->qp_num);
+    join(to, from->qp_num);
+    return from;
+}
+
 static struct ibv_wc next(void) {
     struct ibv_wc done;
     while (ibv_poll_cq(cq, 1, &done) == 0) {
@@ -578,12 +589,7 @@ static int timed(void) {
                                                      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
     struct ibv_cq_ex *times = ibv_create_cq_ex(context, &wanted);
     need(times != NULL, "ibv_create_cq_ex");
-    struct ibv_cq *usual = cq;
-    cq = ibv_cq_ex_to_cq(times);
-    struct ibv_qp *from = make(), *to = make();
-    cq = usual;
-    join(from, to->qp_num);
-    join(to, from->qp_num);
+    struct ibv_qp *from = sender_with(ibv_cq_ex_to_cq(times));
     int wrong = 0;
     struct ibv_values_ex clock = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
     for (int i = 0; i < 3; ++i) {
@@ -776,12 +782,7 @@ static int poll_in_turns(void) {
     struct ibv_cq_init_attr_ex wanted = {.cqe = 8};
     shared_by_threads = ibv_create_cq_ex(context, &wanted);
     need(shared_by_threads != NULL, "ibv_create_cq_ex");
-    struct ibv_cq *usual = cq;
-    cq = ibv_cq_ex_to_cq(shared_by_threads);
-    struct ibv_qp *from = make(), *to = make();
-    cq = usual;
-    join(from, to->qp_num);
-    join(to, from->qp_num);
+    struct ibv_qp *from = sender_with(ibv_cq_ex_to_cq(shared_by_threads));
     struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
     struct ibv_poll_cq_attr all_of_it = {0};
     for (uint64_t id = 1; id <= 2; ++id) {

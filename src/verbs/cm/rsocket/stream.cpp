@@ -18,7 +18,7 @@ constexpr std::uint64_t is_send = std::uint64_t{1} << 32;
 constexpr int resolve_timeout_ms = 2000;
 // Another thread may have taken the event that this one waits for.
 constexpr int wait_ms = 50;
-constexpr int patience = 10;  // waits in which nothing of what was sent has arrived
+constexpr int idle_waits_max = 10;  // waits in which nothing of what was sent has arrived
 constexpr std::uint8_t retries_without_limit = 7;
 // 0.64 ms until a sender tries again that has overtaken the reader; the connection manager's is
 // a thousand times as long.
@@ -439,12 +439,12 @@ int Stream::shut_down(int how) {
     // A queue pair that is about to be broken must have sent what was given to it. Otherwise a peer
     // that does not read for a while, as one that waits here itself, is not waited for.
     std::uint32_t before = sends_in_flight_;
-    int waits_left = patience;
+    int waits_left = idle_waits_max;
     while (sends_in_flight_ > 0 && state_ == State::connected && waits_left > 0) {
         wait(guard);
         progress();
         const bool goes_on = how == SHUT_RDWR || sends_in_flight_ < before;
-        waits_left = goes_on ? patience : waits_left - 1;
+        waits_left = goes_on ? idle_waits_max : waits_left - 1;
         before = sends_in_flight_;
     }
     if (how == SHUT_RDWR && state_ == State::connected) {
