@@ -209,6 +209,17 @@ def test_an_array_that_cannot_be_made_leaves_no_file(
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
+def beside_small_disk(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python beside a disk of 64 KiB; its status and what is on the disk are printed last."""
+    (folder / "disk").mkdir()
+    run = f"{sys.executable} {words}; echo $?; ls disk"
+    script = f"mount -t tmpfs -o size=64k none disk && {run}"
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 @pytest.mark.parametrize("suffix", [".zarr", ".h5", ".nc"])
 def test_an_export_that_the_disk_has_no_room_for_leaves_nothing(
@@ -216,14 +227,8 @@ def test_an_export_that_the_disk_has_no_room_for_leaves_nothing(
 ) -> None:
     pytest.importorskip("zarr" if suffix == ".zarr" else "h5py")
     made(tmp_path / "s").close()
-    (tmp_path / "disk").mkdir()
-    export = f"{sys.executable} -m lanewise wavefront export s u disk/u{suffix}"
-    script = f"mount -t tmpfs -o size=64k none disk && {export}; echo $?; ls disk"
 
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = beside_small_disk(tmp_path, f"-m lanewise wavefront export s u disk/u{suffix}")
 
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -233,18 +238,12 @@ def test_an_export_that_the_disk_has_no_room_for_leaves_nothing(
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 def test_an_array_in_a_file_that_the_disk_has_no_room_for_is_an_error(tmp_path: Path) -> None:
     made(tmp_path / "s").close()
-    (tmp_path / "disk").mkdir()
     (tmp_path / "export.py").write_text(
         "from lanewise import wavefront\n"
         "wavefront.export_array(wavefront.Store.open('s'), 'u', 'disk/u.npy')\n"
     )
-    export = f"{sys.executable} export.py"
-    script = f"mount -t tmpfs -o size=64k none disk && {export}; echo $?; ls disk"
 
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = beside_small_disk(tmp_path, "export.py")
 
     assert "RunError: disk/u.npy cannot be written" in done.stderr
     assert "No space left on device" in done.stderr

@@ -102,16 +102,16 @@ def _new_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -
 
 
 def _finish(array: Any, name: str) -> None:
-    if isinstance(array, NewNpy):
-        array.finish()
-    elif hasattr(array, "file"):
-        try:
+    try:
+        if isinstance(array, NewNpy):
+            array.finish()
+        elif hasattr(array, "file"):
             array.file.flush()
             # HDF5 does not know of what was reserved and is not used.
             os.truncate(array.file.filename, array.file.id.get_filesize())
             array.file.close()
-        except (OSError, RuntimeError) as error:
-            raise RunError(f"{name} cannot be written: {error}") from None
+    except (OSError, RuntimeError) as error:
+        raise RunError(f"{name} cannot be written: {error}") from None
 
 
 def _discard(array: Any, path: Path) -> None:

@@ -324,8 +324,9 @@ Result<Until> until_within(double rtol, double atol) {
 }
 
 bool is_met(const Until& until, double measured, const std::optional<double>& first) {
-    const auto bound = until.value * (until.relative ? first.value_or(0.0) : 1.0);
-    if (!std::isfinite(bound)) return false;
+    const auto share = until.value * (until.relative ? first.value_or(0.0) : 1.0);
+    // No share of what is not finite is a bound.
+    const auto bound = std::isfinite(share) ? share : 0.0;
     return until.atol ? measured <= std::max(bound, *until.atol) : measured < bound;
 }
 

@@ -251,5 +251,17 @@ TEST(PausesTest, ConditionsAreReadAndWritten) {
     EXPECT_EQ(parse_until("residual<1e-400")->value, 0.0);
 }
 
+TEST(PausesTest, AShareOfAnInfiniteFirstMeasureIsNoBound) {
+    const double infinite = std::numeric_limits<double>::infinity();
+    const Until share{.measure = Measure::residual, .value = 1e-6, .relative = true};
+    auto within = share;
+    within.atol = 0.5;
+    EXPECT_TRUE(is_met(share, 1e-7, 1.0));
+    EXPECT_FALSE(is_met(share, 1e-7, infinite));
+    EXPECT_FALSE(is_met(share, infinite, infinite));
+    EXPECT_TRUE(is_met(within, 0.25, infinite));
+    EXPECT_FALSE(is_met(within, 0.75, infinite));
+}
+
 }  // namespace
 }  // namespace lanewise::wavefront

@@ -108,8 +108,8 @@ Result<int> take_lock(const std::string& folder) {
                    folder + " is being changed by another program; wait until it ends"};
 }
 
-// Whether a file has halos that a rank has received, by the number of an iteration; a matrix may be
-// called so as well. The second is their name in stores of earlier versions.
+// Whether a file has halos that a rank has received, which are numbered; a matrix may be called so
+// as well. The second is their name in stores of earlier versions.
 bool is_of_halos(const std::string& name) {
     // While one is written it ends so (replace_file).
     constexpr std::string_view unfinished = ".next";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,17 +21,6 @@ ibv_gid gid_of(const Address& address) {
     std::copy(address.begin(), address.end(), gid.raw);
     return gid;
 }
-
-class Locked {
-  public:
-    explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-    ~Locked() { pthread_mutex_unlock(&mutex_); }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-
-  private:
-    pthread_mutex_t& mutex_;
-};
 
 std::vector<Group>::iterator group_of(IdObject& id, const ibv_gid& gid) {
     return std::find_if(id.groups.begin(), id.groups.end(), [&](const Group& one) {
@@ -52,7 +42,7 @@ int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t f
     shown.qp_num = multicast_qpn;
     shown.qkey = RDMA_UDP_QKEY;
     {
-        const Locked guard(object.mutex);
+        const std::lock_guard guard(object.groups_lock);
         object.groups.push_back({shown.ah_attr.grh.dgid});
     }
     add_event(object, std::move(event));
@@ -64,7 +54,7 @@ int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t f
 // Of a group that has been left meanwhile, the queue pair stays out.
 int join_queue_pair(IdObject& id, const EventObject& event) {
     const ibv_gid& gid = event.shown.param.ud.ah_attr.grh.dgid;
-    const Locked guard(id.mutex);
+    const std::lock_guard guard(id.groups_lock);
     const auto group = group_of(id, gid);
     if (!id.shown.qp || event.sends_only || group == id.groups.end()) return 0;
     const int error = ibv_attach_mcast(id.shown.qp, &gid, 0);
@@ -74,7 +64,7 @@ int join_queue_pair(IdObject& id, const EventObject& event) {
 }
 
 void leave_groups(IdObject& id) {
-    const Locked guard(id.mutex);
+    const std::lock_guard guard(id.groups_lock);
     for (Group& group : id.groups) {
         if (std::exchange(group.attached, false)) ibv_detach_mcast(id.shown.qp, &group.gid, 0);
     }
@@ -105,7 +95,7 @@ int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
     const std::optional<Name> group = name_of(addr);
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
     const ibv_gid gid = gid_of(group->address);
-    const Locked guard(own(id).mutex);
+    const std::lock_guard guard(own(id).groups_lock);
     const auto joined = group_of(own(id), gid);
     if (joined == own(id).groups.end()) return refuse(EADDRNOTAVAIL);
     const bool attached = joined->attached;

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "verbs/abi/handle_pool.hpp"
 #include "verbs/abi/notices.hpp"
@@ -79,7 +81,8 @@ struct IdObject {
     std::uint8_t outstanding_max = 0;  // reads and atomics, on this device
     std::uint8_t traffic_class = 0;
     ibv_sa_path_rec path{};
-    std::vector<Group> groups;  // under the mutex below
+    std::mutex groups_lock;  // a thread may join while another takes events
+    std::vector<Group> groups;
     // What rdma_create_ep() was given, for the connections that come.
     std::unique_ptr<ibv_qp_init_attr> endpoint;
     ibv_pd *endpoint_pd = nullptr;

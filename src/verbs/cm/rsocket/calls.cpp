@@ -115,7 +115,8 @@ int look(std::span<pollfd> wanted) {
     return ready;
 }
 
-// Signals come only while it lives in a wait that they end, so that none is missed before.
+// Holds signals back while it lives; only the wait that they are to end lets them come, so that
+// none is missed before it.
 class SignalsHeld {
   public:
     SignalsHeld() {
