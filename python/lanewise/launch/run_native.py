@@ -26,7 +26,8 @@ _EMPTY = set("-=* \t")
 _SENDER = re.compile(r"^\[[^\]]*\]\s*")
 _NOISE = re.compile(
     r"sent help message|help_aggregate|^\*\*\*|^Local abort|Per user-direction|Primary job|"
-    r"a non-zero exit code|process that caused|exit code:|^Process name|ORTE_ERROR_LOG"
+    r"a non-zero exit code|process that caused|exit code:|^Process name|ORTE_ERROR_LOG|"
+    r"^Epoll (ADD|MOD|DEL)\(\d+\) on fd "
 )
 COMPLAINT = re.compile(r"lanewise-[a-z-]+: (?!warning)(.*)")
 
@@ -126,10 +127,22 @@ def words_of(outcome: Outcome) -> str:
     ours = sentence_in(list(outcome.output))
     if ours:
         return ours
-    lines = [_SENDER.sub("", text.strip()) for text in outcome.output]
-    telling = [text for text in lines if set(text) - _EMPTY and not _NOISE.search(text)]
-    words = " / ".join(dict.fromkeys(telling or lines)) or "it said nothing"
+    lines = _without_senders(outcome)
+    words = " / ".join(dict.fromkeys(_telling(lines) or lines)) or "it said nothing"
     return words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]} ..."
+
+
+def says_why(outcome: Outcome) -> bool:
+    """Return whether a failed launch said more than that it failed."""
+    return bool(sentence_in(list(outcome.output)) or _telling(_without_senders(outcome)))
+
+
+def _without_senders(outcome: Outcome) -> list[str]:
+    return [_SENDER.sub("", text.strip()) for text in outcome.output]
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    return [text for text in lines if set(text) - _EMPTY and not _NOISE.search(text)]
 
 
 def ask_program(program: Path, arguments: Sequence[str]) -> str:

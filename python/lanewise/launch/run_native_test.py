@@ -19,6 +19,7 @@ from lanewise.launch.run_native import (
     failure_of,
     require_success,
     run_native,
+    says_why,
     words_of,
 )
 
@@ -94,11 +95,15 @@ def test_a_program_outside_of_mpi_complains_with_its_status(tmp_path: Path) -> N
 def test_what_an_mpi_says_of_its_own_insides_is_left_out() -> None:
     lines = [
         "[host:1] [[2685,0],0] ORTE_ERROR_LOG: Out of resource in file show_help.c at line 507",
+        "[warn] Epoll MOD(1) on fd 23 failed. Old events were 6; read change was 0 (none)",
         "----------------------------------",
         "  mca_bml_base_open() failed",
     ]
 
     assert words_of(ended(1, *lines)) == "mca_bml_base_open() failed"
+    assert says_why(ended(1, *lines))
+    assert not says_why(ended(1, *lines[:-1]))
+    assert says_why(ended(2, "lanewise-measure: no such buffer"))
 
 
 @pytest.mark.parametrize(("asked", "waits_s"), [(None, "0"), ("3", "3")])

@@ -25,11 +25,12 @@ from lanewise.launch.pmi_plugin import pmi_plugin
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, Outcome, started
-from lanewise.launch.run_native import Conditions, run_native, sentence_in, words_of
+from lanewise.launch.run_native import Conditions, run_native, says_why, sentence_in, words_of
 from lanewise.results.read import load
 from lanewise.suite.transport import Transport
 
 START_LIMIT_S = 30.0
+START_TRIES = 3
 Program = Sequence[str | Path]
 
 
@@ -149,14 +150,37 @@ def measure_on(
     limit_s: float,
     on_event: Callable[[Event], None] = lambda _event: None,
 ) -> Outcome:
-    """Run lanewise-measure on the ranks of a transport; RunError where it fails.
+    """Run lanewise-measure on the ranks of a transport; RunError where it fails."""
+    return successful(launch_measure(ranks, arguments, limit_s, on_event), ranks.transport)
+
+
+def launch_measure(
+    ranks: Ranks,
+    arguments: Program,
+    limit_s: float,
+    on_event: Callable[[Event], None] = lambda _event: None,
+) -> Outcome:
+    """Run lanewise-measure on the ranks of a transport, and return how it ended, well or not.
 
     Its ranks end when they are asked to, so the launcher need not wait before it kills them.
     """
     choice = choice_of(ranks.transport, os.environ)
     job = job_of(ranks, choice, (choice.build.program(MEASURE), *arguments))
     conditions = replace(conditions_of(ranks, limit_s), keeps_pause=False)
-    return successful(run_native(choice, job, on_event, conditions), ranks.transport)
+    return run_native(choice, job, on_event, conditions)
+
+
+def start_on(ranks: Ranks, arguments: Program) -> Outcome:
+    """Run lanewise-measure as the first launch of a transport; RunError where it fails.
+
+    A busy Open MPI 4.1 loses what it has to say in one failed launch of five, so a launch that
+    fails without a reason is made again.
+    """
+    for _ in range(START_TRIES):
+        outcome = launch_measure(ranks, arguments, START_LIMIT_S)
+        if outcome.status == 0 or says_why(outcome):
+            break
+    return successful(outcome, ranks.transport)
 
 
 def successful(outcome: Outcome, transport: Transport) -> Outcome:
@@ -183,7 +207,7 @@ def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
         try:
             words = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
             arguments: Program = [*words, "--events", "-o", path]
-            measure_on(Ranks(transport, ranks, site), arguments, START_LIMIT_S)
+            start_on(Ranks(transport, ranks, site), arguments)
             mpi = load(path).context.mpi
         except LanewiseError as error:
             return Presence(transport, str(error))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.launch.openmpi import BEFORE_KILL
-from lanewise.suite.start import Ranks, asked_of, measure_on, run_on
+from lanewise.suite.start import START_TRIES, Ranks, asked_of, find_out, measure_on, run_on
 from lanewise.suite.transport import Transport
 
 
@@ -50,3 +50,24 @@ def test_programs_of_users_keep_the_time_that_mpirun_gives_them_to_end(ranks: Ra
 
 def test_ranks_of_ours_are_ended_at_once(ranks: Ranks) -> None:
     assert list(measure_on(ranks, ["barrier"], LIMIT_S).output) == ["waits 0"]
+
+
+def test_a_launch_that_fails_without_a_reason_is_made_again(ranks: Ranks, tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    says = f"[ -s {tries} ] && echo no such transport; echo >> {tries}"
+    mpirun = f'#!/bin/sh\n[ $1 = --version ] && echo "Open MPI" && exit\n{says}\nexit 1\n'
+    (tmp_path / "mpirun").write_text(mpirun, encoding="ascii")
+
+    assert find_out(ranks.transport, 1).why == "no such transport (status 1)"
+
+
+def test_a_launch_that_never_gives_a_reason_is_not_made_for_ever(
+    ranks: Ranks, tmp_path: Path
+) -> None:
+    tries = tmp_path / "tries"
+    says = f"echo >> {tries}; echo ORTE_ERROR_LOG: lost"
+    mpirun = f'#!/bin/sh\n[ $1 = --version ] && echo "Open MPI" && exit\n{says}\nexit 1\n'
+    (tmp_path / "mpirun").write_text(mpirun, encoding="ascii")
+
+    assert find_out(ranks.transport, 1).why == "ORTE_ERROR_LOG: lost (status 1)"
+    assert len(tries.read_text()) == START_TRIES
