@@ -808,6 +808,26 @@ def test_a_netcdf_file_names_its_dimensions_and_what_is_missing(tmp_path: Path) 
         store.write(0, arrays.open_array(name))
 
 
+def test_values_that_were_never_written_are_missing_in_netcdf_and_a_default_in_hdf5(
+    tmp_path: Path,
+) -> None:
+    h5py = pytest.importorskip("h5py")
+    never_written = np.float32(9.9692099683868690e36)  # NC_FILL_FLOAT
+    values = np.full((64, 8), never_written)
+    values[:60] = 1
+    for name in ("u.nc", "u.h5"):
+        with h5py.File(tmp_path / name, "w") as file:
+            array = file.create_dataset("u", values.shape, "f4", fillvalue=never_written)
+            array[:60] = 1
+
+    with wavefront.Store.create(tmp_path / "s", 64, 8, dtype="f4") as store:
+        with pytest.raises(RunError, match=r"missing values \(_FillValue 9\.969\d*e\+36\) in rows"):
+            store.write(0, arrays.open_array(str(tmp_path / "u.nc:u")))
+
+        store.write(0, arrays.open_array(str(tmp_path / "u.h5:u")))
+        np.testing.assert_array_equal(store.read(0), values)
+
+
 def test_a_zarr_group_as_xarray_writes_it_is_imported(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     (values,) = random_arrays(1, 64, 8)

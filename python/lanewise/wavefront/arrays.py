@@ -266,16 +266,20 @@ def _unpacked(array: Any, name: str) -> Any:
             f"{name} is packed ({', '.join(packing)}); write it with its values first, "
             "such as by xarray without an encoding"
         )
-    missing = _missing(array)
+    missing = _missing(array, name.partition(":")[0])
     return _Filled(array, name, missing) if missing else array
 
 
-def _missing(array: Any) -> dict[str, Any]:
+def _missing(array: Any, path: str) -> dict[str, Any]:
     """Return the numbers that mark what is missing, by the attribute that says so."""
     marks = {key: array.attrs[key] for key in _MARKS if key in array.attrs}
     # In format 2 xarray leaves it to Zarr, where 0 is what arrays have that were given none.
     if "_ARRAY_DIMENSIONS" in array.attrs and getattr(array, "fill_value", None):
         marks.setdefault("_FillValue", array.fill_value)
+    # netCDF says here what it reads where nothing was written, and counts no bytes as missing.
+    unwritten = getattr(array, "fillvalue", None)
+    if path.endswith(".nc") and array.dtype.itemsize > 1 and unwritten:
+        marks.setdefault("_FillValue", unwritten)
     numbers = {key: _numbers(mark, array.dtype) for key, mark in marks.items()}
     return {key: found for key, found in numbers.items() if len(found)}
 
