@@ -808,6 +808,22 @@ def test_a_netcdf_file_names_its_dimensions_and_what_is_missing(tmp_path: Path) 
         store.write(0, arrays.open_array(name))
 
 
+def test_a_store_stays_where_it_is_when_the_program_changes_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (values,) = random_arrays(1, 64, 8)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    with wavefront.Store.create("s", 64, 8) as store:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        store.write(0, values)
+
+        np.testing.assert_array_equal(store.read(0), values)
+    with wavefront.Store.open(tmp_path / "s", "r") as store:
+        np.testing.assert_array_equal(store.read(0), values)
+
+
 def test_values_that_were_never_written_are_missing_in_netcdf_and_a_default_in_hdf5(
     tmp_path: Path,
 ) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from ctypes import (
@@ -239,10 +240,16 @@ __all__ = ["Failures", "byref", "loaded"]
 
 
 def path_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return a path as the native library takes it; RequestError for one with a NUL."""
+    """Return a path as the native library takes it; RequestError for one with a NUL.
+
+    It is absolute, so that it still leads there once the program changes its working directory.
+    """
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise RequestError(
             f"{os.fspath(path)!r} contains a NUL character, which no path may contain; name another"
         )
+    # An empty path is the native library's to refuse, and so is one in a directory that is gone.
+    with contextlib.suppress(OSError):
+        return os.path.join(os.getcwdb(), encoded) if encoded else encoded  # noqa: PTH109, PTH118
     return encoded
