@@ -248,18 +248,18 @@ class Course:
         from lanewise.results.gate import require_reachable
 
         if self.baseline is not None:
-            require_reachable(len(self.baseline.times), self.looks[0], self.rule.points_level)
+            require_reachable(self.baseline.count, self.looks[0], self.rule.points_level)
 
     def launch_until(self, count: int, turns: Iterator[tuple[int, bool]]) -> None:
         """Launch each side until it has `count` launches."""
-        while min(len(one.times) for one in self.launched.values()) < count:
+        while min(one.count for one in self.launched.values()) < count:
             block, judged = next(turns)
             title = sides.TITLES[judged]
             if title not in self.starters:
                 continue
-            self.launched[title].add(self.starters[title].start())
+            self.launched[title].samples.append(self.starters[title].start())
             self.blocks[title].append(block)
-            done = ", ".join(f"{name} {len(one.times)}" for name, one in self.launched.items())
+            done = ", ".join(f"{name} {one.count}" for name, one in self.launched.items())
             if sys.stderr.isatty():
                 self.say(f"\r{done} of {count} launches ", end="")
 
@@ -269,17 +269,21 @@ class Course:
         from lanewise.results.gate_launches import (
             installations,
             joined,
-            means,
             on_the_same_cores,
+            require_same_ranks,
+            statistic_of,
             strangers,
+            told,
         )
 
         candidate = self.launched["candidate"]
         base = self.baseline or self.launched["base"]
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
-        launches, notes = joined(base.times, candidate.times, blocks)
+        require_same_ranks(base.first, candidate.first)
+        statistic = statistic_of(base.first, candidate.first)
+        launches, notes = joined(base.times(statistic), candidate.times(statistic), blocks)
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
-        notes += [*more, *means(base.first, candidate.first)]
+        notes += [*more, *told(statistic)]
         if self.baseline is not None:
             notes += strangers(self.baseline.first, candidate.first)
         else:

@@ -23,6 +23,7 @@ from lanewise.launch.sides import Side, shown
 
 if TYPE_CHECKING:
     from lanewise.results.gate import PointName
+    from lanewise.results.gate_launches import Statistic
     from lanewise.results.read import Samples
 
 LINES_SHOWN = 10
@@ -44,10 +45,9 @@ class Starter(Protocol):
 
 @dataclass
 class Launched:
-    """The launches of one side so far, with the time of each point."""
+    """The launches of one side so far."""
 
     samples: list[Samples] = field(default_factory=list)
-    times: list[dict[PointName, float]] = field(default_factory=list)
 
     @classmethod
     def of_file(cls, path: Path) -> Launched:
@@ -56,19 +56,24 @@ class Launched:
         from lanewise.results.gate_launches import several
 
         samples = load(path)
-        return cls([samples], several(samples))
+        several(samples, "mean")
+        return cls([samples])
+
+    @property
+    def count(self) -> int:
+        """Return how many launches there are."""
+        return sum(samples.launches for samples in self.samples)
 
     @property
     def first(self) -> Samples:
         """Return the first launch, whose context is that of all."""
         return self.samples[0]
 
-    def add(self, samples: Samples) -> None:
-        """Add a launch."""
-        from lanewise.results.gate_launches import name_of
+    def times(self, statistic: Statistic) -> list[dict[PointName, float]]:
+        """Return the time of each point, for each launch."""
+        from lanewise.results.gate_launches import times_of
 
-        self.samples.append(samples)
-        self.times.append({name_of(point): point.centre_s for point in samples.points})
+        return [one for samples in self.samples for one in times_of(samples, statistic)]
 
     def write(self, path: Path) -> None:
         """Write the launches as one file of samples, without their repetitions."""

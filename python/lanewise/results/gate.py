@@ -135,7 +135,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the gate found; `least_visible` has a slowdown for each operation.
+    """What the gate found; `least_visible` has a slowdown for each operation, infinite for none.
 
     `reference` tells what became of the reference.
     """
@@ -191,7 +191,7 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
     observed = launches.candidate.astype(float) @ scores
     highest = (exchanged @ scores).max(axis=1)
     p_values = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
-    critical = critical_value(highest, level)
+    critical = critical_value(highest, level, complete=len(exchanged) == ways(launches.shape))
     shifts, spreads = differences(logs, launches)
     estimates = shifts if slowdowns is None else slowdowns
     means, weights = over_sizes(estimates, spreads, members)
@@ -363,10 +363,12 @@ def adjusted(observed: Matrix, highest: Matrix, *, complete: bool) -> Matrix:
     return shares
 
 
-def critical_value(highest: Matrix, level: float) -> float:
-    """Return the statistic above which an alarm is raised."""
+def critical_value(highest: Matrix, level: float, *, complete: bool) -> float:
+    """Return the statistic from which on an adjusted p is at most `level`."""
     ordered = np.sort(highest)[::-1]
-    return float(ordered[max(0, math.floor(level * len(ordered)) - 1)]) - ROUNDING
+    more = 0 if complete else 1
+    may_be_as_high = math.floor(level * (len(ordered) + more) + ROUNDING) - more
+    return math.inf if may_be_as_high < 0 else float(ordered[may_be_as_high]) + 2 * ROUNDING
 
 
 def pairs_of(launches: Launches) -> tuple[Matrix, Matrix]:
@@ -408,7 +410,8 @@ def least_visible(
     """Return the slowdown at all sizes of one operation that is found with probability `power`.
 
     The launches are exchanged again and again, a slowdown is added to those that are then the
-    candidate's, and the least one that raises an alarm is found by bisection.
+    candidate's, and the least one that raises an alarm is found by bisection.  It is infinite where
+    even eight times as slow would not be found: so few launches can be too few for one operation.
     """
     own, weight, shifts = of_operation
     level = logs[:, own] - np.outer(launches.candidate, shifts[own])
@@ -418,16 +421,23 @@ def least_visible(
     replayed = replays(level, launches, marks)
     estimated = estimates_of(replayed, launches)
     estimated = np.concatenate([estimated, (estimated @ weight)[:, None]], axis=1)
-    low, high = np.zeros(count), np.full(count, LOG_SLOWDOWN_MAX)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        shifted = replayed + middle[:, None, None] * launches.candidate[:, None]
+
+    def seen(slowdown: Matrix) -> Matrix:
+        shifted = replayed + slowdown[:, None, None] * launches.candidate[:, None]
         columns = hypotheses(ranks_of(shifted), launches, [range(len(own))])
         statistics = columns[:, launches.candidate, :].sum(axis=1)
-        slower = estimated + middle[:, None] > math.log1p(rule.gate)
-        seen = ((statistics >= critical) & slower).any(axis=1)
-        high, low = np.where(seen, middle, high), np.where(seen, low, middle)
-    return math.expm1(float(np.quantile(high, rule.power, method="higher")))
+        slower = estimated + slowdown[:, None] > math.log1p(rule.gate)
+        alarms: Matrix = ((statistics >= critical) & slower).any(axis=1)
+        return alarms
+
+    low, high = np.zeros(count), np.full(count, LOG_SLOWDOWN_MAX)
+    ever_seen = seen(high)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        found = seen(middle)
+        high, low = np.where(found, middle, high), np.where(found, low, middle)
+    least = np.quantile(np.where(ever_seen, high, np.inf), rule.power, method="higher")
+    return math.inf if math.isinf(least) else math.expm1(least)
 
 
 def replays(level: Matrix, launches: Launches, marks: Matrix) -> Matrix:

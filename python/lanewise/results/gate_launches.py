@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from lanewise.results.records import Point
 
 # The times of one launch.
 Times = Mapping[PointName, float]
+Statistic = Literal["mean", "median"]
 
 
 def name_of(point: Point) -> PointName:
@@ -25,29 +28,40 @@ def name_of(point: Point) -> PointName:
     if point.second_peer is not None:
         ranks += f",{point.second_peer}"
     definition = f" as {point.definition}" if point.definition else ""
-    return PointName(f"{point.operation}{definition}", point.message_bytes, ranks)
+    root = f" (root {point.root})" if point.root and point.peer is None else ""
+    return PointName(f"{point.operation}{definition}{root}", point.message_bytes, ranks)
 
 
-def times_of(samples: Samples) -> list[dict[PointName, float]]:
-    """Return the times of each launch of a file, in the order of the launches."""
+def statistic_of(base: Samples, candidate: Samples) -> Statistic:
+    """Return what the times of both sides are: medians, or means where either side has those."""
+    rules = [samples.context.stopping.get("rule") for samples in (base, candidate)]
+    return "mean" if "student" in rules else "median"
+
+
+def times_of(samples: Samples, statistic: Statistic) -> list[dict[PointName, float]]:
+    """Return the times of each launch of a file, in the order of the launches.
+
+    A launch that has no time of a point does not have the point.
+    """
     found: dict[int, dict[PointName, float]] = {}
-    means = samples.context.stopping.get("rule") == "student"
     for point in samples.launch_points:
-        time_s = point.mean_s if means else point.centre_s
-        found.setdefault(point.launch, {})[name_of(point)] = time_s
+        time_s = point.mean_s if statistic == "mean" else point.centre_s
+        times = found.setdefault(point.launch, {})
+        if not math.isnan(time_s):
+            times[name_of(point)] = time_s
     return [found[launch] for launch in sorted(found)]
 
 
-def means(*sides: Samples) -> list[str]:
+def told(statistic: Statistic) -> list[str]:
     """Return a note where the time of a launch is a mean, and not a median."""
-    if not any(side.context.stopping.get("rule") == "student" for side in sides):
+    if statistic == "median":
         return []
     return ["the times of A and B are means, as --rule student asks for"]
 
 
-def several(samples: Samples) -> list[dict[PointName, float]]:
+def several(samples: Samples, statistic: Statistic) -> list[dict[PointName, float]]:
     """Return the times of each launch; RequestError for a file of a single one."""
-    times = times_of(samples)
+    times = times_of(samples, statistic)
     if len(times) < 2:
         again = "measure again with --launches 10"
         if samples.context.imported:
@@ -64,16 +78,21 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
 
     Raises RequestError for a file of one launch, or where no point is in all launches.
     """
-    sides = [several(samples) for samples in (base, candidate)]
+    require_same_ranks(base, candidate)
+    statistic = statistic_of(base, candidate)
+    launches, notes = joined(several(base, statistic), several(candidate, statistic))
+    launches, more = on_the_same_cores(launches, base, candidate)
+    return launches, [*notes, *more, *told(statistic), *strangers(base, candidate)]
+
+
+def require_same_ranks(base: Samples, candidate: Samples) -> None:
+    """Raise RequestError where two files are of different numbers of ranks."""
     ranks = [samples.context.ranks for samples in (base, candidate)]
     if all(ranks) and ranks[0] != ranks[1]:
         raise RequestError(
             f"{base.path} is of {ranks[0]} ranks and {candidate.path} of {ranks[1]}; "
             "measure both on the same number"
         )
-    launches, notes = joined(sides[0], sides[1])
-    launches, more = on_the_same_cores(launches, base, candidate)
-    return launches, [*notes, *more, *means(base, candidate), *strangers(base, candidate)]
 
 
 def joined(

@@ -2,9 +2,11 @@
 """What the gate takes from launches: points to judge, and the reference of each."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.results.gate import PointName
 from lanewise.results.gate_launches import joined, of_files
@@ -75,3 +77,58 @@ def test_sides_on_different_cores_are_compared_without_it_and_say_so(tmp_path: P
         "base and candidate have their ranks on different cores, so times are compared as they "
         "are, without shared_memory_ring as a reference"
     ]
+
+
+def written(path: Path, **context: Any) -> Samples:
+    """Return a file of three launches of one operation."""
+    records = specimen.launched_records(operations=("bcast",), sizes_bytes=[8], context=context)
+    return load(specimen.write(path, records))
+
+
+def skewed(path: Path, rule: str) -> Samples:
+    """Return a file of three launches whose means are twice their medians."""
+    context, *_ = specimen.launched_records(operations=("bcast",), sizes_bytes=[8])
+    context["stopping"] = {**context["stopping"], "rule": rule}
+    points = [
+        specimen.point_record("bcast", 8, [1e-6, 1e-6, 4e-6], launch=launch) for launch in (1, 2, 3)
+    ]
+    return load(specimen.write(path, [context, *points]))
+
+
+def test_the_times_of_both_sides_are_means_where_one_side_asks_for_them(tmp_path: Path) -> None:
+    launches, notes = of_files(skewed(tmp_path / "a", "median"), skewed(tmp_path / "b", "student"))
+
+    assert launches.times_s.ravel().tolist() == pytest.approx([2e-6] * 6)
+    assert "the times of A and B are means, as --rule student asks for" in notes
+
+
+def test_operations_from_another_root_have_nothing_in_common(tmp_path: Path) -> None:
+    context, *points = specimen.launched_records(operations=("bcast",), sizes_bytes=[8])
+    rooted = [{**one, "root": 1} if one["record"] == "point" else one for one in points]
+    base = load(specimen.write(tmp_path / "a", [context, *points]))
+    candidate = load(specimen.write(tmp_path / "b", [context, *rooted]))
+
+    with pytest.raises(RequestError, match="no point in common"):
+        of_files(base, candidate)
+    launches, _ = of_files(candidate, candidate)
+    assert launches.points == (PointName("bcast (root 1)", 8),)
+
+
+def test_weights_that_differ_are_told(tmp_path: Path) -> None:
+    base = written(tmp_path / "a", weights=[1, 1])
+    candidate = written(tmp_path / "b", weights=[1, 3])
+
+    _, notes = of_files(base, candidate)
+
+    assert notes == ["weights differ: (1.0, 1.0) and (1.0, 3.0); the alarm may be about that"]
+
+
+def test_a_launch_without_a_time_leaves_its_point_out(tmp_path: Path) -> None:
+    context, *points = specimen.launched_records(operations=("bcast",), sizes_bytes=[8, 16])
+    points[3] |= {"median_s": None, "mean_s": None, "low_s": None, "high_s": None}
+    candidate = load(specimen.write(tmp_path / "b", [context, *points]))
+
+    launches, notes = of_files(written(tmp_path / "a"), candidate)
+
+    assert [point.message_bytes for point in launches.points] == [8]
+    assert notes == ["left out, since not every launch has it: bcast 16 B"]

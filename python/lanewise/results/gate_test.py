@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gate: alarms are false as seldom as it says, and a slowdown that it claims to see it sees."""
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 from scipy import stats
 
 from lanewise.errors import RequestError
-from lanewise.results import gate
+from lanewise.results import gate, gate_text
 from lanewise.results.gate import Launches, PointName, Rule, judge
 
 OPERATIONS = ("pingpong", "bcast", "allreduce")
@@ -298,3 +300,30 @@ def test_exchanges_at_random_stay_in_their_block_and_follow_the_seed() -> None:
     assert found.shape == (gate.EXCHANGES_MAX, 40)
     assert (found.reshape(-1, 10, 4).sum(axis=2) == 2).all()
     assert (gate.random_exchanges(shape, 5, np.random.default_rng(1)) == found[:5]).sum() < 200
+
+
+def test_a_slowdown_that_no_alarm_could_be_raised_for_is_not_said_to_be_visible() -> None:
+    """Of 252 exchanges, the highest sums of four operations at one size are 4 different ones."""
+    source = np.random.default_rng(5)
+    points = tuple(PointName(f"operation{number}", 8) for number in range(4))
+    candidate = np.arange(10) >= 5
+    times_s = 1e-6 * np.exp(source.normal(0, 0.01, (10, 4)))
+    times_s[candidate, 0] *= 2
+    launches = Launches(points, times_s, candidate, np.zeros(10, int))
+
+    verdict = judge(launches, Rule(0.05))
+
+    assert not verdict.alarms
+    assert math.isinf(verdict.least_visible_anywhere)
+    assert "however much" in gate_text.sentence(verdict)
+    assert gate_text.as_object(verdict)["least_visible_anywhere"] is None
+
+
+def test_from_the_critical_value_on_the_adjusted_p_is_at_most_the_level() -> None:
+    source = np.random.default_rng(6)
+    for level, complete in itertools.product((0.001, 0.01, 0.05), (True, False)):
+        highest = source.integers(0, 60, 252).astype(float)
+        critical = gate.critical_value(highest, level, complete=complete)
+        for statistic in range(61):
+            p_value = gate.adjusted(np.array([float(statistic)]), highest, complete=complete)[0]
+            assert (p_value <= level) == (statistic >= critical)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ CLASS = "lanewise.gate"
 
 def share_text(share: float) -> str:
     """Write a slowdown with one decimal, `7.1 %`, so that 4.9 % does not appear as 5 %."""
-    return f"{100 * share:.1f} %"
+    return "none" if math.isinf(share) else f"{100 * share:.1f} %"
 
 
 def change_text(share: float) -> str:
@@ -74,13 +75,15 @@ def launches_text(verdict: Verdict) -> str:
 def reach_text(verdict: Verdict, operation: str = "") -> str:
     """Say which slowdown would not have been missed."""
     power = rate_text(verdict.rule.power)
-    if operation:
-        least = verdict.least_visible[operation]
-        return f"could not have seen less than {share_text(least)} (found in {power} of cases)"
-    return (
-        f"could not have seen less than {share_text(verdict.least_visible_anywhere)} "
-        f"(slower at all sizes of one operation; found in {power} of cases)"
-    )
+    least = verdict.least_visible[operation] if operation else verdict.least_visible_anywhere
+    if math.isinf(least):
+        return (
+            "could not have seen one operation alone slow down, however much: launches are too few "
+            "for so many points; measure more of each side, with --launches"
+        )
+    found = f"found in {power} of cases"
+    where = found if operation else f"slower at all sizes of one operation; {found}"
+    return f"could not have seen less than {share_text(least)} ({where})"
 
 
 def sentence(verdict: Verdict) -> str:

@@ -77,8 +77,13 @@ def key_of(point: Point) -> tuple[Any, ...]:
 
 
 def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
-    """Return one point for all launches of it; of one measured twice in a launch the later."""
-    launches = list({point.launch: point for point in group}.values())
+    """Return one point for all launches of it; of one measured twice in a launch the later.
+
+    A launch without a time, as where no repetition began together, does not count beside others.
+    """
+    every = list({point.launch: point for point in group}.values())
+    timed = [one for one in every if not math.isnan(one.median_s) or not math.isnan(one.mean_s)]
+    launches = timed or every[-1:]
     student = stopping.get("rule") == "student"
     if len(launches) == 1:
         values = {item.name: getattr(launches[0], item.name) for item in fields(Point)}
@@ -102,8 +107,8 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
         "samples_s": tuple(value for point in launches for value in point.samples_s),
     }
     for name in ("min_s", "max_s", "pure_s", "work_s"):
-        if getattr(last, name) is not None:
-            values[name] = launch_interval([getattr(point, name) for point in launches])[0]
+        found = [getattr(point, name) for point in launches]
+        values[name] = None if None in found else launch_interval(found)[0]
     for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):
-        values[name] = sum(getattr(point, name) for point in launches)
+        values[name] = sum(getattr(point, name) for point in every)
     return PointOverLaunches(**values, launch_medians_s=times, of_means=means)

@@ -111,3 +111,23 @@ def test_a_file_gives_its_points_over_launches_and_those_of_each(tmp_path: Path)
     assert [one.launch for one in samples.launch_points] == [1, 1, 2, 2, 3, 3]
     assert samples.launches == 3
     assert samples.warnings == []
+
+
+def test_a_launch_without_a_time_does_not_count_beside_others() -> None:
+    timeless = point([1e-6], 3, median_s=None, mean_s=None, low_s=None, high_s=None, late_count=7)
+
+    (merged,) = over_launches([point([1e-6] * 3, 1), point([4e-6] * 3, 2), timeless], MEDIAN)
+
+    assert isinstance(merged, PointOverLaunches)
+    assert merged.launch_medians_s == (1e-6, 4e-6)
+    assert merged.median_s == pytest.approx(2e-6)
+    assert merged.late_count == 7
+
+
+@pytest.mark.parametrize("launch_with", [1, 2])
+def test_the_least_time_is_told_where_every_launch_has_one(launch_with: int) -> None:
+    having = point([1e-6] * 3, launch_with, min_s=5e-7)
+
+    (merged,) = over_launches([having, point([1e-6] * 3, 3 - launch_with)], MEDIAN)
+
+    assert merged.min_s is None
