@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 
+from lanewise.testbed.buckets import QUEUE_BYTES_MAX
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Testbed
 from lanewise.testbed.plan import (
     Address,
@@ -28,6 +29,9 @@ from lanewise.testbed.plan import (
 _BURST_NS = 2e6
 _BURST_BYTES = (4096.0, float(2**20))
 _NIC_QUEUE_NS = 50e6
+# The kernel cuts a superframe where it is longer than the bucket, and passes any other whole: up to
+# 64 KiB with a header for each segment.
+_SUPERFRAME_BYTES = 72_000.0
 _LINK_QUEUE_MIN_BYTES = float(2**18)
 
 
@@ -163,11 +167,16 @@ def _host_shapes(site: Site, index: int, host: Host) -> list[Shape]:
 
 
 def _shape(end: End, nic: Nic) -> Shape:
-    """Return a bucket of 2 ms, but a packet at least, and a queue of 50 ms where none is given."""
+    """Return a bucket of 2 ms, but a packet at least, and a queue with room for what is not cut.
+
+    The kernel counts what waits, and no tokens.  Where no queue is given, it has room for a bucket
+    and 50 ms.
+    """
     per_ns = nic.rate_bits_per_s / 8e9
     burst = min(max(per_ns * _BURST_NS, _BURST_BYTES[0]), _BURST_BYTES[1])
-    queue = nic.queue_bytes or per_ns * _NIC_QUEUE_NS
-    return Shape(end, nic.rate_bits_per_s, int(burst), int(burst + queue))
+    queue = nic.queue_bytes or burst + per_ns * _NIC_QUEUE_NS
+    queue = min(max(queue, min(burst, _SUPERFRAME_BYTES)), QUEUE_BYTES_MAX)
+    return Shape(end, nic.rate_bits_per_s, int(burst), int(queue))
 
 
 def _lan_line(site: Site, k: int) -> DelayLine:

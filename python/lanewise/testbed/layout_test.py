@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lanewise.testbed import shipped
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Testbed
 from lanewise.testbed.layout import link_queue_bytes, make_plan, next_sites
-from lanewise.testbed.plan import End, Plan
+from lanewise.testbed.plan import End, Plan, Shape
 from lanewise.testbed.read import read
 
 
@@ -146,6 +146,31 @@ def test_two_port_gives_a_host_two_addresses_on_two_switches() -> None:
     assert own == {"lan0": "10.1.0.1/24", "lan1": "10.1.1.1/24", "lan2": "10.1.2.1/24"}
     assert plan.launcher_device == "lan2"
     assert plan.delay_lines == ()
+
+
+def shapes_of(nic: str) -> list[Shape]:
+    """Return the shapes of the interfaces of one host that has `nic`."""
+    text = f'[[site]]\nname = "a"\nhosts = 1\nlan = {{ {nic} }}\n'
+    return list(make_plan(read(text, "one", "one.toml")).shapes)
+
+
+@pytest.mark.parametrize(
+    ("nic", "burst", "queue"),
+    [
+        ('rate = "1 Gbit/s", queue = "300 kB"', 250_000, 300_000),
+        ('rate = "1 Gbit/s", queue = "30 kB"', 250_000, 72_000),
+        ('rate = "1 Mbit/s", queue = "3 kB"', 4096, 4096),
+        ('rate = "1 Mbit/s", queue = "30 kB"', 4096, 30_000),
+        ('rate = "1 Gbit/s"', 250_000, 6_500_000),
+        ('rate = "1000 Gbit/s"', 2**20, 2**32 - 1),
+    ],
+)
+def test_a_queue_has_the_length_that_is_given_but_room_for_what_is_not_cut(
+    nic: str, burst: int, queue: int
+) -> None:
+    shapes = shapes_of(nic)
+
+    assert [(each.burst_bytes, each.queue_bytes) for each in shapes] == [(burst, queue)] * 2
 
 
 def test_two_site_32_has_64_hosts() -> None:

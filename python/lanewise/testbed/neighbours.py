@@ -11,15 +11,14 @@ from __future__ import annotations
 import socket
 import struct
 
+from lanewise.testbed.netlink import ask, attribute
+
 # The kernel gives up after three seconds, as it does by default.
 _EVERY_MS, _ASKED_MAX = 20, 150
 _TABLES = {socket.AF_INET: b"arp_cache\0", socket.AF_INET6: b"ndisc_cache\0"}
 _RTM_SETNEIGHTBL = 67
-_NLM_F_REQUEST, _NLM_F_ACK = 1, 4
 _NDTA_NAME, _NDTA_PARMS = 1, 6
 _NDTPA_IFINDEX, _NDTPA_RETRANS_TIME, _NDTPA_MCAST_PROBES = 1, 5, 11
-_HEADER = struct.Struct("=IHHII")
-_ANSWER_MAX = 4096
 
 
 def ask_soon_again(link: socket.socket, interface: int) -> None:
@@ -28,23 +27,16 @@ def ask_soon_again(link: socket.socket, interface: int) -> None:
     `link` is a socket of NETLINK_ROUTE, in whose network the interface is.
     """
     for family, table in _TABLES.items():
-        link.send(_request(family, table, interface))
-        (error,) = struct.unpack_from("=i", link.recv(_ANSWER_MAX), _HEADER.size)
+        error = ask(link, _RTM_SETNEIGHTBL, _body(family, table, interface))
         if error and family == socket.AF_INET:  # a kernel may be without IPv6
-            raise OSError(-error, table.decode().strip("\0"))
+            raise OSError(error, table.decode().strip("\0"))
 
 
-def _request(family: int, table: bytes, interface: int) -> bytes:
+def _body(family: int, table: bytes, interface: int) -> bytes:
     asks = (
-        _attribute(_NDTPA_IFINDEX, struct.pack("=I", interface))
-        + _attribute(_NDTPA_RETRANS_TIME, struct.pack("=Q", _EVERY_MS))
-        + _attribute(_NDTPA_MCAST_PROBES, struct.pack("=I", _ASKED_MAX))
+        attribute(_NDTPA_IFINDEX, struct.pack("=I", interface))
+        + attribute(_NDTPA_RETRANS_TIME, struct.pack("=Q", _EVERY_MS))
+        + attribute(_NDTPA_MCAST_PROBES, struct.pack("=I", _ASKED_MAX))
     )
-    body = struct.pack("=B3x", family) + _attribute(_NDTA_NAME, table)
-    body += _attribute(_NDTA_PARMS, asks)
-    flags = _NLM_F_REQUEST | _NLM_F_ACK
-    return _HEADER.pack(_HEADER.size + len(body), _RTM_SETNEIGHTBL, flags, 1, 0) + body
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+    body = struct.pack("=B3x", family) + attribute(_NDTA_NAME, table)
+    return body + attribute(_NDTA_PARMS, asks)

@@ -18,11 +18,16 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from lanewise.errors import RunError
-from lanewise.testbed import namespaces, neighbours
+from lanewise.testbed import buckets, namespaces, neighbours
 from lanewise.testbed.impairments import for_delay_line
 from lanewise.testbed.plan import DelayLine, End, Namespace, Plan
 
 _TUN_QUEUE_PACKETS = 5000
+
+
+def refused(step: str, error: OSError) -> RunError:
+    """Return the error about a step that the kernel did not take."""
+    return RunError(f"the kernel refuses {step}: {os.strerror(error.errno or 0)}")
 
 
 class Network:
@@ -97,7 +102,7 @@ class Network:
             neighbours.ask_soon_again(self._plain[end.namespace], self.index(end))
         except OSError as error:
             step = f"to change {error.strerror} of {end.device} in {end.namespace}"
-            raise RunError(f"the kernel refuses {step}: {os.strerror(error.errno or 0)}") from None
+            raise refused(step, error) from None
 
     def add_wire(self, host: End, port: End) -> None:
         """Make a veth pair with one end in each namespace."""
@@ -146,11 +151,15 @@ class Network:
     def shape(self, plan: Plan) -> None:
         """Limit the rates of devices."""
         for shape in plan.shapes:
-            self.do(
-                shape.end, "tc", "add", "tbf", handle=0x10000,
-                rate=int(shape.rate_bits_per_s / 8), burst=shape.burst_bytes,
-                limit=shape.queue_bytes,
-            )  # fmt: skip
+            end, bytes_per_s = shape.end, int(shape.rate_bits_per_s / 8)
+            try:
+                buckets.limit_rate(
+                    self._plain[end.namespace], self.index(end), bytes_per_s,
+                    shape.burst_bytes, shape.queue_bytes,
+                )  # fmt: skip
+            except OSError as error:
+                step = f"to limit {end.device} in {end.namespace} to {bytes_per_s} bytes/s"
+                raise refused(step, error) from None
 
     def route(self, plan: Plan) -> None:
         """Lead packets to their subnets."""

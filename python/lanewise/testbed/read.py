@@ -14,6 +14,7 @@ import socket
 from dataclasses import replace
 from typing import Any
 
+from lanewise.testbed.buckets import QUEUE_BYTES_MAX
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Tcp, Testbed
 from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
 from lanewise.toml.lines import Path
@@ -166,10 +167,11 @@ class _Reader(Tables):
         return self.nic_values(table, path)
 
     def nic_values(self, table: dict[str, Any], path: Path) -> Nic:
-        return Nic(
-            self.quantity(table, path, "rate", RATE, least=1e3),
-            self.quantity(table, path, "queue", SIZE, least=3000),
-        )
+        queue_bytes = self.quantity(table, path, "queue", SIZE, least=3000)
+        if queue_bytes > QUEUE_BYTES_MAX:
+            at = (*path, "queue")
+            raise self.refuse(at, f"queue = {table['queue']!r} is 4 GiB or more, which is too long")
+        return Nic(self.quantity(table, path, "rate", RATE, least=1e3), queue_bytes)
 
     def with_host(self, sites: list[Site], table: dict[str, Any], path: Path) -> list[Site]:
         """Return the sites with what a [[host]] says of one host put into its place."""
