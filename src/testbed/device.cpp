@@ -20,6 +20,7 @@ namespace lanewise::testbed {
 namespace {
 
 constexpr int waiting_requests = 16;
+constexpr unsigned long tunsetcarrier = _IOW('T', 226, int); /* headers before 4.20 lack it */
 
 Failure failed(const std::string& what) {
     return {LW_ERR_IO, what + ": " + std::strerror(errno)};
@@ -53,6 +54,13 @@ Result<Descriptor> open_device(const End& end, Layer layer) {
         ioctl(device.number(), TUNSETOFFLOAD, offload) != 0)
         return failed("cannot set up the device " + end.device);
     return device;
+}
+
+Outcome set_carrier(const Descriptor& device, Carrier carrier) {
+    int there = carrier == Carrier::up ? 1 : 0;
+    if (ioctl(device.number(), tunsetcarrier, &there) != 0)
+        return failed("cannot change the carrier of a device");
+    return Done{};
 }
 
 Result<Descriptor> listen_at(const std::string& path) {

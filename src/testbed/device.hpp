@@ -31,6 +31,9 @@ class Descriptor {
 /* Makes the device of `end`, with checksums and segmentation left to whoever reads it. */
 Result<Descriptor> open_device(const End& end, Layer layer);
 
+/* Lets the interface of a device have its carrier, or lose it. */
+Outcome set_carrier(const Descriptor& device, Carrier carrier);
+
 /* Listens on a socket at `path`; each request and each answer is one packet. */
 Result<Descriptor> listen_at(const std::string& path);
 

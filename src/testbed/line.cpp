@@ -160,6 +160,12 @@ std::optional<Packet> Line::take(std::int64_t now_ns) {
     return std::move(item.packet);
 }
 
+void Line::not_delivered(PacketView packet) {
+    const auto shape = shape_of(packet, layer_);
+    counters_.delivered -= shape.segments;
+    counters_.delivered_bytes -= shape.wire_bytes;
+}
+
 void Line::change(std::int64_t now_ns, const LinkSettings& settings) {
     release(now_ns);
     const auto former = std::exchange(settings_, settings);

@@ -47,6 +47,8 @@ class Line {
     std::optional<std::int64_t> next_ns() const;
     /* The next packet that is due. */
     std::optional<Packet> take(std::int64_t now_ns);
+    /* Takes back that a packet was delivered: the far end has refused it. */
+    void not_delivered(PacketView packet);
 
     /* Holds at once: what still waits leaves at the new rate and takes the new delay, behind what
      * is on the way already.  A cut drops both. */

@@ -55,12 +55,17 @@ Result<Station> station_of(const Link& link) {
                     Line(link.settings, link.layer, 2 * link.seed + 1)}};
 }
 
+void refuse(Station& station, std::size_t line, const Packet& packet) {
+    ++station.refused;
+    station.lines[line].not_delivered(packet);
+}
+
 void deliver(Station& station) {
     for (std::size_t i = 0; i < station.lines.size(); ++i) {
         const auto to = station.devices[1 - i].number();
         for (auto packet = station.lines[i].take(monotonic_ns()); packet;
              packet = station.lines[i].take(monotonic_ns()))
-            if (write(to, packet->data(), packet->size()) < 0) ++station.refused;
+            if (write(to, packet->data(), packet->size()) < 0) refuse(station, i, *packet);
     }
 }
 
@@ -90,6 +95,18 @@ Json refusal(const std::string& sentence) {
     return {{"error", sentence}};
 }
 
+/* A host sees at its interface that the cable is out; a router does not see it of a link. */
+Outcome show_carrier(const Station& station) {
+    if (station.link.layer != Layer::ethernet) return Done{};
+    const bool out = std::ranges::all_of(
+        station.lines, [](const Line& line) { return line.settings().carrier == Carrier::cut; });
+    for (const auto& device : station.devices) {
+        auto shown = set_carrier(device, out ? Carrier::cut : Carrier::up);
+        if (!shown) return shown;
+    }
+    return Done{};
+}
+
 Json answer_to(const std::string& text, std::vector<Station>& stations) {
     const auto request = read_request(text);
     if (!request) return refusal(request.failure().sentence);
@@ -103,6 +120,8 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
             if (!settings) return refusal(settings.failure().sentence);
             station.lines[i].change(monotonic_ns(), last = *settings);
         }
+        if (const auto shown = show_carrier(station); !shown)
+            return refusal(shown.failure().sentence);
         return {{"settings", as_json(last)}};
     }
     return refusal("there is no link " + request->link);

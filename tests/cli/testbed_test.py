@@ -485,6 +485,47 @@ def test_faults_of_a_script_are_logged_with_their_times(
     assert_nothing_left(base)
 
 
+def test_a_cable_of_a_lan_with_latency_is_cut_as_any_other(
+    lanewise: Lanewise, small: Path, base: Path
+) -> None:
+    carrier = ("testbed", "run", "small", "--at", "b1", "--", "cat", "/sys/class/net/lan0/carrier")
+
+    def state() -> tuple[str, bool]:
+        (testbed,) = json.loads(lanewise("testbed", "status", "--json").stdout)["testbeds"]
+        (up,) = (one["settings"]["up"] for one in testbed["links"] if one["name"] == "b1.lan0")
+        return lanewise(*carrier).stdout, up
+
+    lanewise("testbed", "up", small)
+    lanewise("testbed", "fault", "small", "cut", "b1.lan0")
+    cut = state()
+    lanewise("testbed", "fault", "small", "mend", "b1.lan0")
+    mended = state()
+    echo = started("run", "small", "--at", "b1", "--", sys.executable, "-c", ECHO)
+    ping = lanewise("testbed", "run", "small", "--at", "b2", "--", sys.executable, "-c", PING, "b1")
+
+    assert (cut, mended) == (("0\n", False), ("1\n", True))
+    assert float(ping.stdout) >= 2, ping.stderr
+    lanewise("testbed", "down", "small")
+    echo.communicate(timeout=60)
+    assert_nothing_left(base)
+
+
+def test_a_host_may_be_as_fast_as_the_kernel_can_say(
+    lanewise: Lanewise, base: Path, tmp_path: Path
+) -> None:
+    text = '[[site]]\nname = "a"\nhosts = 2\nlan = {{ rate = "{}" }}\n'
+    (tmp_path / "fast.toml").write_text(text.format("40 Gbit/s"))
+    (tmp_path / "fastest.toml").write_text(text.format("1000 Gbit/s"))
+
+    for name in ("fast", "fastest"):
+        done = lanewise(
+            "testbed", "run", f"{name}.toml", "--", "tc", "qdisc", "show", "dev", "lan0"
+        )
+        assert (done.returncode, "tbf" in done.stdout) == (0, True), done.stderr
+
+    assert_nothing_left(base)
+
+
 def test_a_cut_that_would_end_later_ends_with_the_command_and_with_an_interrupt(
     lanewise: Lanewise, small: Path, base: Path, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 from lanewise.errors import RequestError, RunError
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.native import find_program
+from lanewise.testbed import requests
 from lanewise.testbed import state as folders
 from lanewise.testbed.describe import Testbed
 from lanewise.testbed.layout import make_plan
@@ -29,7 +29,6 @@ from lanewise.testbed.state import CONTROL, DESCRIPTION, Info
 
 PROGRAM = "lanewise-delay-line"
 _END_S = 20.0
-_ANSWER_S = 5.0
 
 
 class RefusedError(RunError):
@@ -72,17 +71,7 @@ class Bed:
 
     def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the supervisor or to a delay line; RunError with its refusal."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
-            link.settimeout(_ANSWER_S)
-            try:
-                link.connect(str(self.folder / socket_name))
-                link.send(json.dumps(request).encode())
-                answer = json.loads(link.recv(2**20))
-            except (OSError, ValueError) as error:
-                raise RunError(f"{self.info.name} does not answer: {error}") from None
-        if "error" in answer:
-            raise RunError(str(answer["error"]))
-        return dict(answer)
+        return requests.ask(self.folder / socket_name, self.info.name, request)
 
     def switch(self, host: str, interface: str, *, up: bool) -> None:
         """Plug the cable of an interface in or out."""

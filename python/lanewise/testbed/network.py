@@ -18,9 +18,9 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from lanewise.errors import RunError
-from lanewise.testbed import buckets, namespaces, neighbours
+from lanewise.testbed import buckets, namespaces, neighbours, requests
 from lanewise.testbed.impairments import for_delay_line
-from lanewise.testbed.plan import DelayLine, End, Namespace, Plan
+from lanewise.testbed.plan import DelayLine, End, Namespace, Plan, SlowWire
 
 _TUN_QUEUE_PACKETS = 5000
 
@@ -40,6 +40,7 @@ class Network:
         self.lines: dict[str, subprocess.Popen[str]] = {}
         self._indices: dict[End, int] = {}
         self._ports: dict[End, End] = {}
+        self._slow: dict[End, tuple[str, str]] = {}  # the delay line of an interface, and its wire
 
     def make(self, plan: Plan, delay_line: Path) -> None:
         """Make all that is in `plan`; raises RunError with what the kernel refused."""
@@ -90,11 +91,18 @@ class Network:
             self.set_up(wire.port, wire.bridge)
             self._ports[wire.host] = wire.port
             self.ask_soon_again(wire.host)
-        for slow in (slow for line in plan.delay_lines for slow in line.wires):
-            for end, bridge in zip(slow.ends, ("", slow.bridge), strict=True):
-                self.do(end, "link", "set", txqlen=_TUN_QUEUE_PACKETS)
-                self.set_up(end, bridge)
-            self._ports[slow.ends[0]] = slow.ends[1]
+        for line in plan.delay_lines:
+            for slow in line.wires:
+                self.set_up_slow(line, slow)
+
+    def set_up_slow(self, line: DelayLine, slow: SlowWire) -> None:
+        """Switch the ends of a slow wire on, and note who can plug it out."""
+        for end, bridge in zip(slow.ends, ("", slow.bridge), strict=True):
+            self.do(end, "link", "set", txqlen=_TUN_QUEUE_PACKETS)
+            self.set_up(end, bridge)
+        if slow.bridge:
+            self._slow[slow.ends[0]] = (line.name, slow.name)
+            self.ask_soon_again(slow.ends[0])
 
     def ask_soon_again(self, end: End) -> None:
         """Let a host ask soon again for an address that a switch has lost the question for."""
@@ -176,15 +184,19 @@ class Network:
                 named["metrics"] = {"cc_algo": route.congestion}
             self.call(route.end.namespace, "route", "replace", **named)
 
-    def port_of(self, interface: End) -> End:
-        """Return the far end of a host's interface; RunError where there is no such interface."""
-        if interface not in self._ports:
-            raise RunError(f"there is no interface {interface.device} on {interface.namespace}")
-        return self._ports[interface]
+    def plug(self, interface: End, *, up: bool) -> None:
+        """Plug the cable of a host's interface in or out; RunError where there is no such one.
 
-    def switch(self, end: End, state: str) -> None:
-        """Switch a device up or down."""
-        self.do(end, "link", "set", state=state)
+        The far end is what a cable or a switch is: without it a host sees its carrier go.
+        """
+        if interface in self._slow:
+            line, wire = self._slow[interface]
+            change = {"link": wire, "settings": {"up": up}}
+            requests.ask(self.state / f"{line}.line", line, change)
+        elif interface in self._ports:
+            self.do(self._ports[interface], "link", "set", state="up" if up else "down")
+        else:
+            raise RunError(f"there is no interface {interface.device} on {interface.namespace}")
 
     def do(self, end: End, what: str, verb: str, *words: str, **named: Any) -> None:
         """Call pyroute2's `what` for a device."""

@@ -212,15 +212,13 @@ def answer(network: Network, control: socket.socket) -> None:
 
 
 def reply_to(network: Network, request: bytes) -> dict[str, object]:
-    """Do what a request asks for: kill a host, or switch an interface of it."""
+    """Do what a request asks for: kill a host, or plug a cable of it in or out."""
     try:
         values = json.loads(request)
         if "kill" in values:
             return {"killed": kill_host(network, str(values["kill"]))}
-        # The far end is what a cable or a switch is: without it a host sees its carrier go.
-        host = str(values["host"])
-        port = network.port_of(End(host, str(values["interface"])))
-        network.switch(port, "up" if values["up"] else "down")
+        interface = End(str(values["host"]), str(values["interface"]))
+        network.plug(interface, up=bool(values["up"]))
     except (ValueError, KeyError, RunError) as error:
         return {"error": str(error)}
     return {"ok": True}
