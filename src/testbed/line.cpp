@@ -91,26 +91,32 @@ void Line::accept(std::int64_t now_ns, Packet packet, const PacketShape& shape,
     if (flow_free_ns_.size() > remembered_flows)
         std::erase_if(flow_free_ns_, [&](const auto& flow) { return flow.second < now_ns; });
     auto& free_ns = flow_free_ns_[shape.flow];
-    if (!fits(now_ns, free_ns, rate, shape)) return;
-    free_ns = std::max(now_ns, free_ns) + passage_ns(shape.wire_bytes, rate);
+    if (!keep_what_fits(now_ns, free_ns, rate, item)) return;
+    free_ns = std::max(now_ns, free_ns) + passage_ns(item.shape.wire_bytes, rate);
     item.time_ns = free_ns;
     waiting_.add(std::move(item));
 }
 
-/* Whether the queue before a server that is busy until `free_ns` has room; counts the drop. */
-bool Line::fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape) {
+/* Keeps the segments for which the queue before a server that is busy until `free_ns` has room, and
+   counts the others. False where there is room for none. */
+bool Line::keep_what_fits(std::int64_t now_ns, std::int64_t free_ns, double rate, Item& item) {
     if (free_ns <= now_ns || rate <= 0) return true;
     const double queued_bytes = static_cast<double>(free_ns - now_ns) * rate / 8e9;
-    if (queued_bytes + static_cast<double>(shape.wire_bytes) <=
-        static_cast<double>(settings_.queue_bytes))
-        return true;
-    counters_.dropped_by_queue += shape.segments;
-    return false;
+    const double room_bytes = static_cast<double>(settings_.queue_bytes) - queued_bytes;
+    if (static_cast<double>(item.shape.wire_bytes) <= room_bytes) return true;
+    const double whole = room_bytes / static_cast<double>(item.shape.segment_bytes);
+    const auto kept =
+        std::min(static_cast<std::uint32_t>(std::max(whole, 0.0)), item.shape.segments - 1);
+    counters_.dropped_by_queue += item.shape.segments - kept;
+    if (kept == 0) return false;
+    item.packet = cut(item.packet, layer_, 0, kept);
+    item.shape = shape_of(item.packet, layer_);
+    return true;
 }
 
 void Line::enter(Item item) {
     const auto now_ns = item.time_ns;
-    if (!fits(now_ns, free_ns_, settings_.rate_bits_per_s, item.shape)) return;
+    if (!keep_what_fits(now_ns, free_ns_, settings_.rate_bits_per_s, item)) return;
     mark_some(now_ns, item);
     free_ns_ =
         std::max(now_ns, free_ns_) + passage_ns(item.shape.wire_bytes, settings_.rate_bits_per_s);

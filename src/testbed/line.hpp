@@ -4,7 +4,8 @@
 //
 // A packet that is offered waits for its flow's turn where flows are capped, then for the link,
 // then crosses: it is due when its last bit has left at the link's rate, plus the delay.  A queue
-// in bytes stands before the cap and before the link; what does not fit is dropped and counted.
+// in bytes stands before the cap and before the link; segments that do not fit are dropped and
+// counted.
 // From a length of `mark_bytes` on, the queue before the link marks packets that may be marked, the
 // more the longer it is, and all at four times that: as random early detection does (RFC 2309, RFC
 // 3168), but by what is in the queue now, as DCTCP and DCQCN ask for. All times are arguments, so
@@ -86,7 +87,7 @@ class Line {
     void drop_all();
     void wait_anew(std::int64_t now_ns, double former_rate);
     void leave_anew(std::int64_t now_ns, double former_rate);
-    bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape);
+    bool keep_what_fits(std::int64_t now_ns, std::int64_t free_ns, double rate, Item& item);
     void mark_some(std::int64_t now_ns, Item& item);
     double uniform();
 

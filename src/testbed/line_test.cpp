@@ -88,6 +88,51 @@ TEST(Line, WhatDoesNotFitIntoTheQueueIsDroppedAndCounted) {
     EXPECT_EQ(line.counters().offered, 100U);
 }
 
+TEST(Line, OfASuperframeTheSegmentsThatDoNotFitIntoTheQueueAreDropped) {
+    auto settings = settings_of(1e6, 0);
+    settings.queue_bytes = 1500 + 10 * 1500 + 1499;
+    Line line(settings, Layer::ip, 1);
+    line.offer(0, tcp_packet(1460));
+
+    line.offer(0, tcp_packet(40 * 1460));
+    line.offer(0, tcp_packet(40 * 1460));
+
+    const auto arrivals = drain(line);
+    ASSERT_EQ(arrivals.size(), 2U);
+    EXPECT_EQ(arrivals[1].packet, cut(tcp_packet(40 * 1460), Layer::ip, 0, 10));
+    EXPECT_EQ(arrivals[1].time_ns, 8 * 11 * 1500 * 1000);
+    EXPECT_EQ(line.counters().delivered, 11U);
+    EXPECT_EQ(line.counters().dropped_by_queue, 30U + 40U);
+}
+
+TEST(Line, OfASuperframeTheSegmentsThatDoNotFitBeforeTheCapAreDropped) {
+    auto settings = settings_of(1e9, 0);
+    settings.flow_rate_bits_per_s = 1e6;
+    settings.queue_bytes = 1500 + 10 * 1500;
+    Line line(settings, Layer::ip, 1);
+    line.offer(0, tcp_packet(1460));
+
+    line.offer(0, tcp_packet(40 * 1460));
+
+    EXPECT_EQ(drain(line).size(), 2U);
+    EXPECT_EQ(line.counters().delivered, 11U);
+    EXPECT_EQ(line.counters().dropped_by_queue, 30U);
+}
+
+TEST(Line, WhatTheFarEndRefusesIsNotCountedAsDelivered) {
+    Line line(settings_of(1e9, 0), Layer::ip, 1);
+    line.offer(0, tcp_packet(960));
+    line.offer(0, tcp_packet(40 * 1460));
+    const auto first = line.take(ms);
+    const auto second = line.take(ms);
+    ASSERT_TRUE(first && second);
+
+    line.not_delivered(*second);
+
+    EXPECT_EQ(line.counters().delivered, 1U);
+    EXPECT_EQ(line.counters().delivered_bytes, 1000U);
+}
+
 /* As a program whose transport understands congestion marks it: ECT(0). */
 Packet markable_packet() {
     Packet packet = tcp_packet(960);

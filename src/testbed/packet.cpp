@@ -137,15 +137,17 @@ PacketShape shape_of(PacketView packet, Layer layer) {
     PacketShape shape;
     if (packet.size() < vnet_bytes) return shape;
     const auto headers = headers_of(packet, layer);
-    shape.wire_bytes = packet.size() - vnet_bytes;
+    shape.wire_bytes = shape.segment_bytes = packet.size() - vnet_bytes;
     shape.flow = flow_of(packet, headers);
     const auto vnet = vnet_of(packet);
     if (!is_superframe(vnet, headers)) return shape;
     const auto payload = packet.size() - headers.payload;
     const auto segments =
         std::max<std::size_t>((payload + vnet.segment_bytes - 1) / vnet.segment_bytes, 1);
+    const auto header_bytes = headers.payload - vnet_bytes;
     shape.segments = static_cast<std::uint32_t>(segments);
-    shape.wire_bytes += (segments - 1) * (headers.payload - vnet_bytes);
+    shape.wire_bytes += (segments - 1) * header_bytes;
+    shape.segment_bytes = header_bytes + std::min<std::size_t>(payload, vnet.segment_bytes);
     return shape;
 }
 

@@ -5,7 +5,8 @@
 // With IFF_VNET_HDR each packet begins with a virtio-net header.  With segmentation offload it may
 // be a superframe: up to 64 KiB that stand for many TCP segments, to be cut by whoever needs them
 // cut (virtio 1.2, section 5.1.6).  A superframe crosses the line whole, is charged for all the
-// headers that its segments would have had, and is cut only around a segment that is lost or held.
+// headers that its segments would have had, and is cut only around a segment that is lost or held,
+// and where a queue has room for its first segments alone.
 
 #pragma once
 
@@ -41,8 +42,9 @@ enum class Layer { ip, ethernet };
 
 struct PacketShape {
     std::uint32_t segments = 1;
-    std::uint64_t wire_bytes = 0; /* of all segments with their headers */
-    std::uint64_t flow = 0;       /* a hash of addresses, protocol and ports */
+    std::uint64_t wire_bytes = 0;    /* of all segments with their headers */
+    std::uint64_t segment_bytes = 0; /* of the longest of them */
+    std::uint64_t flow = 0;          /* a hash of addresses, protocol and ports */
 };
 
 PacketShape shape_of(PacketView packet, Layer layer);
