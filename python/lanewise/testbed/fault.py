@@ -25,7 +25,7 @@ from lanewise.testbed.impairments import BY_KEY, BY_SETTING, IMPAIRMENTS, for_de
 from lanewise.testbed.plan import Plan, SlowWire
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path
-from lanewise.toml.quantities import TIME
+from lanewise.toml.quantities import MOMENT, size_text
 from lanewise.toml.tables import Tables, hint
 from lanewise.toml.text import read_text
 
@@ -90,6 +90,19 @@ def check_event(event: Event, plan: Plan) -> None:
     if event.action != "degrade" and event.settings:
         key = BY_SETTING[event.settings[0][0]].key
         raise ValueError(f"{event.action} has no use for {key}; degrade has")
+    if event.action == "degrade":
+        check_mark(event, links_of(plan)[event.target][1])
+
+
+def check_mark(event: Event, wire: SlowWire) -> None:
+    """Refuse to degrade a link so that its queue is full before it marks anything."""
+    settings = {**dict(wire.settings), **dict(event.settings)}
+    queue, mark = settings["queue_bytes"], settings.get("mark_bytes", 0.0)
+    if queue < mark:
+        raise ValueError(
+            f"mark, {size_text(mark)}, is larger than queue, {size_text(queue)}, so nothing is "
+            "marked; give both"
+        )
 
 
 def schedule(text: str, where: str, plan: Plan) -> list[Event]:
@@ -162,8 +175,8 @@ class _Script(Tables):
         value = self.needed(table, path, key, f'as in {key} = "1 s", or {key} = ["1 s", "2 s"]')
         path = (*path, key)
         if not isinstance(value, list):
-            return self.checked_quantity(value, path, TIME, 0.0)
-        ends = [self.checked_quantity(each, path, TIME, 0.0) for each in value]
+            return self.checked_quantity(value, path, MOMENT, 0.0)
+        ends = [self.checked_quantity(each, path, MOMENT, 0.0) for each in value]
         if len(ends) != 2 or ends[0] > ends[1]:
             raise self.refuse(path, f"{key}: give one time, or an earlier and a later one")
         return draw.uniform(*ends)

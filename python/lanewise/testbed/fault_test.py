@@ -107,6 +107,36 @@ def test_a_single_fault_that_makes_no_sense_is_refused(
         fault.single(action, target, words, plan)
 
 
+def test_a_script_may_last_for_days(plan: Plan) -> None:
+    script = '[[fault]]\nat = "50 h"\ncut = "a-b"\nfor = "20 min"\n'
+
+    events = fault.schedule(script, "s.toml", plan)
+
+    assert [event.time_ns for event in events] == [50 * 3600e9, 50 * 3600e9 + 1200e9]
+    with pytest.raises(RequestError, match=r"^s.toml:2: at = '1000 h' is more than"):
+        fault.schedule(script.replace("50 h", "1000 h"), "s.toml", plan)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"mark": "2 MB"}, "mark, 2 MB, is larger than queue, 1.25 MB,"),
+        ({"queue": "20 kB", "mark": "21 kB"}, "mark, 21 kB, is larger than queue, 20 kB,"),
+    ],
+)
+def test_a_link_is_not_degraded_so_that_nothing_is_marked(
+    plan: Plan, words: dict[str, str], says: str
+) -> None:
+    with pytest.raises(RequestError, match=says):
+        fault.single("degrade", "a-b", words, plan)
+
+
+def test_a_link_may_get_a_longer_queue_together_with_its_mark(plan: Plan) -> None:
+    event = fault.single("degrade", "a-b", {"queue": "3 MB", "mark": "2 MB"}, plan)
+
+    assert dict(event.settings) == {"queue_bytes": 3e6, "mark_bytes": 2e6}
+
+
 def test_a_testbed_without_links_has_nothing_to_degrade() -> None:
     alone = make_plan(read('[[site]]\nname = "a"\nhosts = 2\n', "one", "one.toml"))
 

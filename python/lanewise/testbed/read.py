@@ -17,8 +17,9 @@ from typing import Any
 from lanewise.testbed.buckets import QUEUE_BYTES_MAX
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Tcp, Testbed
 from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
+from lanewise.testbed.layout import link_queue_bytes
 from lanewise.toml.lines import Path
-from lanewise.toml.quantities import RATE, SIZE, TIME
+from lanewise.toml.quantities import RATE, SIZE, TIME, size_text
 from lanewise.toml.tables import Tables, hint
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
@@ -224,8 +225,10 @@ class _Reader(Tables):
         )
         if link.settings["jitter_ns"] > link.settings["delay_ns"]:
             raise self.refuse((*path, "jitter"), "jitter is larger than delay")
-        if 0 < link.settings["queue_bytes"] < link.settings["mark_bytes"]:
-            raise self.refuse((*path, "mark"), "mark is larger than queue, so nothing is marked")
+        queue_bytes = link.settings["queue_bytes"] or link_queue_bytes(link)
+        if queue_bytes < link.settings["mark_bytes"]:
+            sentence = f"mark is larger than queue, {size_text(queue_bytes)}, so nothing is marked"
+            raise self.refuse((*path, "mark"), sentence)
         return link
 
     def tcp(self, table: Any) -> Tcp:

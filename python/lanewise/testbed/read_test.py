@@ -116,6 +116,8 @@ WRONG = [
     ('delay = "5 ms"', 'loss = "200 %"', 14, ["loss"]),
     ('delay = "5 ms"', 'jitter = "5 ms"', 14, ["jitter", "delay"]),
     ('delay = "5 ms"', 'mark = "20 KiB"\nqueue = "10 KiB"', 14, ["mark is larger than queue"]),
+    ('delay = "5 ms"', 'mark = "263 kB"', 14, ["mark is larger than queue, 262.144 kB"]),
+    ('rate = "10 Gbit/s"', 'queue = "5 GB"', 4, ["queue = '5 GB'", "too long"]),
     ('delay = "5 ms"', "seed = -1", 14, ["seed", "-1"]),
     ('name = "a2"', 'name = "a3"', 17, ["a3"]),
     ("[[host]]", "[host]", 16, ["[[host]]"]),

@@ -40,6 +40,7 @@ SPEED = Kind(
     "a speed", {f"{prefix}flop/s": factor for prefix, factor in _PREFIXES.items()}, "2 Gflop/s"
 )
 TIME = Kind("a time", _TIMES, "5 ms", most=1e12)
+MOMENT = Kind("a time", _TIMES, "5 s", most=30 * 24 * _TIMES["h"])
 SIZE = Kind("a size", _SIZES, "1 MiB", most=1e12)
 SHARE = Kind("a share", {"%": 0.01}, "0.1 %", most=1.0)
 
