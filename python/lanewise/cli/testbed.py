@@ -232,7 +232,7 @@ def down(
 
     if bool(name) == all_:
         raise RequestError("name a testbed, or give --all")
-    chosen = bed.beds() if all_ else [bed.require_bed(name)]
+    chosen = bed.begun() if all_ else [bed.require_bed(name)]
     for each in chosen:
         bed.take_down(each)
         sys.stdout.write(f"{each.info.name} is down\n")

@@ -139,6 +139,11 @@ def last_words(state: Path) -> str:
 
 def beds() -> list[Bed]:
     """Return the testbeds of this user that are up."""
+    return [bed for bed in begun() if folders.is_ready(bed.folder)]
+
+
+def begun() -> list[Bed]:
+    """Return the testbeds that are up, and those that are just being made."""
     found = [(folder, folders.read_info(folder)) for folder in folders.folders()]
     return [
         Bed(folder, info) for folder, info in found

@@ -25,6 +25,9 @@ DESCRIPTION = "testbed.toml"
 CONTROL = "control"
 _INFO = "info.json"
 _LOCK = "lock"
+_READY = "ready"
+# What the folder of a testbed has before its name until the lock is held.
+_UNFINISHED = ".unfinished."
 # What tempfile adds to the name of a testbed.
 _NAMED = re.compile(r"(.+)\.[a-z0-9_]{8}", re.DOTALL)
 # The kernel takes 107 bytes.
@@ -135,6 +138,22 @@ def lives(state: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def make_ready(state: Path) -> None:
+    """Note that all of a testbed is there, so that others may find it."""
+    (state / _READY).touch()
+
+
+def is_ready(state: Path) -> bool:
+    """Tell whether all of a testbed is there."""
+    return (state / _READY).exists()
+
+
+def name_of(folder: Path) -> str:
+    """Return the name of the testbed that has this folder, empty where none can have it."""
+    named = _NAMED.fullmatch(folder.name)
+    return named[1] if named else ""
 
 
 def is_of_a_testbed(path: Path) -> bool:

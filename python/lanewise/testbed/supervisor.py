@@ -31,7 +31,7 @@ from lanewise.testbed.layout import make_plan
 from lanewise.testbed.network import Network
 from lanewise.testbed.plan import End, Plan
 from lanewise.testbed.read import read
-from lanewise.testbed.state import CONTROL, DESCRIPTION, read_info, write_info
+from lanewise.testbed.state import CONTROL, DESCRIPTION, make_ready, read_info, write_info
 
 # As it is before a user namespace makes it another.
 USER_ID = os.geteuid()
@@ -114,6 +114,7 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
         network = Network(state)
         network.make(plan, program)
         control = listen(state / CONTROL)
+        make_ready(state)
     except namespaces.NamespaceError as error:
         return report_refusal(error.what, error.number)
     except OSError as error:
