@@ -200,9 +200,10 @@ def take_down(bed: Bed) -> None:
 def clear_leftovers() -> list[str]:
     """Remove the folders of testbeds whose supervisor was killed; return their names."""
     dead = [folder for folder in folders.folders() if not folders.lives(folder)]
+    dead += folders.abandoned()
     for folder in dead:
         shutil.rmtree(folder, ignore_errors=True)
-    return [folder.name.rpartition(".")[0] for folder in dead]
+    return [folders.name_of(folder) for folder in dead]
 
 
 @contextlib.contextmanager

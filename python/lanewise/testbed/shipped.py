@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 
+from lanewise.errors import RequestError
 from lanewise.testbed.bed import Source
 from lanewise.toml.text import read_text
 
 FILES = Path(__file__).with_name("files")
+# It becomes part of paths in scripts, and of the name of a folder that is not hidden.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def names() -> list[str]:
@@ -25,4 +29,10 @@ def find(given: str) -> Source:
         path = FILES / f"{name}.toml"
     close = difflib.get_close_matches(name, names(), n=1)
     hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(names())}"
-    return Source(read_text(path, hint, called=given), name, path.name)
+    text = read_text(path, hint, called=given)
+    if not _NAME.fullmatch(name):
+        raise RequestError(
+            f"{given}: '{name}' is not a name for a testbed; rename the file: letters, digits and "
+            "any of . _ -, and neither . nor - as the first"
+        )
+    return Source(text, name, path.name)

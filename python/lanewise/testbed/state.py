@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,9 +30,13 @@ _READY = "ready"
 # What the folder of a testbed has before its name until the lock is held.
 _UNFINISHED = ".unfinished."
 # What tempfile adds to the name of a testbed.
-_NAMED = re.compile(r"(.+)\.[a-z0-9_]{8}", re.DOTALL)
+_NAMED = re.compile(r"(?:\.unfinished\.)?(.+)\.[a-z0-9_]{8}", re.DOTALL)
+# Making a folder and taking its lock takes less by far.
+_ABANDONED_S = 60.0
 # The kernel takes 107 bytes.
 _SOCKET_PATH_MAX = 107
+# A path with room for shorter names than this one is too long itself.
+_NAME_ROOM_MIN = 20
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,11 @@ def why_unsafe(folder: Path) -> str:
 def make_base() -> Path:
     """Make `base()` unless it is there; RequestError where it is of no use."""
     folder = base()
+    if re.search(r"[\s:]", str(folder)):
+        raise RequestError(
+            f"'{folder}' has a blank or a colon, at which Open MPI cuts the path of its launch "
+            "agent; name another folder in LANEWISE_TESTBEDS"
+        )
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         unsafe = why_unsafe(folder)
@@ -101,16 +111,30 @@ def new_folder(info: Info) -> Iterator[tuple[Path, int]]:
 
     The folder gets its name only when the lock is held, so that nobody takes it for a leftover.
     """
-    hidden = Path(tempfile.mkdtemp(prefix=f".{info.name}.", dir=make_base()))
-    if len(os.fsencode(hidden / CONTROL)) > _SOCKET_PATH_MAX:
-        hidden.rmdir()
-        raise RequestError(
-            f"{hidden.parent} is too long a path for a socket; name another in LANEWISE_TESTBEDS"
-        )
-    with (hidden / _LOCK).open("w") as lock:
+    folder = make_base()
+    require_room(folder, info.name)
+    unfinished = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{info.name}.", dir=folder))
+    with (unfinished / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        write_info(hidden, info)
-        yield hidden.rename(hidden.with_name(hidden.name[1:])), lock.fileno()
+        write_info(unfinished, info)
+        finished = unfinished.with_name(unfinished.name.removeprefix(_UNFINISHED))
+        yield unfinished.rename(finished), lock.fileno()
+
+
+def require_room(folder: Path, name: str) -> None:
+    """Refuse a name or a folder that makes the paths of sockets longer than the kernel takes."""
+    around = folder / ".12345678" / CONTROL
+    room = _SOCKET_PATH_MAX - len(os.fsencode(around))
+    if len(os.fsencode(name)) <= room:
+        return
+    if room < _NAME_ROOM_MIN:
+        raise RequestError(
+            f"{folder} is too long a path for a socket; name another in LANEWISE_TESTBEDS"
+        )
+    raise RequestError(
+        f"'{name}' is too long a name for a testbed, which has at most {room} characters here; "
+        "rename the file"
+    )
 
 
 def write_info(state: Path, info: Info) -> None:
@@ -158,9 +182,8 @@ def name_of(folder: Path) -> str:
 
 def is_of_a_testbed(path: Path) -> bool:
     """Tell whether a testbed made this folder, and not the user."""
-    named = _NAMED.fullmatch(path.name)
     info = read_info(path) if path.is_dir() and (path / _LOCK).is_file() else None
-    return named is not None and info is not None and info.name == named[1]
+    return info is not None and info.name == name_of(path)
 
 
 def folders() -> list[Path]:
@@ -168,6 +191,24 @@ def folders() -> list[Path]:
 
     Raises RequestError where others could have put something there.
     """
+    return sorted(filter(is_of_a_testbed, _entries("[!.]*")))
+
+
+def abandoned() -> list[Path]:
+    """Return the folders of testbeds whose making ended before they had their name."""
+    return sorted(filter(_is_abandoned, _entries(f"{_UNFINISHED}*")))
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        made_s = path.lstat().st_mtime
+    except OSError:
+        return False
+    old = made_s < time.time() - _ABANDONED_S
+    return old and path.is_dir() and name_of(path) != "" and not lives(path)
+
+
+def _entries(pattern: str) -> list[Path]:
     folder = base()
     try:
         unsafe = why_unsafe(folder)
@@ -175,4 +216,4 @@ def folders() -> list[Path]:
         return []
     if unsafe:
         raise RequestError(unsafe)
-    return sorted(filter(is_of_a_testbed, folder.glob("[!.]*")))
+    return list(folder.glob(pattern))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,31 @@ def test_what_a_killed_supervisor_left_is_removed(base: Path) -> None:
     assert bed.clear_leftovers() == ["two"]
 
     assert list(base.iterdir()) == []
+
+
+def test_a_testbed_is_found_once_all_of_it_is_there(base: Path) -> None:
+    with state.new_folder(INFO) as (folder, _):
+        state.write_info(folder, replace(INFO, supervisor=1))
+        assert bed.beds() == []
+        assert [each.folder for each in bed.begun()] == [folder]
+
+        state.make_ready(folder)
+
+        assert [each.folder for each in bed.beds()] == [folder]
+
+
+def test_a_folder_that_has_not_come_to_its_name_is_removed_once_it_is_old(base: Path) -> None:
+    new, old, mine = (
+        base / f"{name}.abcdefgh" for name in (".unfinished.two", ".unfinished.one", ".two")
+    )
+    for folder in (new, old, mine):
+        folder.mkdir()
+    for folder in (old, mine):
+        os.utime(folder, (0, 0))
+
+    assert bed.clear_leftovers() == ["one"]
+
+    assert sorted(base.iterdir()) == sorted([new, mine])
 
 
 def test_a_link_in_a_place_where_others_may_write_is_not_followed(
@@ -101,6 +127,30 @@ def test_a_path_that_is_too_long_for_a_socket_is_refused(
         pass
 
     assert list(state.base().iterdir()) == []
+
+
+def test_a_name_that_is_too_long_for_a_socket_is_refused(base: Path) -> None:
+    name = "n" * 100
+
+    info = Info(name, f"{name}.toml", shared=True)
+    said = f"'{name}' is too long a name for a testbed, which has at most [0-9]+ characters"
+
+    with pytest.raises(RequestError, match=said), state.new_folder(info):
+        pass
+
+    assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["my beds", "a:b"])
+def test_a_path_at_which_launchers_would_cut_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("LANEWISE_TESTBEDS", str(tmp_path / name))
+
+    with pytest.raises(RequestError, match="has a blank or a colon"):
+        state.make_base()
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_relative_path_holds_in_every_process(

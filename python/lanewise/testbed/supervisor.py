@@ -16,6 +16,7 @@ import errno
 import json
 import os
 import selectors
+import shlex
 import shutil
 import signal
 import socket
@@ -38,13 +39,14 @@ USER_ID = os.geteuid()
 
 ENTER = """#!/bin/sh
 # Runs a command in a host of this testbed: enter HOST FOLDER COMMAND...
+state={state}
 host=$1
 folder=$2
 shift 2
-[ -e "{state}/net/$host" ] || {{ echo "there is no host $host in this testbed" >&2; exit 255; }}
+[ -e "$state/net/$host" ] || {{ echo "there is no host $host in this testbed" >&2; exit 255; }}
 cd "$folder" || exit 255
 # What /sys tells of interfaces is that of the namespace it was mounted in; UCX looks there.
-exec nsenter --net="{state}/net/$host" --uts="{state}/uts/$host" -- unshare --mount \\
+exec nsenter --net="$state/net/$host" --uts="$state/uts/$host" -- unshare --mount \\
     sh -c 'mount -t sysfs sysfs /sys 2>/dev/null; exec "$@"' sh "$@"
 """
 
@@ -53,7 +55,7 @@ AGENT = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift
-exec "{state}/enter" "$host" / sh -c "$*"
+exec {state}/enter "$host" / sh -c "$*"
 """
 
 
@@ -154,7 +156,7 @@ def write_hosts(state: Path, plan: Plan) -> None:
     """Write the programs that enter a host, and give the hosts names that resolve."""
     for name, text in (("enter", ENTER), ("agent", AGENT)):
         path = state / name
-        path.write_text(text.format(state=state), encoding="utf-8")
+        path.write_text(text.format(state=shlex.quote(str(state))), encoding="utf-8")
         path.chmod(0o755)
     known = "127.0.0.1 localhost\n"
     names = "".join(f"{host.address} {host.name}\n" for host in plan.hosts)
