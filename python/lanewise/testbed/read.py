@@ -96,8 +96,7 @@ class _Reader(Tables):
             sites = self.with_host(sites, table, path)
         names = [site.name for site in sites]
         links = [self.link(table, path, names) for table, path in self.listed("link")]
-        pairs = ["-".join(sorted(link.sites)) for link in links]
-        self.distinct(pairs, "link", lambda i: ("link", i, "between"))
+        self.check_links(links)
         self.check_hosts(sites)
         self.check_subnets(sites)
         self.check_management(sites)
@@ -261,6 +260,24 @@ class _Reader(Tables):
             return value
         rule = "a letter, then letters, digits and hyphens, at most 12, all lower case"
         raise self.refuse(path, f"{key}: {value!r} is not a valid name; a name is {rule}")
+
+    def check_links(self, links: list[Link]) -> None:
+        """Refuse two links between the same sites, and two of one name: of a, b-c and a-b, c."""
+        owners: dict[str, Link] = {}
+        pairs: set[frozenset[str]] = set()
+        for i, link in enumerate(links):
+            at = ("link", i, "between")
+            if frozenset(link.sites) in pairs:
+                raise self.refuse(at, f"there are two links '{'-'.join(sorted(link.sites))}'")
+            if link.name in owners:
+                other = " and ".join(owners[link.name].sites)
+                raise self.refuse(
+                    at,
+                    f"the link between {' and '.join(link.sites)} would be called '{link.name}' as "
+                    f"that between {other}; write its sites in the other order, or rename one",
+                )
+            pairs.add(frozenset(link.sites))
+            owners[link.name] = link
 
     def check_hosts(self, sites: list[Site]) -> None:
         owners: dict[str, str] = {}

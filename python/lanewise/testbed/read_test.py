@@ -157,6 +157,32 @@ def test_two_links_between_the_same_sites_are_refused() -> None:
         described(TWO + again)
 
 
+def joined(links: str) -> Testbed:
+    """Return sites with hyphens in their names, joined by `links`."""
+    sites = "".join(f'[[site]]\nname = "{name}"\nhosts = 1\n' for name in ("a", "b-c", "a-b", "c"))
+    ways = [f'[[link]]\nbetween = {ends}\nrate = "1 Gbit/s"\n' for ends in links.split(";")]
+    return described(sites + "".join(ways))
+
+
+def test_two_links_of_one_name_are_refused_and_others_of_the_same_letters_are_not() -> None:
+    said = r"two.toml:17: the link between a-b and c would be called 'a-b-c' as that between a and"
+    with pytest.raises(RequestError, match=said):
+        joined('["a", "b-c"];["a-b", "c"];["a", "c"]')
+
+    testbed = joined('["a", "b-c"];["c", "a-b"];["a", "c"]')
+
+    assert [link.name for link in testbed.links] == ["a-b-c", "c-a-b", "a-c"]
+
+
+@pytest.mark.parametrize("name", [".two", "-two", "tw o", "two;", "zw\u00f6lf", ""])
+def test_a_file_whose_name_is_none_for_a_testbed_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(TWO, encoding="utf-8")
+
+    with pytest.raises(RequestError, match="is not a name for a testbed; rename the file"):
+        shipped.find(str(file))
+
+
 WITH_TCP = '[[site]]\nname = "a"\nhosts = 2\n[tcp]\ncongestion = "{}"\n'
 
 
