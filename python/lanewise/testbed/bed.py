@@ -106,7 +106,7 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
                 if answer.get("refused"):
                     raise RefusedError(error)
                 require_congestion(source.text, source.where)
-                raise RunError(error)
+                raise RunError(error, answer.get("details", ()))
         except BaseException:
             process.terminate()
             process.wait()

@@ -88,7 +88,9 @@ def explain(what: str, number: int, user_id: int) -> str:
 def _remedy(what: str, number: int, user_id: int) -> str:
     refused = number in (errno.EPERM, errno.EACCES)
     remedy = ""
-    if what == "/dev/net/tun" and number == errno.ENOENT:
+    if number == errno.EMFILE:
+        remedy = "; raise the hard limit, as root with: ulimit -n 65536"
+    elif what == "/dev/net/tun" and number == errno.ENOENT:
         remedy = "; load it with: modprobe tun, or give the container --device /dev/net/tun"
     elif what == "/dev/net/tun":
         remedy = "; let users open it with: chmod 0666 /dev/net/tun, or be root"

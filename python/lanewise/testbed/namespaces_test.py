@@ -18,6 +18,7 @@ from lanewise.testbed.namespaces import explain
         ("mounting proc on /proc", errno.EPERM, 0, ["systempaths"]),
         ("/dev/net/tun", errno.ENOENT, 0, ["modprobe tun"]),
         ("/dev/net/tun", errno.EACCES, 1000, ["chmod"]),
+        ("a step", errno.EMFILE, 0, ["Too many open files", "ulimit -n"]),
         ("anything", errno.EIO, 0, ["anything", "Input/output error"]),
     ],
 )

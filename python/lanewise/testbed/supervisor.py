@@ -15,12 +15,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import selectors
 import shlex
 import shutil
 import signal
 import socket
 import sys
+import traceback
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -65,10 +67,19 @@ def main(arguments: list[str]) -> int:
     lifeline = 0 if "--lifeline" in arguments else None
     # Whoever enters begins in our folder, which must not be one that somebody deletes.
     os.chdir("/")
+    allow_open_files()
     try:
         return supervise(state, program, lifeline)
+    except Exception as error:
+        return report_fault(error)
     finally:
         shutil.rmtree(state, ignore_errors=True)
+
+
+def allow_open_files() -> None:
+    """Raise the limit on open files as far as we may: each namespace takes several."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def supervise(state: Path, program: Path, lifeline: int | None) -> int:
@@ -79,7 +90,10 @@ def supervise(state: Path, program: Path, lifeline: int | None) -> int:
         return report_refusal(error.what, error.number)
     inner = os.fork()
     if inner == 0:
-        os._exit(live(state, program, lifeline))
+        try:
+            os._exit(live(state, program, lifeline))
+        finally:  # the rest is the outer half's, also where this one fails
+            os._exit(1)
     info = read_info(state)
     assert info is not None
     write_info(state, replace(info, supervisor=inner, outer=os.getpid(), own_users=own_users))
@@ -123,6 +137,8 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
         return report_refusal(error.filename or "a step", error.errno or 0)
     except LanewiseError as error:
         return report(str(error))
+    except Exception as error:
+        return report_fault(error)
     sys.stdout.write('{"ready": true}\n')
     sys.stdout.close()
     serve(network, control, lifeline)
@@ -132,6 +148,12 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
 def report_refusal(what: str, number: int) -> int:
     """Say which right is missing."""
     return report(namespaces.explain(what, number, USER_ID), refused=True)
+
+
+def report_fault(error: Exception) -> int:
+    """Say what nobody has foreseen: the log does not outlive us."""
+    sentence = f"a fault of Lanewise in the testbed's supervisor, {type(error).__name__}: {error}"
+    return report(sentence, details=traceback.format_exc().splitlines())
 
 
 def report(sentence: str, **more: object) -> int:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whoever waits for a testbed hears why there will be none, whatever the reason."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lanewise.testbed import namespaces, shipped, supervisor
+from lanewise.testbed.layout import make_plan
+from lanewise.testbed.read import read
+
+
+def broken(*_arguments: object) -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    answer = json.loads(capsys.readouterr().out)
+    assert "broken" in "\n".join(answer["details"])
+    return str(answer["error"])
+
+
+def test_a_fault_that_nobody_has_foreseen_is_told_by_the_outer_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(supervisor, "leave", broken)
+    monkeypatch.setattr(supervisor, "allow_open_files", lambda: None)
+
+    assert supervisor.main([str(tmp_path / "state"), "-"]) == 1
+
+    assert said(capsys).endswith("supervisor, ZeroDivisionError: division by zero")
+
+
+def test_a_fault_that_nobody_has_foreseen_is_told_by_the_inner_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(namespaces, "die_with_parent", broken)
+
+    assert supervisor.live(tmp_path, Path("-"), None) == 1
+
+    assert said(capsys).endswith("supervisor, ZeroDivisionError: division by zero")
+
+
+def test_as_many_files_may_be_open_as_the_system_allows() -> None:
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, most), most))
+    try:
+        supervisor.allow_open_files()
+
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+def test_the_folder_of_a_testbed_may_have_any_name_in_the_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / 'it\'s "$HOME" `here`'
+    (state / "net" / "a1").mkdir(parents=True)
+    monkeypatch.setattr(namespaces, "bind", lambda *_: None)
+    source = shipped.find("one-switch")
+    supervisor.write_hosts(state, make_plan(read(source.text, source.name, source.where)))
+
+    for script, words in (("enter", ["a1", "/none"]), ("agent", ["-x", "a9"])):
+        done = subprocess.run(
+            [str(state / script), *words, "true"], capture_output=True, text=True, check=False,
+            timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 255
+        assert ("there is no host a9" in done.stderr) == (script == "agent"), done.stderr
