@@ -75,6 +75,15 @@ def test_a_file_that_has_changed_since_is_refused_with_the_way_out(
         bed.find_bed("./one.toml")
 
 
+def test_a_file_with_other_ends_of_its_lines_is_the_same(
+    one_is_up: bed.Bed, tmp_path: Path
+) -> None:
+    (one_is_up.folder / DESCRIPTION).write_text("one\ntwo\n", encoding="utf-8")
+    (tmp_path / "one.toml").write_bytes(b"one\r\ntwo\r\n")
+
+    assert bed.find_bed("./one.toml") == one_is_up
+
+
 def test_another_name_finds_nothing(one_is_up: bed.Bed) -> None:
     assert one_is_up.info.name == "one"
     assert bed.find_bed("./two.toml") is None

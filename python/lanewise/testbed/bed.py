@@ -26,6 +26,7 @@ from lanewise.testbed.layout import make_plan
 from lanewise.testbed.plan import Plan
 from lanewise.testbed.read import read, require_congestion
 from lanewise.testbed.state import CONTROL, DESCRIPTION, Info
+from lanewise.toml.text import read_text
 
 PROGRAM = "lanewise-delay-line"
 _END_S = 20.0
@@ -51,10 +52,13 @@ class Bed:
     folder: Path
     info: Info
 
+    def text(self) -> str:
+        """Return the text of its description."""
+        return (self.folder / DESCRIPTION).read_text(encoding="utf-8")
+
     def testbed(self) -> Testbed:
         """Return its description."""
-        text = (self.folder / DESCRIPTION).read_text(encoding="utf-8")
-        return read(text, self.info.name, self.info.where)
+        return read(self.text(), self.info.name, self.info.where)
 
     def plan(self) -> Plan:
         """Return its plan."""
@@ -166,7 +170,7 @@ def find_bed(given: str) -> Bed | None:
     if found is None or not path.is_file():
         return found
     name = found.info.name
-    if path.read_bytes() != (found.folder / DESCRIPTION).read_bytes():
+    if read_text(path, "make it readable") != found.text():
         raise RequestError(
             f"{given} differs from the testbed '{name}' that is up; take that down first with: "
             f"lanewise testbed down {name}"
