@@ -123,7 +123,7 @@ def environment(
     machine's cores: no rank is bound to one, and ranks that wait give way where they are many.
     Those of `TRANSPORT` are what a user who exported none gets; see `keeping_exported`.
     """
-    interfaces = ",".join(shared_interfaces(plan))
+    interfaces = shared_interfaces(plan)
     openmpi = {
         "plm": "rsh",
         "ras": NO_BATCH_SYSTEM,
@@ -136,7 +136,7 @@ def environment(
         "oob_tcp_if_include": plan.launcher_device,
         "pml": "ob1",
         "btl": "self,vader,tcp",
-        "btl_tcp_if_include": interfaces,
+        "btl_tcp_if_include": ",".join(interfaces),
         "mpi_yield_when_idle": "1" if ranks > cores else "0",
     }
     prrte = {
@@ -155,8 +155,8 @@ def environment(
         "HYDRA_HOST_FILE": str(folder / "hydra.hosts"),
         "HYDRA_IFACE": plan.launcher_device,
         "FI_PROVIDER": "tcp",
-        "FI_TCP_IFACE": "lan0",
-        "UCX_NET_DEVICES": interfaces,
+        "FI_TCP_IFACE": interfaces[0],
+        "UCX_NET_DEVICES": ",".join(interfaces),
         # Hosts here share memory, which UCX would take for the way between them.
         "UCX_TLS": "tcp,self",
     }

@@ -103,6 +103,24 @@ def test_every_launcher_is_told_agent_hosts_and_interfaces() -> None:
     assert told["LANEWISE_PLACEMENT"] == "/s/run/placement.json"
 
 
+MANAGED_FIRST = """[[site]]
+name = "a"
+hosts = 2
+lan = [{ management = true }, {}, {}]
+"""
+
+
+def test_messages_do_not_take_the_management_network_where_it_is_listed_first() -> None:
+    plan = make_plan(read(MANAGED_FIRST, "first", "first.toml"))
+
+    told = launchers.environment(plan, Path("/s/agent"), Path("/s/run"), ranks=2, cores=2)
+
+    assert told["FI_TCP_IFACE"] == "lan1"
+    assert told["UCX_NET_DEVICES"] == told["OMPI_MCA_btl_tcp_if_include"] == "lan1,lan2"
+    assert told["HYDRA_IFACE"] == "lan0"
+    assert [host.address for host in plan.hosts] == ["10.1.1.1", "10.1.1.2"]
+
+
 def test_what_the_user_exported_to_choose_a_transport_is_kept() -> None:
     told = launchers.environment(
         plan_of("two-site"), Path("/s/agent"), Path("/s/run"), ranks=2, cores=2

@@ -40,10 +40,14 @@ def make_plan(testbed: Testbed) -> Plan:
     hosts = [(site, i, host) for site in testbed.sites for i, host in enumerate(site.hosts)]
     lines = [_lan_line(site, k) for site in testbed.sites for k in range(len(site.lans))]
     lines += [_link_line(link) for link in testbed.links]
-    management = [k for k, lan in enumerate(testbed.sites[0].lans) if lan.management]
+    lans = testbed.sites[0].lans
+    management = [k for k, lan in enumerate(lans) if lan.management]
+    first = next(k for k, lan in enumerate(lans) if not lan.management)
     shapes = [shape for site, i, host in hosts for shape in _host_shapes(site, i, host)]
     return Plan(
-        hosts=tuple(Placed(host.name, site.name, _address(site, 0, i)) for site, i, host in hosts),
+        hosts=tuple(
+            Placed(host.name, site.name, _address(site, first, i)) for site, i, host in hosts
+        ),
         namespaces=_namespaces(testbed),
         bridges=tuple(
             End(router(site), bridge)

@@ -85,7 +85,7 @@ class DelayLine:
 
 @dataclass(frozen=True)
 class Placed:
-    """A host, its site and its first address."""
+    """A host, its site and its first address for messages."""
 
     name: str
     site: str
