@@ -8,6 +8,7 @@ HYDRA_*.  Both start their daemons through a stand-in for ssh that enters a host
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from lanewise.errors import RequestError
 from lanewise.testbed.plan import Placed, Plan
 
 _RANK_OPTIONS = ("-n", "-np", "--np", "--n", "-c", "--ranks")
+# Options of other programs are called so, too, such as that of head; more ranks find no room here.
+_RANKS = re.compile(r"[0-9]{1,5}")
 # A testbed may be raised inside of a job, whose hosts are not those of the testbed.
 NO_BATCH_SYSTEM = "^slurm,tm"
 # Variables that choose how messages travel, or over which interfaces; a user may know better.
@@ -52,7 +55,7 @@ def rank_count(command: Sequence[str]) -> int | None:
     values = [
         int(value)
         for option, value in pairwise(command)
-        if option in _RANK_OPTIONS and value.isdigit()
+        if option in _RANK_OPTIONS and _RANKS.fullmatch(value)
     ]
     if not values:
         return None

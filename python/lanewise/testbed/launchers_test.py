@@ -35,6 +35,10 @@ HOSTS = [Placed(f"{site}{i}", site, f"10.{k}.0.{i}") for k, site in enumerate("a
         (["mpirun", "-n", "2", "a", ":", "-n", "3", "b"], 5),
         (["lanewise", "measure", "scatter", "-n", "6"], 6),
         (["mpirun", "app"], None),
+        (["head", "-n", "1000000000", "big.log"], None),
+        (["head", "-n", "9" * 5000, "big.log"], None),
+        (["app", "-n", "²"], None),
+        (["app", "-n", "٣"], None),
         (["sh", "-c", "mpirun -n 4 app"], None),
     ],
 )
