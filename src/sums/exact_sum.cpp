@@ -72,6 +72,7 @@ void ExactSum::add(std::span<const double> values) {
 }
 
 void ExactSum::add(std::span<const float> values) {
+    const PlainArithmetic here;
     for (const float value : values) add(static_cast<double>(value));
 }
 

@@ -12,6 +12,10 @@
 #include <random>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace lanewise::sums {
 namespace {
 
@@ -157,6 +161,21 @@ TEST(ExactSumTest, GivesZeroASign) {
     EXPECT_TRUE(same_bits(sum_of<double>({}), 0.0));
     EXPECT_TRUE(same_bits(static_cast<double>(sum_of<float>({-0.0F})), -0.0));
 }
+
+#if defined(__x86_64__)
+// As a program has it that was compiled with -ffast-math.
+TEST(ExactSumTest, CountsSubnormalFloatsWhereTheProgramFlushesThem) {
+    constexpr float least_float = 0x1p-149F;
+    const std::vector<float> values{least_float, least_float, least_float};
+    const auto before = _mm_getcsr();
+
+    _mm_setcsr(before | 0x8040);
+    const float sum = sum_of(values);
+    _mm_setcsr(before);
+
+    EXPECT_EQ(sum, 3 * least_float);
+}
+#endif
 
 TEST(ExactSumTest, AddsMoreNumbersThanADigitHasRoomFor) {
     ExactSum sum;

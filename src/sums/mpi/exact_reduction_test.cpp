@@ -19,6 +19,10 @@
 #include <random>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include "sums/exact_sum.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 #include "sums/nearest_products.hpp"
@@ -437,6 +441,26 @@ TEST_P(ExactReductionTest, AProductDoesNotCareHowFactorsAreDealtAmongRanks) {
         EXPECT_EQ(made, alone);
     }
 }
+
+#if defined(__x86_64__)
+// As a program has it that was compiled with -ffast-math.
+TEST(ExactSums, CountSubnormalFloatsWhereTheProgramFlushesThem) {
+    constexpr float least = 0x1p-149F;
+    const std::vector<float> values{least, -least, least, -least};
+    float sum = 0;
+    float parts[2] = {};
+    const auto before = _mm_getcsr();
+
+    _mm_setcsr(before | 0x8040);
+    lw_sum_f32(values.data(), 1, &sum);
+    lw_sum_c64(values.data(), 2, parts);
+    _mm_setcsr(before);
+
+    EXPECT_EQ(sum, least);
+    EXPECT_EQ(parts[0], 2 * least);
+    EXPECT_EQ(parts[1], -2 * least);
+}
+#endif
 
 TEST_P(ExactReductionTest, RefusesOtherTypes) {
     int one = 1;

@@ -14,6 +14,7 @@
 #include "sums/long_product.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 #include "sums/nearest_products.hpp"
+#include "sums/plain_arithmetic.hpp"
 
 struct lw_accumulator {
     lanewise::sums::ExactSum sum;
@@ -32,6 +33,7 @@ using lanewise::sums::Combining;
 using lanewise::sums::ExactSum;
 using lanewise::sums::LongProduct;
 using lanewise::sums::Numbers;
+using lanewise::sums::PlainArithmetic;
 
 lw_status status_of(int code) {
     if (code == MPI_ERR_NO_MEM) return LW_ERR_MEMORY;
@@ -77,6 +79,7 @@ void round_to(float& sum, const ExactSum& exact) {
 template <typename Real>
 lw_status sum_parts(const Real *values, size_t count, Real *sum) {
     if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
+    const PlainArithmetic here;
     for (std::size_t part = 0; part < 2; ++part) {
         ExactSum exact;
         for (std::size_t i = 0; i < count; ++i) {
