@@ -80,7 +80,8 @@ LW_API lw_status lw_accumulator_allreduce_fortran(lw_accumulator *accumulator, M
  */
 #define LW_ACCUMULATOR_WORDS 75
 LW_API lw_status lw_accumulator_words(const lw_accumulator *accumulator, int64_t *words);
-/* Replaces the sum by that of the words. */
+/* Replaces the sum by that of the words.  Fails with LW_ERR_ARGUMENT where they are those of no
+   sum: a count below 0, or a digit that so many sums do not add up to. */
 LW_API lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int64_t *words);
 
 /* The sum so far, rounded to a format. */
@@ -115,7 +116,8 @@ LW_API lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm);
 LW_API lw_status lw_product_allreduce_fortran(lw_product *product, MPI_Fint comm);
 
 /* A product as integers, for programs that move it by other means than MPI.  Do not add them:
-   lw_product_merge multiplies the products that they are set to. */
+   lw_product_merge multiplies the products that they are set to.  lw_product_set_words fails with
+   LW_ERR_ARGUMENT where they are those of no product. */
 #define LW_PRODUCT_WORDS 19
 LW_API lw_status lw_product_words(const lw_product *product, int64_t *words);
 LW_API lw_status lw_product_set_words(lw_product *product, const int64_t *words);

@@ -16,6 +16,10 @@ constexpr int word_digit_bits = 32;
 constexpr int least_exponent = -1074;
 // Each adds less than 2^32 to a digit.
 constexpr std::int64_t additions_max = std::int64_t{1} << 29;
+// Of the words of 2^30 sums that are added up.
+constexpr std::int64_t word_max = std::int64_t{1} << 62;
+// The last digit is the sign of each sum, so there is room to add to it.
+constexpr std::int64_t last_digit_max = std::int64_t{1} << 32;
 constexpr int mantissa_bits = 52;
 constexpr std::uint64_t exponent_max = 0x7ff;
 
@@ -120,6 +124,16 @@ ExactSum::Words ExactSum::words() const {
     std::transform(std::begin(counts), std::end(counts), rest,
                    [](std::int64_t n) { return std::int64_t{n > 0}; });
     return made;
+}
+
+bool ExactSum::are_words(const Words& words) {
+    const auto counts = words.begin() + digit_count;
+    const auto is_digit = [](std::int64_t word) { return word >= -word_max && word <= word_max; };
+    const auto is_count = [](std::int64_t word) { return word >= 0 && word <= word_max; };
+    const std::int64_t last_digit = words[digit_count - 1];
+    return std::all_of(words.begin(), counts, is_digit) &&
+           std::all_of(counts, words.end(), is_count) && last_digit >= -last_digit_max &&
+           last_digit <= last_digit_max;
 }
 
 ExactSum ExactSum::from(const Words& words) {

@@ -54,6 +54,8 @@ class ExactSum {
     /* The sum as integers. Word by word, those of up to 2^30 sums may be added up, in any order;
        they are then the words of the sum of all. */
     Words words() const;
+    /* Whether they are those of up to 2^30 sums. */
+    static bool are_words(const Words& words);
     static ExactSum from(const Words& words);
 
   private:

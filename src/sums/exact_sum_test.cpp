@@ -177,6 +177,24 @@ TEST(ExactSumTest, CountsSubnormalFloatsWhereTheProgramFlushesThem) {
 }
 #endif
 
+TEST(ExactSumTest, KnowsTheWordsOfNoSum) {
+    const auto words = ExactSum().words();
+    const auto with = [&words](std::size_t at, std::int64_t word) {
+        auto changed = words;
+        changed[at] = word;
+        return changed;
+    };
+    constexpr std::size_t last_digit = ExactSum::digit_count - 1;
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+
+    EXPECT_TRUE(ExactSum::are_words(words));
+    EXPECT_TRUE(ExactSum::are_words(with(last_digit, -(1 << 30))));
+    EXPECT_FALSE(ExactSum::are_words(with(last_digit, most)));
+    EXPECT_FALSE(ExactSum::are_words(with(last_digit, -most - 1)));
+    EXPECT_FALSE(ExactSum::are_words(with(0, most)));
+    EXPECT_FALSE(ExactSum::are_words(with(ExactSum::digit_count, -1)));
+}
+
 TEST(ExactSumTest, AddsMoreNumbersThanADigitHasRoomFor) {
     ExactSum sum;
     for (int i = 0; i < 1000; ++i) sum.add(largest);

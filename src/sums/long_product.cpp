@@ -11,6 +11,10 @@
 namespace lanewise::sums {
 namespace {
 
+// More factors than any program multiplies.
+constexpr std::int64_t product_max = std::int64_t{1} << 62; /* steps, and powers of two */
+constexpr std::size_t mark_count = 5;
+
 constexpr std::uint64_t first_bit = std::uint64_t{1} << (word_bits - 1);
 
 std::uint64_t low_word(TwoWords value) {
@@ -164,10 +168,17 @@ void LongProduct::write(std::span<std::int64_t> words) const {
     rest[0] = exponent_;
     rest[1] = steps_;
     rest[2] = 0;
-    const bool marks[] = {cuts_off_, negative_, has_nan_, has_infinity_, has_zero_};
+    const bool marks[mark_count] = {cuts_off_, negative_, has_nan_, has_infinity_, has_zero_};
     for (std::size_t i = 0; i < std::size(marks); ++i) {
         if (marks[i]) rest[2] |= std::int64_t{1} << i;
     }
+}
+
+bool LongProduct::are_words(std::span<const std::int64_t> words) {
+    const auto rest = words.last(words_besides);
+    const bool has_first_bit = words[words.size() - words_besides - 1] < 0;
+    return has_first_bit && rest[0] >= -product_max && rest[0] <= product_max && rest[1] >= 0 &&
+           rest[1] <= product_max && rest[2] >= 0 && rest[2] < std::int64_t{1} << mark_count;
 }
 
 LongProduct LongProduct::read(std::span<const std::int64_t> words) {
@@ -178,8 +189,8 @@ LongProduct LongProduct::read(std::span<const std::int64_t> words) {
     made.words_.back() |= first_bit;
     made.exponent_ = rest[0];
     made.steps_ = rest[1];
-    bool *const marks[] = {&made.cuts_off_, &made.negative_, &made.has_nan_, &made.has_infinity_,
-                           &made.has_zero_};
+    bool *const marks[mark_count] = {&made.cuts_off_, &made.negative_, &made.has_nan_,
+                                     &made.has_infinity_, &made.has_zero_};
     for (std::size_t i = 0; i < std::size(marks); ++i) *marks[i] = ((rest[2] >> i) & 1) != 0;
     return made;
 }

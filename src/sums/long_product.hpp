@@ -53,6 +53,8 @@ class LongProduct {
     static constexpr std::size_t words_besides = 3;
     std::size_t word_count() const { return words_.size() + words_besides; }
     void write(std::span<std::int64_t> words) const;
+    /* Whether `write` can have given them. */
+    static bool are_words(std::span<const std::int64_t> words);
     static LongProduct read(std::span<const std::int64_t> words);
 
   private:

@@ -15,6 +15,7 @@ from lanewise.launch.native import find_library
 NAME = "liblanewise.so"
 WORDS = 75
 PRODUCT_WORDS = 19
+INVALID_ARGUMENT = 1  # LW_ERR_ARGUMENT
 
 ARGUMENTS = {
     "lw_sum_f64": (c_void_p, c_size_t, c_void_p),

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from ctypes import Array, c_int64
+from ctypes import Array, c_int64, c_void_p
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from lanewise.sums.library import INVALID_ARGUMENT, library
 
 
 def words_of(words: ArrayLike, count: int, whose: str) -> Array[c_int64]:
@@ -17,3 +19,9 @@ def words_of(words: ArrayLike, count: int, whose: str) -> Array[c_int64]:
     if given.dtype.kind not in "iu" or not np.can_cast(given.dtype, np.int64):
         raise TypeError(f"words of {given.dtype}; those of {whose} are int64")
     return (c_int64 * count)(*given.tolist())
+
+
+def set_words(setter: str, handle: c_void_p, words: Array[c_int64], whose: str) -> None:
+    """Call the function that sets them; ValueError where they are those of nothing."""
+    if getattr(library(), setter)(handle, words) == INVALID_ARGUMENT:
+        raise ValueError(f"these are no words of {whose}; take those of its property `words`")

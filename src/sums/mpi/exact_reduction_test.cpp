@@ -17,6 +17,7 @@
 #include <limits>
 #include <new>
 #include <random>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -461,6 +462,40 @@ TEST(ExactSums, CountSubnormalFloatsWhereTheProgramFlushesThem) {
     EXPECT_EQ(parts[1], -2 * least);
 }
 #endif
+
+TEST(ExactSums, AreNotSetToTheWordsOfNoSum) {
+    lw_accumulator *sum = nullptr;
+    ASSERT_EQ(lw_accumulator_create(&sum), LW_OK);
+    const double one = 1;
+    lw_accumulator_add_f64(sum, &one, 1);
+    std::vector<std::int64_t> words(LW_ACCUMULATOR_WORDS);
+    lw_accumulator_words(sum, words.data());
+    words[LW_ACCUMULATOR_WORDS - 5] = -1;
+    double made = 0;
+
+    EXPECT_EQ(lw_accumulator_set_words(sum, words.data()), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_accumulator_f64(sum, &made), LW_OK);
+    EXPECT_EQ(made, 1);
+    lw_accumulator_free(sum);
+}
+
+TEST(ExactProducts, AreNotSetToTheWordsOfNoProduct) {
+    lw_product *product = nullptr;
+    ASSERT_EQ(lw_product_create(&product), LW_OK);
+    std::vector<std::int64_t> words(LW_PRODUCT_WORDS);
+    lw_product_words(product, words.data());
+    EXPECT_EQ(lw_product_set_words(product, words.data()), LW_OK);
+    const auto least = std::numeric_limits<std::int64_t>::min();
+    constexpr std::size_t first_bits = LW_PRODUCT_WORDS - 4;
+    const std::pair<std::size_t, std::int64_t> slips[] = {
+        {first_bits, 0}, {first_bits + 1, least}, {first_bits + 2, -1}, {first_bits + 3, 32}};
+    for (const auto& [at, word] : slips) {
+        auto wrong = words;
+        wrong[at] = word;
+        EXPECT_EQ(lw_product_set_words(product, wrong.data()), LW_ERR_ARGUMENT) << at;
+    }
+    lw_product_free(product);
+}
 
 TEST_P(ExactReductionTest, RefusesOtherTypes) {
     int one = 1;

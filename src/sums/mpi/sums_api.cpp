@@ -222,6 +222,7 @@ lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int64_t *w
     if (!accumulator || !words) return LW_ERR_ARGUMENT;
     ExactSum::Words given{};
     std::copy_n(words, given.size(), given.begin());
+    if (!ExactSum::are_words(given)) return LW_ERR_ARGUMENT;
     accumulator->sum = ExactSum::from(given);
     return LW_OK;
 }
@@ -321,8 +322,10 @@ lw_status lw_product_words(const lw_product *product, int64_t *words) {
 
 lw_status lw_product_set_words(lw_product *product, const int64_t *words) {
     if (!product || !words) return LW_ERR_ARGUMENT;
+    const std::span given(words, LW_PRODUCT_WORDS);
+    if (!LongProduct::are_words(given)) return LW_ERR_ARGUMENT;
     return with_memory([&] {
-        product->product = LongProduct::read(std::span(words, LW_PRODUCT_WORDS));
+        product->product = LongProduct::read(given);
         return LW_OK;
     });
 }
