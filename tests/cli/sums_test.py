@@ -7,6 +7,7 @@ import math
 import os
 import struct
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -57,3 +58,38 @@ def test_programs_get_the_exact_sum_and_product_on_any_number_of_ranks(
             capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
         )  # fmt: skip
         assert done.stdout.split() == expected(), f"on {ranks} ranks"
+
+
+IN_PYTHON = """
+import numpy as np
+from mpi4py import MPI
+
+import lanewise
+
+world = MPI.COMM_WORLD
+first = world.Get_rank() == 0
+assert lanewise.sum([1 + 2j] if first else [], comm=world) == 1 + 2j
+narrow = np.array([0.1] if first else [], dtype=np.float32)
+assert lanewise.sum(narrow if first else [], comm=world) == np.float32(0.1)
+assert lanewise.prod([3.0] if first else [0.5], comm=world) == 3 * 0.5 ** (world.Get_size() - 1)
+try:
+    lanewise.sum([2**53 + 1, 1.0] if first else [1.0], comm=world)
+except (ValueError, lanewise.errors.RunError) as error:
+    assert "beyond 2^53" in str(error)
+    print(type(error).__name__)
+"""
+
+
+def test_ranks_in_python_agree_on_a_format_and_fail_together(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="no mpi4py; pip install 'lanewise[dev]'")
+    script = tmp_path / "sums.py"
+    script.write_text(IN_PYTHON, encoding="utf-8")
+
+    done = subprocess.run(
+        [*launch_line("openmpi", 3), sys.executable, str(script)],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        env={**os.environ, "MPI4PY_MPIABI": "openmpi"},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == ["RunError", "RunError", "ValueError"]

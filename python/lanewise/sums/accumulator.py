@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lanewise.sums.axis import refuse_masked
+from lanewise.sums.axis import refuse_lost
 from lanewise.sums.library import WORDS, call, library
-from lanewise.sums.words import words_of
+from lanewise.sums.words import set_words, words_of
 
 ADD = {
     np.dtype(np.float64): "lw_accumulator_add_f64",
@@ -35,9 +35,10 @@ class Accumulator:
     def add(self, values: ArrayLike) -> Accumulator:
         """Add the numbers of an array of any shape, and return the accumulator.
 
-        Raises TypeError for formats other than float64 and float32, and for masked values.
+        Raises TypeError for formats other than float64 and float32, and for masked values;
+        ValueError for a list with an integer that no float64 is.
         """
-        refuse_masked(values)
+        refuse_lost(values)
         array = np.ascontiguousarray(values)
         if array.dtype not in ADD:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
@@ -59,7 +60,7 @@ class Accumulator:
         """The sum as integers, shape (75,); those of several sums may be added, in any order.
 
         Setting them makes this sum that of the integers; TypeError unless they are
-        integers, ValueError for another shape.
+        integers, ValueError for another shape and for those of no sum.
         """
         words = (c_int64 * WORDS)()
         call("lw_accumulator_words", self._handle, words)
@@ -67,7 +68,8 @@ class Accumulator:
 
     @words.setter
     def words(self, words: ArrayLike) -> None:
-        call("lw_accumulator_set_words", self._handle, words_of(words, WORDS, "a sum"))
+        given = words_of(words, WORDS, "a sum")
+        set_words("lw_accumulator_set_words", self._handle, given, "a sum")
 
     def allreduce(self, comm: Any) -> Accumulator:
         """Replace the sum by that of all ranks of an mpi4py communicator, and return this one."""

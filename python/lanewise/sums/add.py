@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lanewise.sums.accumulator import Accumulator
-from lanewise.sums.axis import Axis, along, numbers
+from lanewise.sums.axis import Axis, along, numbers, rows_along
 from lanewise.sums.library import call
+from lanewise.sums.ranks import agreed
 
 SUMS = {
     np.dtype(np.float64): "lw_sum_f64",
@@ -27,12 +28,18 @@ def sum(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:  # noqa:
     Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
     without those axes, as in numpy.sum.  With a communicator of mpi4py it is the sum over all
     ranks, which depends neither on their number nor on how the numbers are dealt among them.
-    Integers are added as float64.  Raises TypeError for formats other than float32, float64,
-    complex64 and complex128, ValueError for an axis that `values` lacks and for integers beyond
-    2^53 that no float64 is, and RequestError where no native library is built.
+    Its format holds the numbers of all; where a rank raises, all do.  Integers are added as
+    float64.  Raises TypeError for formats other than float32, float64, complex64 and complex128,
+    ValueError for an axis that `values` lacks and for integers beyond 2^53 that no float64 is,
+    RunError for what another rank gave, and RequestError where no native library is built.
     """
-    array = numbers(values, SUMS, "no exact sum; convert it to float64 or complex128")
-    return along(array, axis, lambda row: _sum_of_all(row, comm))
+
+    def prepared() -> Any:
+        array = numbers(values, SUMS, "no exact sum; convert it to float64 or complex128")
+        return rows_along(array, axis)
+
+    rows = prepared() if comm is None else agreed(comm, prepared)
+    return along(rows, lambda row: _sum_of_all(row, comm))
 
 
 def _sum_of_all(array: Any, comm: Any) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lanewise.sums.axis import Axis, along, numbers
+from lanewise.sums.axis import Axis, along, numbers, rows_along
 from lanewise.sums.library import call
 from lanewise.sums.product import Product
+from lanewise.sums.ranks import agreed
 
 PRODUCTS = {
     np.dtype(np.float64): "lw_prod_f64",
@@ -27,21 +28,28 @@ def prod(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:
     Without `axis` it is one number; with one, or a tuple of them, an array of the shape of `values`
     without those axes, as in numpy.prod.  With a communicator of mpi4py it is the product over all
     ranks, which depends neither on their number nor on how the numbers are dealt among them.
-    Integers are multiplied as float64.  Of a complex product both parts are nearest to the exact
-    ones.  Raises TypeError for formats other than float32, float64, complex64 and complex128, and
-    for complex numbers with a communicator, ValueError for an axis that `values` lacks and for
-    integers beyond 2^53 that no float64 is, and RequestError where no native library is built.
+    Its format holds the numbers of all; where a rank raises, all do.  Integers are multiplied as
+    float64.  Of a complex product both parts are nearest to the exact ones.  Raises TypeError for
+    formats other than float32, float64, complex64 and complex128, and for complex numbers with a
+    communicator, ValueError for an axis that `values` lacks and for integers beyond 2^53 that no
+    float64 is, RunError for what another rank gave, and RequestError where no native library is
+    built.
     """
-    array = numbers(values, PRODUCTS, "no exact product; convert it to float64 or complex128")
-    return along(array, axis, lambda row: _product_of_all(row, comm))
+
+    def prepared() -> Any:
+        array = numbers(values, PRODUCTS, "no exact product; convert it to float64 or complex128")
+        return rows_along(array, axis)
+
+    rows = prepared() if comm is None else agreed(comm, prepared)
+    if comm is not None and rows.dtype.kind == "c":
+        raise TypeError(
+            f"{rows.dtype} has no exact product over ranks here; gather the numbers, or give "
+            "MPI_Allreduce one factor per rank in lanewise run --same-bits ranks"
+        )
+    return along(rows, lambda row: _product_of_all(row, comm))
 
 
 def _product_of_all(array: Any, comm: Any) -> Any:
-    if comm is not None and array.dtype.kind == "c":
-        raise TypeError(
-            f"{array.dtype} has no exact product over ranks here; gather the numbers, or give "
-            "MPI_Allreduce one factor per rank in lanewise run --same-bits ranks"
-        )
     if comm is not None:
         return Product().multiply(array).allreduce(comm).value(array.dtype)
     row = np.ascontiguousarray(array)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lanewise.sums.axis import refuse_masked
+from lanewise.sums.axis import refuse_lost
 from lanewise.sums.library import PRODUCT_WORDS, call, library
-from lanewise.sums.words import words_of
+from lanewise.sums.words import set_words, words_of
 
 MULTIPLY = {
     np.dtype(np.float64): "lw_product_multiply_f64",
@@ -35,9 +35,10 @@ class Product:
     def multiply(self, factors: ArrayLike) -> Product:
         """Multiply by the numbers of an array of any shape, and return the product.
 
-        Raises TypeError for formats other than float64 and float32, and for masked values.
+        Raises TypeError for formats other than float64 and float32, and for masked values;
+        ValueError for a list with an integer that no float64 is.
         """
-        refuse_masked(factors)
+        refuse_lost(factors)
         array = np.ascontiguousarray(factors)
         if array.dtype not in MULTIPLY:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
@@ -58,7 +59,8 @@ class Product:
     def words(self) -> NDArray[np.int64]:
         """The product as integers, shape (19,), from which another process can make it again.
 
-        Setting them makes it so; TypeError unless they are integers, ValueError for another shape.
+        Setting them makes it so; TypeError unless they are integers, ValueError for another shape
+        and for those of no product.
         """
         words = (c_int64 * PRODUCT_WORDS)()
         call("lw_product_words", self._handle, words)
@@ -66,7 +68,8 @@ class Product:
 
     @words.setter
     def words(self, words: ArrayLike) -> None:
-        call("lw_product_set_words", self._handle, words_of(words, PRODUCT_WORDS, "a product"))
+        given = words_of(words, PRODUCT_WORDS, "a product")
+        set_words("lw_product_set_words", self._handle, given, "a product")
 
     def allreduce(self, comm: Any) -> Product:
         """Replace the product by that of all ranks of an mpi4py communicator, and return it."""

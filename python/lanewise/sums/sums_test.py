@@ -7,6 +7,10 @@ import copy
 import math
 import pickle
 import random
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lanewise
+from lanewise.errors import RunError
+from lanewise.sums.ranks import Share
 
+WAIT_S = 10  # for a call that another rank does not make
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -99,10 +106,45 @@ class Ranks:
         self.others = others
 
     def allreduce(self, words: Any) -> Any:
+        if isinstance(words, Share):
+            return words  # the others have the same
         return sum(self.others, words)
 
     def allgather(self, words: Any) -> Any:
         return [*self.others[:1], words, *self.others[1:]]
+
+
+class Rank:
+    """A communicator of threads; a call that one does not make is an error of the others."""
+
+    def __init__(self, rank: int, given: list[Any], meeting: threading.Barrier) -> None:
+        self.rank, self.given, self.meeting = rank, given, meeting
+
+    def allgather(self, value: Any) -> Any:
+        self.given[self.rank] = pickle.loads(pickle.dumps(value))
+        self.meeting.wait()
+        all_given = list(self.given)
+        self.meeting.wait()
+        return all_given
+
+    def allreduce(self, value: Any) -> Any:
+        first, *others = self.allgather(value)
+        return sum(others, first)
+
+
+def on_ranks(function: Callable[..., Any], *values: Any, **options: Any) -> list[Any]:
+    """Call the function once for each of `values`, all over one communicator; results or errors."""
+    given = [None] * len(values)
+    meeting = threading.Barrier(len(values), timeout=WAIT_S)
+
+    def call(rank: int) -> Any:
+        try:
+            return function(values[rank], comm=Rank(rank, given, meeting), **options)
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(values)) as threads:
+        return list(threads.map(call, range(len(values))))
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 16, 64])
@@ -115,6 +157,47 @@ def test_numbers_may_be_dealt_among_ranks_in_any_way(ranks: int) -> None:
     total = lanewise.sum(values[owners == 0], comm=Ranks(others))
 
     assert total == float(sum(map(Fraction, values.tolist())))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [
+        ([1 + 2j], [], np.complex128(1 + 2j)),
+        ([], [np.float32(0.1)], np.float32(0.1)),
+        (np.array([0.1], dtype=np.float32), [0.5], np.float64(np.float32(0.1)) + 0.5),
+        (np.array([1], dtype=np.complex64), [2.0], np.complex128(3)),
+        (np.array([1], dtype=np.int32), np.array([2], dtype=np.float32), np.float64(3)),
+        (np.array([], dtype=np.float32), np.array([], dtype=np.float32), np.float32(0)),
+    ],
+    ids=["nothing", "nothing first", "wider", "both parts", "integers", "nothing at all"],
+)
+def test_ranks_agree_on_a_format_that_holds_the_numbers_of_all(
+    first: Any, second: Any, total: Any
+) -> None:
+    for result in on_ranks(lanewise.sum, first, second):
+        assert result == total
+        assert result.dtype == total.dtype
+
+
+def test_a_rank_whose_values_are_refused_leaves_no_other_waiting() -> None:
+    masked = np.ma.masked_greater(np.array([1.0, 100.0]), 50)
+
+    for function in (lanewise.sum, lanewise.prod):
+        mine, other = on_ranks(function, masked, [1.0])
+        assert isinstance(mine, TypeError)
+        assert isinstance(other, RunError)
+        assert "a rank cannot take part: values are masked" in str(other)
+    for error in on_ranks(lanewise.prod, [1j], [1.0]):
+        assert "no exact product over ranks" in str(error)
+
+
+def test_ranks_whose_results_have_other_shapes_are_refused_on_all_of_them() -> None:
+    first, second = np.ones((3, 4)), np.ones((2, 4))
+
+    assert [one.tolist() for one in on_ranks(lanewise.sum, first, second, axis=0)] == [[5] * 4] * 2
+    for error in on_ranks(lanewise.sum, first, second, axis=1):
+        assert isinstance(error, RunError)
+        assert "have the shapes (2,) and (3,)" in str(error)
 
 
 def test_complex_numbers_and_axes_are_added_by_parts() -> None:
@@ -157,9 +240,21 @@ def test_words_are_integers(
     with pytest.raises(TypeError, match="are int64"):
         made.words = words.astype(dtype)
 
-    made.words = words.astype(np.int32)
+    if kind is lanewise.Accumulator:  # the words of a product take 64 bits
+        made.words = words.astype(np.int32)
     made.words = words.tolist()
     assert made.words.tolist() == words.tolist()
+
+
+@pytest.mark.parametrize("kind", [lanewise.Accumulator, lanewise.Product])
+def test_words_of_nothing_are_refused(kind: type[lanewise.Accumulator | lanewise.Product]) -> None:
+    made = kind()
+    words = made.words
+    words[-1] = -1
+
+    with pytest.raises(ValueError, match=r"these are no words of a (sum|product)"):
+        made.words = words
+    assert made.words.tolist() == kind().words.tolist()
 
 
 def test_what_is_no_number_and_what_is_zero_is_defined() -> None:
@@ -179,6 +274,44 @@ def test_integers_that_are_no_float64_are_refused_and_others_are_exact(dtype: st
                 function(np.array([value, 1], dtype=dtype))
     assert lanewise.sum(np.array([2**53, 2**62], dtype=dtype)) == 2**53 + 2**62
     assert lanewise.prod(np.array([2**60, 2], dtype=dtype)) == 2**61
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**53 + 1, -(2.0**53)],
+        [2**63 + 1, -(2**63)],
+        [np.int64(2**53 + 1), 0.5],
+        [[1.0, 2.0], (3.5, 2**53 + 1)],
+        [np.array([2**53 + 1, 1]), [0.5, 0.5]],
+        deque([2**53 + 1, 0.5]),
+        [2**53 + 1, 1j],
+    ],
+    ids=str,
+)
+def test_an_integer_beside_floats_is_refused_where_it_would_be_rounded(values: Any) -> None:
+    for call in (lanewise.sum, lanewise.prod):
+        with pytest.raises(ValueError, match=r"beyond 2\^53 and no float64"):
+            call(values)
+
+
+def test_integers_beside_floats_are_exact() -> None:
+    assert lanewise.sum([2**53 + 2, -(2.0**53)]) == 2
+    assert lanewise.sum([2**63, -(2**63), True, 0.5]) == 1.5
+    assert lanewise.sum([range(3), [0.5, 0, 0]]) == 3.5
+    for call in (lanewise.Accumulator().add, lanewise.Product().multiply):
+        call([2, 0.5])
+        with pytest.raises(ValueError, match=r"beyond 2\^53"):
+            call([2**53 + 1, 0.5])
+
+
+def test_masked_values_in_a_list_are_no_numbers() -> None:
+    masked = np.ma.masked_greater(np.array([1.0, 100.0]), 50)
+    lists: list[Any] = [[masked, [3.0, 4.0]], [1.0, np.ma.masked], [[1, 2], [3, np.ma.masked]]]
+
+    for values in lists:
+        with pytest.raises(TypeError, match="values are masked"):
+            lanewise.sum(values)
 
 
 def test_other_formats_are_refused() -> None:
