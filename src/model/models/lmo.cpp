@@ -148,7 +148,8 @@ bool has_some(const std::vector<Fork>& forks) {
                        [](const Fork& fork) { return fork.there > 0.0; });
 }
 
-/* What a message costs on a link and its two processors together: half a round trip, a slope. */
+/* What a message costs on a link and its two processors together: half a round trip, a slope. Each
+   link has a round trip of empty messages. */
 Links<Line> whole_ways(const RoundTrips& trips) {
     Links<Line> ways(trips.ranks());
     ways.each([&](int i, int j, Line& way) {
@@ -208,6 +209,9 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
         return lacking("third rank, which LMO's triplets need,", "triplets", observations);
     if (const auto link = trips.missing(2))
         return lacking(link_name(link->first, link->second), "pairs", observations);
+    if (const auto link = trips.missing_empty())
+        return lacking("round trip at size 0 on " + link_name(link->first, link->second), "pairs",
+                       observations);
     const auto ranges =
         find_size_ranges(observations, measured_train_times(observations), RangesOf::messages);
     const auto forks = forks_of(observations, trips, ranges);

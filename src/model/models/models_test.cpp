@@ -118,6 +118,23 @@ TEST(LmoTest, NamesTheRankThatHasNoTriplets) {
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("lanewise measure triplets -n 3"));
 }
 
+TEST(LmoTest, NamesTheLinkThatHasNoRoundTripOfEmptyMessages) {
+    const auto truth = random_lmo(4, 1);
+    auto seen =
+        Synthetic(network(truth, 4, {})).pairs({0, 1024, 4096}).triplets({0, 1024}).observations();
+    // Each rank still has triplets whose pairs are there.
+    std::erase_if(seen.all, [](const Observation& one) {
+        const bool between = one.root + one.peer == 5 && one.root * one.peer == 6;
+        return one.experiment == Experiment::pair && between && one.message_bytes == 0;
+    });
+
+    const auto fitted = fit_lmo(seen);
+
+    ASSERT_FALSE(fitted);
+    EXPECT_THAT(fitted.failure().sentence, HasSubstr("no round trip at size 0 on link 2-3"));
+    EXPECT_THAT(fitted.failure().sentence, HasSubstr("lanewise measure pairs -n 4"));
+}
+
 TEST(LmoTest, LeavesLinksNothingRatherThanLessAndKeepsTheRoundTripWhole) {
     auto truth = random_lmo(3, 1);
     Synthetic synthetic(network(truth, 3, {}));

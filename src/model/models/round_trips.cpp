@@ -2,30 +2,50 @@
 
 #include "model/models/round_trips.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace lanewise::model {
 
-RoundTrips::RoundTrips(const Observations& observations) : links_(observations.conditions.ranks) {
+RoundTrips::RoundTrips(const Observations& observations) : ranks_(observations.conditions.ranks) {
     for (const auto& seen : observations.all) {
         if (seen.experiment != Experiment::pair || seen.root == seen.peer) continue;
-        links_.at(seen.root, seen.peer)[{seen.message_bytes, seen.reply_bytes}] = seen.time_s;
+        const auto [low, high] = std::minmax(seen.root, seen.peer);
+        links_[{low, high}][{seen.message_bytes, seen.reply_bytes}] = seen.time_s;
     }
 }
 
+const RoundTrips::Times& RoundTrips::at(int a, int b) const {
+    static const Times none;
+    const auto found = links_.find(std::minmax(a, b));
+    return found == links_.end() ? none : found->second;
+}
+
+template <typename Suffice>
+std::optional<std::pair<int, int>> RoundTrips::first_without(const Suffice& suffice) const {
+    for (int i = 0; i < ranks_; ++i) {
+        for (int j = i + 1; j < ranks_; ++j) {
+            if (!suffice(at(i, j))) return std::pair{i, j};
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<std::pair<int, int>> RoundTrips::missing(std::size_t sizes_min) const {
-    std::optional<std::pair<int, int>> first;
-    links_.each([&](int i, int j, const auto& times) {
+    return first_without([sizes_min](const Times& times) {
         std::set<std::int64_t> sizes;
         for (const auto& [bytes, time_s] : times) sizes.insert(bytes.first + bytes.second);
-        if (!first && sizes.size() < sizes_min) first = {i, j};
+        return sizes.size() >= sizes_min;
     });
-    return first;
+}
+
+std::optional<std::pair<int, int>> RoundTrips::missing_empty() const {
+    return first_without([](const Times& times) { return times.contains({0, 0}); });
 }
 
 std::optional<double> RoundTrips::time_s(int a, int b, std::int64_t there,
                                          std::int64_t back) const {
-    const auto& times = links_.at(a, b);
+    const auto& times = at(a, b);
     const auto found = times.find({there, back});
     if (found != times.end()) return found->second;
     const auto mirrored = times.find({back, there});
@@ -38,7 +58,7 @@ std::optional<double> RoundTrips::time_s(int a, int b, std::int64_t there,
 
 std::vector<Mark> RoundTrips::marks(int a, int b) const {
     std::vector<Mark> marks;
-    for (const auto& [bytes, time_s] : links_.at(a, b)) {
+    for (const auto& [bytes, time_s] : at(a, b)) {
         marks.push_back({static_cast<double>(bytes.first + bytes.second), time_s, time_s});
     }
     return marks;
