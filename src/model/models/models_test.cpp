@@ -323,6 +323,19 @@ TEST(PLogPTest, DrawsStraightLinesBetweenSizesAndOn) {
     EXPECT_DOUBLE_EQ(model.gap_s(30), 700.0);
 }
 
+TEST(PLogPTest, NeverFallsBeyondTheLastSize) {
+    PLogP model{Parameter(0.0), {}};
+    const std::pair<std::int64_t, double> gaps_s[] = {
+        {0, 1e-6}, {524288, 50e-6}, {917504, 100e-6}, {1048576, 98e-6}};
+    for (const auto& [bytes, gap_s] : gaps_s)
+        model.sizes.push_back({bytes, Parameter(2e-6 - 1e-12 * static_cast<double>(bytes)),
+                               Parameter(0.0), Parameter(gap_s)});
+
+    EXPECT_DOUBLE_EQ(model.gap_s(1048576), 98e-6);
+    EXPECT_NEAR(model.gap_s(2 * 1048576), 98e-6 + 2 * 48e-6, 1e-12);
+    EXPECT_DOUBLE_EQ(model.send_s(1 << 30), model.send_s(1048576)) << "where it falls, it stays";
+}
+
 TEST(PLogPTest, NamesTheExperimentThatIsLacking) {
     const auto fitted =
         fit_plogp(Synthetic(simple(2)).pairs(all_sizes()).trains(all_sizes()).observations());

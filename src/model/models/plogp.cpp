@@ -11,20 +11,35 @@
 namespace lanewise::model {
 namespace {
 
-// Straight lines between the sizes; before the first its value, after the last its line goes on.
+// Of a line over the last doubling, or as much of it as there is: two sizes that are near to each
+// other tell more of noise than of a byte. A larger message never costs less.
+double slope_beyond(const std::vector<PLogPSize>& sizes, Parameter PLogPSize::*what) {
+    const auto& last = sizes.back();
+    const auto half = std::find_if(sizes.rbegin(), sizes.rend(), [&](const PLogPSize& size) {
+        return size.message_bytes <= last.message_bytes / 2;
+    });
+    const auto& low = half == sizes.rend() ? sizes.front() : *half;
+    const auto span = static_cast<double>(last.message_bytes - low.message_bytes);
+    return std::max(((last.*what).value - (low.*what).value) / span, 0.0);
+}
+
+// Straight lines between the sizes; before the first its value.
 double between(const std::vector<PLogPSize>& sizes, Parameter PLogPSize::*what,
                std::int64_t bytes) {
     const auto& first = sizes.front();
     if (sizes.size() == 1 || bytes <= first.message_bytes) return (first.*what).value;
-    auto above = std::lower_bound(
+    const auto& last = sizes.back();
+    if (bytes > last.message_bytes) {
+        const auto more = static_cast<double>(bytes - last.message_bytes);
+        return (last.*what).value + slope_beyond(sizes, what) * more;
+    }
+    const auto above = std::lower_bound(
         sizes.begin(), sizes.end(), bytes,
         [](const PLogPSize& size, std::int64_t wanted) { return size.message_bytes < wanted; });
-    if (above == sizes.end()) --above;
     const auto& low = *std::prev(above);
     const auto span = static_cast<double>(above->message_bytes - low.message_bytes);
     const double slope = (((*above).*what).value - (low.*what).value) / span;
-    const double value = (low.*what).value + slope * static_cast<double>(bytes - low.message_bytes);
-    return std::max(value, 0.0);
+    return (low.*what).value + slope * static_cast<double>(bytes - low.message_bytes);
 }
 
 }  // namespace

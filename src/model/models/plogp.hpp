@@ -2,8 +2,9 @@
 //
 // PLogP: LogP with numbers for every size. os(M) and or(M) are the times for which a send and a
 // receive keep their processor busy; g(M) is the least time from one message to the next, and
-// contains both; L is the rest of the way: T = L + g(M). The numbers are interpolated between sizes
-// and extrapolated beyond the last. There is one set of them for all ranks.
+// contains both; L is the rest of the way: T = L + g(M). The numbers are interpolated between
+// sizes; beyond the last they grow as over the last doubling, and never fall. There is one set of
+// them for all ranks.
 //
 // Source: Kielmann, Bal and Verstoep, "Fast measurement of LogP parameters for message passing
 // platforms", 2000. g(M) comes from trains of messages with one empty reply, at every size; L =
