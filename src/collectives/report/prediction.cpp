@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -145,10 +146,13 @@ Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
     if (!rooted || !candidate.algorithm->needs.lanes) return {};
     const auto sites = model::two_sites(platform, arguments.root);
     if (!sites || sites->lan_bandwidth_Bps <= 0.0) return {};
+    // The algorithm takes no more.
+    const int most = std::max(sites->root_site_ranks, sites->other_site_ranks);
+    const int lanes = std::min(candidate.lanes, most);
     Json times_s = Json::array();
     for (const auto bytes : arguments.sizes_bytes) {
         const auto block_bytes = static_cast<std::int64_t>(bytes);
-        times_s.push_back(model::scatter_s(*sites, candidate.lanes, block_bytes));
+        times_s.push_back(model::scatter_s(*sites, lanes, block_bytes));
     }
     return times_s;
 }

@@ -22,7 +22,7 @@ struct TwoSites {
     int root_site_ranks = 1;                /* n0 */
     int other_site_ranks = 1;               /* n1 */
     double wan_latency_s = 0.0;             /* L */
-    std::vector<double> lane_bandwidth_Bps; /* b(P) of each of P lanes; the last holds on */
+    std::vector<double> lane_bandwidth_Bps; /* b(P) of each of P lanes; more have the last */
     double lan_bandwidth_Bps = 0.0;         /* b_LAN */
     double overhead_s = 0.0;                /* alpha */
 

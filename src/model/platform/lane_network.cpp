@@ -202,9 +202,13 @@ Result<TwoSites> two_sites(const Platform& platform, int root) {
     const auto lan = inside(platform, home);
     sites.lan_bandwidth_Bps = lan.s_per_byte > 0.0 ? 1.0 / lan.s_per_byte : 0.0;
     sites.overhead_s = lan.latency_s;
-    // The curve holds what P lanes carry together, b(P) of the cost model is for each.
-    for (std::size_t i = 0; i < curve->bandwidth_Bps.size(); ++i) {
-        sites.lane_bandwidth_Bps.push_back(curve->bandwidth_Bps[i] / static_cast<double>(i + 1));
+    // The curve holds what P lanes carry together, and more lanes than it has what its last ones
+    // do; b(P) of the cost model is for each.
+    const auto& together_Bps = curve->bandwidth_Bps;
+    const auto most = std::max(sites.root_site_ranks, sites.other_site_ranks);
+    for (std::size_t lanes = 1; lanes <= index(most); ++lanes) {
+        const double carried_Bps = together_Bps[std::min(lanes, together_Bps.size()) - 1];
+        sites.lane_bandwidth_Bps.push_back(carried_Bps / static_cast<double>(lanes));
     }
     return sites;
 }

@@ -144,6 +144,17 @@ TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
     EXPECT_EQ(sites->root_site_ranks, 2);
 }
 
+TEST(LaneNetwork, GivesThePapersModelNoMoreThanTheCurveHolds) {
+    auto platform = two_site_platform();
+    for (auto& curve : platform.lanes) curve.bandwidth_Bps = {lane_Bps};
+
+    const auto sites = two_sites(platform, 0);
+
+    ASSERT_TRUE(sites);
+    EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
+    EXPECT_DOUBLE_EQ(sites->lane_Bps(2), lane_Bps / 2) << "two lanes carry what one does";
+}
+
 TEST(LaneNetwork, IsKeptInPlatformJson) {
     auto platform = two_site_platform();
     platform.lanes[1].one_host = {1e6, 2e6, 3e6, 4e6};
