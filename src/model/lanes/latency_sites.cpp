@@ -12,6 +12,10 @@ namespace {
 // Hosts of one site differ by less: by a switch more, or by a disturbed measurement.
 constexpr double gap_least = 5.0;
 
+// A shorter one is as near as can be: what it is shorter by is the clock's, or a message that
+// waited for its receive. A coarse clock sees none at all.
+constexpr double latency_least_s = 1e-6;
+
 /* Amid the widest gap: latencies below are inside a site. Infinite where there is no gap. */
 double border_s(std::vector<double> latencies_s) {
     std::sort(latencies_s.begin(), latencies_s.end());
@@ -40,10 +44,12 @@ std::vector<int> sites_by_latency(int hosts,
         std::vector<double> others_s;
         for (std::size_t to = 0; to < site.size(); ++to) {
             if (to == from) continue;
-            seen_s[to] = latency_s(static_cast<int>(from), static_cast<int>(to));
+            const double now_s = latency_s(static_cast<int>(from), static_cast<int>(to));
+            seen_s[to] = std::max(now_s, latency_least_s);
             others_s.push_back(seen_s[to]);
         }
         border = std::min(border, border_s(others_s));
+        site[from] = sites;
         for (std::size_t to = 0; to < site.size(); ++to) {
             if (site[to] < 0 && seen_s[to] < border) site[to] = sites;
         }

@@ -57,6 +57,15 @@ TEST(LatencySites, KeepTogetherWhatOneDisturbedLookTellsApart) {
     EXPECT_EQ(sites_by_latency(5, disturbed), truth);
 }
 
+TEST(LatencySites, AreFoundWhereAClockSeesNoLatencyAtAll) {
+    const Sites truth = {0, 0, 0, 1, 1};
+    const auto seen = between(truth, 5e-3);
+    const auto coarse = [&](int from, int to) { return to == 1 ? 0.0 : seen(from, to); };
+
+    EXPECT_EQ(sites_by_latency(3, [](int, int) { return 0.0; }), Sites({0, 0, 0}));
+    EXPECT_EQ(sites_by_latency(5, coarse), truth);
+}
+
 TEST(LatencySites, LookFromOneHostOfEachSite) {
     const Sites truth = {0, 0, 0, 0, 1, 1, 1, 1};
     int looks = 0;
