@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -29,18 +30,28 @@ std::string text_of(const Json& object, const char *key) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// A count of a record, or `otherwise` where it has none; -1 where what it has is no count.
+std::int64_t count_in(const Json& record, const char *key, std::int64_t otherwise) {
+    const auto found = record.find(key);
+    if (found == record.end() || found->is_null()) return otherwise;
+    if (!found->is_number_integer()) return -1;
+    // What is too large for 64 bits with a sign comes out below 0.
+    return std::max<std::int64_t>(found->get<std::int64_t>(), -1);
+}
+
 Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     if (text_of(context, "record") != "context" || text_of(context, "schema") != "lanewise-samples")
         return refuse(name, 1, "no context of samples; lanewise measure -o FILE writes such files");
-    const auto version = context.value("version", Json());
-    if (!version.is_number_integer() || version.get<int>() > schema_version)
+    const auto version = count_in(context, "version", -1);
+    if (version < 1 || version > schema_version)
         return refuse(name, 1,
-                      "schema version " + json_text(version) + " is not known; upgrade lanewise");
+                      "schema version " + json_text(context.value("version", Json())) +
+                          " is not known; upgrade lanewise");
     Conditions conditions;
-    const auto ranks = context.value("ranks", Json());
-    if (!ranks.is_number_integer() || ranks.get<int>() < 1)
+    const auto ranks = count_in(context, "ranks", -1);
+    if (ranks < 1 || ranks > std::numeric_limits<int>::max())
         return refuse(name, 1, "key 'ranks' is missing or no number of ranks");
-    conditions.ranks = ranks.get<int>();
+    conditions.ranks = static_cast<int>(ranks);
     const auto mpi = context.value("mpi", Json::object());
     conditions.mpi_family = text_of(mpi, "family");
     conditions.mpi_library = text_of(mpi, "library");
@@ -50,6 +61,11 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
         conditions.hosts.push_back(text_of(place, "host"));
         conditions.cpus.push_back(text_of(place, "cpus"));
     }
+    const auto places = conditions.hosts.size();
+    if (places != 0 && places != static_cast<std::size_t>(ranks))
+        return refuse(name, 1,
+                      "key 'placement' has " + std::to_string(places) +
+                          " places, not one for each of the " + std::to_string(ranks) + " ranks");
     return conditions;
 }
 
@@ -83,11 +99,25 @@ Experiment experiment_of(const std::string& operation) {
     return Experiment::collective;
 }
 
-// An integer of a record, or `otherwise` where it has none.
-std::int64_t integer(const Json& record, const char *key, std::int64_t otherwise) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_number_integer() ? found->get<std::int64_t>()
-                                                               : otherwise;
+/* Takes the ranks of a point; says what is wrong with them. */
+std::string take_ranks(const Json& record, const Conditions& conditions, Observation& seen) {
+    const auto ranks = conditions.ranks;
+    const bool pingpong = seen.operation == "pingpong"; /* with the next rank */
+    const auto root = count_in(record, "root", 0);
+    const auto peer = pingpong && root >= 0 ? (root + 1) % ranks : count_in(record, "peer", -1);
+    const auto second_peer = count_in(record, "second_peer", -1);
+    const auto known = [ranks](std::int64_t rank) { return rank >= 0 && rank < ranks; };
+    const bool exchange = seen.experiment != Experiment::collective;
+    const bool triplet = seen.experiment == Experiment::triplet;
+    if (!known(root) || (exchange && !known(peer)) || (triplet && !known(second_peer)))
+        return "a rank that is none of the " + std::to_string(ranks);
+    const bool alone = exchange && peer == root;
+    if (alone || (triplet && (second_peer == root || second_peer == peer)))
+        return "a rank with itself";
+    seen.root = static_cast<int>(root);
+    if (exchange) seen.peer = static_cast<int>(peer);
+    if (triplet) seen.second_peer = static_cast<int>(second_peer);
+    return {};
 }
 
 Result<Observation> observation_of(const Json& record, const Conditions& conditions,
@@ -95,33 +125,24 @@ Result<Observation> observation_of(const Json& record, const Conditions& conditi
     Observation seen;
     seen.operation = text_of(record, "operation");
     seen.experiment = experiment_of(seen.operation);
-    seen.root = static_cast<int>(integer(record, "root", 0));
-    seen.peer = static_cast<int>(integer(record, "peer", -1));
-    seen.second_peer = static_cast<int>(integer(record, "second_peer", -1));
-    seen.message_bytes = integer(record, "message_bytes", -1);
-    seen.reply_bytes = integer(record, "reply_bytes", 0);
+    seen.message_bytes = count_in(record, "message_bytes", -1);
+    seen.reply_bytes = count_in(record, "reply_bytes", 0);
     const auto samples = record.find("samples_s");
     if (seen.operation.empty() || seen.message_bytes < 0 || samples == record.end() ||
         !samples->is_array())
         return refuse(name, line, "a point without operation, message_bytes or samples_s");
+    if (seen.reply_bytes < 0) return refuse(name, line, "reply_bytes is no number of bytes");
     for (const auto& sample : *samples) {
         if (!sample.is_number()) return refuse(name, line, "samples_s holds " + json_text(sample));
         seen.sorted_s.push_back(sample.get<double>());
     }
     if (seen.operation == "pingpong") {
         // It is recorded as half a round trip; here all pairs are whole ones.
-        seen.peer = (seen.root + 1) % conditions.ranks;
         seen.reply_bytes = seen.message_bytes;
         for (auto& sample : seen.sorted_s) sample *= 2.0;
     }
-    const auto known = [&conditions](int rank) { return rank >= 0 && rank < conditions.ranks; };
-    const bool exchange = seen.experiment != Experiment::collective;
-    const bool triplet = seen.experiment == Experiment::triplet;
-    if (!known(seen.root) || (exchange && !known(seen.peer)) ||
-        (triplet && !known(seen.second_peer)))
-        return refuse(
-            name, line,
-            seen.operation + " of a rank that is none of the " + std::to_string(conditions.ranks));
+    const auto wrong = take_ranks(record, conditions, seen);
+    if (!wrong.empty()) return refuse(name, line, seen.operation + " of " + wrong);
     std::sort(seen.sorted_s.begin(), seen.sorted_s.end());
     seen.time_s = quantile(seen.sorted_s, 0.5);
     return seen;
@@ -182,7 +203,7 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
     if (!conditions) return conditions.failure();
     Observations observations{*conditions, {}};
     // A pipelined execution is not an isolated one, which is what the models speak of.
-    const bool pipelined = integer(records.front(), "pipeline_length", 1) > 1;
+    const bool pipelined = count_in(records.front(), "pipeline_length", 1) > 1;
     for (std::size_t i = 1; i < records.size(); ++i) {
         if (text_of(records[i], "record") != "point") continue;
         if (records[i].contains("definition")) continue; /* a loop of another tool */
@@ -196,6 +217,8 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
         if (pipelined && seen->experiment == Experiment::collective) continue;
         observations.all.push_back(std::move(*seen));
     }
+    if (!observations.all.empty() && observations.conditions.hosts.empty())
+        return refuse(name, 1, "key 'placement' is missing, which says the host of each rank");
     return observations;
 }
 

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "base/json.hpp"
 
@@ -111,6 +112,43 @@ TEST(ObservationTest, RefusesWhatIsNoSamplesFileAndSaysTheLine) {
                 HasSubstr("s.jsonl:2: pairs of a rank"));
     EXPECT_THAT(refusal_of_samples({context(2), bare}), HasSubstr("without operation"));
     EXPECT_THAT(refusal_of_samples({context(2), text}), HasSubstr("holds \"fast\""));
+}
+
+TEST(ObservationTest, RefusesNumbersThatAreNoRanksOrBytes) {
+    const std::vector<std::tuple<std::string, Json, std::string>> slips = {
+        {"root", 4294967297, "s.jsonl:2: pairs of a rank that is none of the 3"},
+        {"root", -1, "none of the 3"},
+        {"peer", 1.5, "none of the 3"},
+        {"peer", 0, "pairs of a rank with itself"},
+        {"message_bytes", 18446744073709551615U, "without operation, message_bytes"},
+        {"reply_bytes", -8, "reply_bytes is no number of bytes"},
+        {"reply_bytes", 0.5, "reply_bytes is no number of bytes"},
+    };
+    for (const auto& [key, value, words] : slips) {
+        auto wrong = point("pairs", {1e-6});
+        wrong[key] = value;
+        EXPECT_THAT(refusal_of_samples({context(3), wrong}), HasSubstr(words)) << key;
+    }
+    for (const int second : {0, 1}) {
+        auto twice = point("triplets", {1e-6});
+        twice["second_peer"] = second;
+        EXPECT_THAT(refusal_of_samples({context(3), twice}), HasSubstr("a rank with itself"));
+    }
+}
+
+TEST(ObservationTest, RefusesAContextWhoseNumbersDoNotFit) {
+    const std::vector<std::tuple<std::string, Json, std::string>> slips = {
+        {"version", 4294967297, "version 4294967297"},
+        {"version", 0, "version 0"},
+        {"ranks", 4294967298, "no number of ranks"},
+        {"ranks", 2'000'000'000, "has 3 places, not one for each of the 2000000000 ranks"},
+        {"placement", Json::array(), "'placement' is missing"},
+    };
+    for (const auto& [key, value, words] : slips) {
+        auto wrong = context(3);
+        wrong[key] = value;
+        EXPECT_THAT(refusal_of_samples({wrong, point("pairs", {1e-6})}), HasSubstr(words)) << key;
+    }
 }
 
 TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {
