@@ -193,6 +193,12 @@ TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
         {"/models/loggp/gap_s/value", "fast", "gap_s.value' is \"fast\", not a number"},
         {"/models/loggp/gap_s/value", -1.0, "gap_s' is below 0"},
         {"/models/plogp/sizes/1/message_bytes", 0, "does not rise"},
+        {"/lanes/0/latency_s", -1.0, "'lanes[0].latency_s' is below 0"},
+        {"/lanes/0/bandwidth_Bps/1", 0.0, "holds a rate that is not above 0"},
+        {"/disks/0/read_Bps", -1.0, "'disks[0].read_Bps' is below 0"},
+        {"/ranks", 2'000'000'000, "'hosts' are 4, not one for each of the 2000000000 ranks"},
+        {"/hosts", Json::array({"a"}), "'hosts' are 1, not one for each of the 4 ranks"},
+        {"/sites", Json::array({"a"}), "'sites' are 1, not one for each of the 4 ranks"},
         {"/best", "luck", "lacks: luck"},
         {"/version", platform_version + 1, "upgrade lanewise"},
         {"/schema", "lanewise-tuning", "not \"lanewise-platform\""},
@@ -202,6 +208,16 @@ TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
         json[Json::json_pointer(place)] = value;
         EXPECT_THAT(refusal_of(json), HasSubstr(words)) << place;
     }
+}
+
+TEST(PlatformTest, NamesAMissingLinkOfMoreRanksThanThereIsMemoryFor) {
+    constexpr int ranks = 1'000'000;
+    auto json = some_json();
+    json["ranks"] = ranks;
+    json["hosts"] = std::vector<std::string>(ranks, "here");
+    json["models"].erase("lmo");
+
+    EXPECT_THAT(refusal_of(json), HasSubstr("has no link 0-4"));
 }
 
 TEST(PlatformTest, SaysThatAFileIsNotJsonOrNotThere) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/json_object.hpp"
@@ -39,26 +41,30 @@ int rank_in(int ranks, int rank, const JsonObject& item, const char *key) {
     return rank;
 }
 
-/* `read` makes a link of an item. */
+/* `read` makes a link of an item. The table of all is not made before all are there: a file of a
+   few links may speak of more ranks than there is memory for. */
 template <typename Link, typename Read>
 Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_with,
                        const Read& read) {
-    Links<Link> links(ranks);
-    std::set<std::pair<int, int>> there;
+    std::map<std::pair<int, int>, Link> there;
     model.each("links", [&](JsonObject& item) {
         const auto pair = item.counts<int>("ranks");
         if (pair.size() != 2) item.refuse("ranks", "are not two");
         const int a = rank_in(ranks, pair[0], item, "ranks");
         const int b = rank_in(ranks, pair[1], item, "ranks");
         if (a == b) item.refuse("ranks", "are the same");
-        links.at(a, b) = read(item);
-        if (!there.insert({std::min(a, b), std::max(a, b)}).second)
+        if (!there.try_emplace({std::min(a, b), std::max(a, b)}, read(item)).second)
             throw JsonRefusal{"has " + link_name(a, b) + " twice", {}};
     });
-    links.each([&](int i, int j, const Link&) {
-        if (there.contains({i, j})) return;
-        throw JsonRefusal{"has no " + link_name(i, j) + ": measure it with " + measure_with, {}};
-    });
+    for (int i = 0; i < ranks; ++i) {
+        for (int j = i + 1; j < ranks; ++j) {
+            if (there.contains({i, j})) continue;
+            throw JsonRefusal{"has no " + link_name(i, j) + ": measure it with " + measure_with,
+                              {}};
+        }
+    }
+    Links<Link> links(ranks);
+    links.each([&](int i, int j, Link& link) { link = std::move(there.at({i, j})); });
     return links;
 }
 
@@ -206,28 +212,52 @@ GatherRegion read_gather(JsonObject& gather) {
     return region;
 }
 
+/* A time, or a rate that is 0 where it was not measured. */
+double read_measured(JsonObject& from, const char *key) {
+    const double read = from.number(key);
+    if (read < 0.0) from.refuse(key, "is below 0");
+    return read;
+}
+
+std::vector<double> read_curve(JsonObject& lane) {
+    auto curve = lane.numbers("bandwidth_Bps");
+    for (const double rate_Bps : curve) {
+        if (!(rate_Bps > 0.0)) lane.refuse("bandwidth_Bps", "holds a rate that is not above 0");
+    }
+    return curve;
+}
+
 HostRates read_one_host(JsonObject& rates) {
-    return {rates.number("sends_Bps"), rates.number("sends_with_lan_Bps"),
-            rates.number("receives_Bps"), rates.number("receives_with_lan_Bps")};
+    return {read_measured(rates, "sends_Bps"), read_measured(rates, "sends_with_lan_Bps"),
+            read_measured(rates, "receives_Bps"), read_measured(rates, "receives_with_lan_Bps")};
+}
+
+void expect_one_a_rank(const JsonObject& top, const char *key,
+                       const std::vector<std::string>& names, int ranks) {
+    if (names.size() == static_cast<std::size_t>(ranks)) return;
+    top.refuse(key, "are " + std::to_string(names.size()) + ", not one for each of the " +
+                        std::to_string(ranks) + " ranks");
 }
 
 void read_lanes(JsonObject& top, Platform& platform) {
     if (top.has("lanes")) {
         top.each("lanes", [&](JsonObject& item) {
-            platform.lanes.push_back({item.string("from"), item.string("to"),
-                                      item.has("latency_s") ? item.number("latency_s") : 0.0,
-                                      item.numbers("bandwidth_Bps")});
+            platform.lanes.push_back(
+                {item.string("from"), item.string("to"),
+                 item.has("latency_s") ? read_measured(item, "latency_s") : 0.0, read_curve(item)});
             if (!item.has("one_host")) return;
             platform.lanes.back().one_host = item.object("one_host", read_one_host);
         });
     }
     if (top.has("lans")) {
         top.each("lans", [&](JsonObject& item) {
-            platform.lans.push_back(
-                {item.string("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
+            platform.lans.push_back({item.string("site"), read_measured(item, "latency_s"),
+                                     read_measured(item, "bandwidth_Bps")});
         });
     }
-    if (top.has("sites")) platform.sites = top.strings("sites");
+    if (!top.has("sites")) return;
+    platform.sites = top.strings("sites");
+    if (!platform.sites.empty()) expect_one_a_rank(top, "sites", platform.sites, platform.ranks);
 }
 
 Platform read_whole(JsonObject& top) {
@@ -235,8 +265,9 @@ Platform read_whole(JsonObject& top) {
     Platform platform;
     platform.lanewise = top.string("lanewise");
     platform.created = top.string("created");
-    platform.ranks = top.count<int>("ranks");
+    platform.ranks = top.count<int>("ranks", 1);
     platform.hosts = top.strings("hosts");
+    expect_one_a_rank(top, "hosts", platform.hosts, platform.ranks);
     platform.best = top.string("best");
     platform.fingerprint =
         top.object("fingerprint", [&](JsonObject& from) { return read_fingerprint(from, keys); });
@@ -245,8 +276,8 @@ Platform read_whole(JsonObject& top) {
     read_lanes(top, platform);
     if (top.has("disks")) {
         top.each("disks", [&](JsonObject& item) {
-            platform.disks.push_back(
-                {item.string("path"), item.number("read_Bps"), item.number("write_Bps")});
+            platform.disks.push_back({item.string("path"), read_measured(item, "read_Bps"),
+                                      read_measured(item, "write_Bps")});
         });
     }
     if (!platform.best.empty() && !has_model(platform, platform.best))
