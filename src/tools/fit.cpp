@@ -80,8 +80,10 @@ int fit_main(int argc, char **argv) {
     if (arguments.files.empty())
         return say_failure(program,
                            {LW_ERR_ARGUMENT, "no samples; try: lanewise model fit pairs.jsonl"});
-    const auto fitted = fit(arguments);
-    return fitted ? 0 : say_failure(program, fitted.failure());
+    return said_what_is_thrown(program, [&] {
+        const auto fitted = fit(arguments);
+        return fitted ? 0 : say_failure(program, fitted.failure());
+    });
 }
 
 }  // namespace lanewise::tools

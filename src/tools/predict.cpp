@@ -55,10 +55,12 @@ int predict_main(int argc, char **argv) {
         std::fputs(leave->text.c_str(), stdout);
         return 0;
     }
-    const auto predicted = predict(std::move(std::get<PredictArguments>(*parsed)));
-    if (!predicted) return say_failure(program, predicted.failure());
-    std::puts(predicted->dump().c_str());
-    return 0;
+    return said_what_is_thrown(program, [&] {
+        const auto predicted = predict(std::move(std::get<PredictArguments>(*parsed)));
+        if (!predicted) return say_failure(program, predicted.failure());
+        std::puts(predicted->dump().c_str());
+        return 0;
+    });
 }
 
 }  // namespace lanewise::tools

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <exception>
+#include <new>
 
 namespace lanewise::tools {
 
@@ -25,6 +27,16 @@ int exit_status(const Failure& failure) {
 int say_failure(const char *program, const Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", program, failure.sentence.c_str());
     return exit_status(failure);
+}
+
+int said_what_is_thrown(const char *program, const std::function<int()>& work) {
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return say_failure(program, {LW_ERR_MEMORY, "out of memory; ask for fewer ranks"});
+    } catch (const std::exception& error) {
+        return say_failure(program, {LW_ERR_OPERATION, error.what()});
+    }
 }
 
 void keep_standard_streams_apart() {

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <functional>
+
 #include "base/result.hpp"
 
 namespace lanewise::tools {
@@ -13,6 +15,9 @@ int exit_status(const Failure& failure);
 
 /* Prints "PROGRAM: SENTENCE" on standard error and returns the exit status. */
 int say_failure(const char *program, const Failure& failure);
+
+/* The status of `work`, which needs no MPI; what it throws is a failure, said in one sentence. */
+int said_what_is_thrown(const char *program, const std::function<int()>& work);
 
 /* A program that is started with a standard stream closed would write into the first file that it
    opens. What takes its place refuses to be read or written, as a closed one does. */

@@ -41,11 +41,13 @@ int schedule_main(int argc, char **argv) {
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
-    const auto answer =
-        request.list ? Result<Json>(report::algorithms_json()) : report::schedules(request);
-    if (!answer) return say_failure(program, answer.failure());
-    std::puts(answer->dump().c_str());
-    return 0;
+    return said_what_is_thrown(program, [&] {
+        const auto answer =
+            request.list ? Result<Json>(report::algorithms_json()) : report::schedules(request);
+        if (!answer) return say_failure(program, answer.failure());
+        std::puts(answer->dump().c_str());
+        return 0;
+    });
 }
 
 }  // namespace lanewise::tools

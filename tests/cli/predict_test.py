@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+
+from lanewise.launch.native import find_program
+from lanewise.model.program import PREDICT
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -118,3 +122,16 @@ def test_a_platform_that_is_not_there_is_named(lanewise: Lanewise) -> None:
     assert done.returncode != 0
     assert "none.json" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_more_ranks_than_there_is_memory_for_are_a_failure_in_one_line(platform: Path) -> None:
+    limited = ["prlimit", f"--as={512 << 20}", find_program(PREDICT, os.environ)]
+    asked = ["scatter", "--algorithm", "binomial", "--ranks", "9000000", "--sizes", "8"]
+
+    done = subprocess.run(
+        [*limited, *asked, "--platform", platform],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "lanewise-predict: out of memory; ask for fewer ranks\n"
