@@ -117,14 +117,14 @@ class Ranks:
 class Rank:
     """A communicator of threads; a call that one does not make is an error of the others."""
 
-    def __init__(self, rank: int, given: list[Any], meeting: threading.Barrier) -> None:
-        self.rank, self.given, self.meeting = rank, given, meeting
+    def __init__(self, rank: int, given: list[Any], barrier: threading.Barrier) -> None:
+        self.rank, self.given, self.barrier = rank, given, barrier
 
     def allgather(self, value: Any) -> Any:
         self.given[self.rank] = pickle.loads(pickle.dumps(value))
-        self.meeting.wait()
+        self.barrier.wait()
         all_given = list(self.given)
-        self.meeting.wait()
+        self.barrier.wait()
         return all_given
 
     def allreduce(self, value: Any) -> Any:
@@ -135,11 +135,11 @@ class Rank:
 def on_ranks(function: Callable[..., Any], *values: Any, **options: Any) -> list[Any]:
     """Call the function once for each of `values`, all over one communicator; results or errors."""
     given = [None] * len(values)
-    meeting = threading.Barrier(len(values), timeout=WAIT_S)
+    barrier = threading.Barrier(len(values), timeout=WAIT_S)
 
     def call(rank: int) -> Any:
         try:
-            return function(values[rank], comm=Rank(rank, given, meeting), **options)
+            return function(values[rank], comm=Rank(rank, given, barrier), **options)
         except Exception as error:
             return error
 
