@@ -182,10 +182,10 @@ def living_members(session: int) -> list[int]:
     members = []
     for process in processes():
         with contextlib.suppress(OSError):
-            # pid (name) state parent group session: the name may hold spaces and brackets.
-            text = (process / "stat").read_text()
-            state, _, _, number = text.rpartition(")")[2].split()[:4]
-            if int(number) == session and state not in "ZX":
+            # pid (name) state parent group session: the name may hold any bytes.
+            text = (process / "stat").read_bytes()
+            state, _, _, number = text.rpartition(b")")[2].split()[:4]
+            if int(number) == session and state not in b"ZX":
                 members.append(int(process.name))
     return members
 

@@ -2,7 +2,9 @@
 """A launch hands events on, keeps the last words, and leaves no process behind."""
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -174,6 +176,16 @@ def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
 
     assert outcomes[0].status == 4
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_name_of_a_process_may_be_of_any_bytes(tmp_path: Path) -> None:
+    program = os.fsencode(tmp_path) + b"/\xff) Z"
+    shutil.copy(os.fsencode(shutil.which("sleep") or "sleep"), program)
+    with subprocess.Popen([program, "600"], start_new_session=True) as process:
+        try:
+            assert living_members(process.pid) == [process.pid]
+        finally:
+            process.kill()
 
 
 def test_a_process_that_ends_while_it_is_looked_at_is_left_out(
