@@ -17,10 +17,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 from lanewise.errors import RunError
 from lanewise.interrupts import deferred_interrupts
+from lanewise.launch.lines import lines_of
 from lanewise.launch.machine import processes
 
 TAIL_LINES = 40
@@ -46,6 +47,17 @@ class Outcome:
     output: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
 
 
+def ignored(_text: str) -> None:
+    """Do nothing with a line."""
+
+
+@dataclass(frozen=True)
+class EveryLine:
+    """Takes each line of a program of a user, which may print what looks like an event of ours."""
+
+    take: Callable[[str], None] = ignored
+
+
 class LimitError(RunError):
     """A launch that took too long and was stopped, with what came of it."""
 
@@ -55,10 +67,10 @@ class LimitError(RunError):
 
 
 class Watch:
-    """Ends a session that takes too long."""
+    """Ends a process with all of its session where it takes too long."""
 
-    def __init__(self, session: int) -> None:
-        self.session = session
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
         self.expired = False
         self.timer: threading.Timer | None = None
 
@@ -75,14 +87,15 @@ class Watch:
             self.timer.cancel()
 
     def _expire(self) -> None:
-        self.expired = True
-        kill_session(self.session)
+        if self.process.poll() is None:
+            self.expired = True
+            kill_session(self.process.pid)
 
 
 def run(
     line: Sequence[str],
     variables: Mapping[str, str],
-    on_event: Callable[[Event], None],
+    on_event: Callable[[Event], None] | EveryLine,
     limit_s: float | None = None,
     tail_lines: int | None = TAIL_LINES,
 ) -> Outcome:
@@ -96,16 +109,18 @@ def run(
     """
     outcome = Outcome(output=deque(maxlen=tail_lines))
     with terminated_as_interrupted(), started(line, variables) as process:
-        assert process.stdout is not None and process.stderr is not None
-        reader = threading.Thread(target=keep_tail, args=(process.stderr, outcome), daemon=True)
-        reader.start()
-        with contextlib.closing(Watch(process.pid)) as watch:
+        lines = contextlib.closing(lines_of(process))
+        with contextlib.closing(Watch(process)) as watch, lines as said:
             if limit_s is not None:
                 watch.allow(limit_s)
-            for text in process.stdout:
-                event = event_of(text)
+            for stream, text in said:
+                if isinstance(on_event, EveryLine):
+                    outcome.output.append(text)
+                    on_event.take(text)
+                    continue
+                event = event_of(text) if stream is process.stdout else None
                 if event is None:
-                    outcome.output.append(text.rstrip("\n"))
+                    outcome.output.append(text)
                     continue
                 on_event(event)
                 outcome.started = True
@@ -113,7 +128,6 @@ def run(
                     outcome.ended = True
                     watch.allow(LEAVING_S)
             outcome.status = process.wait()
-        reader.join(GRACE_S)
     if watch.expired and not outcome.ended:
         raise LimitError(limit_s or 0.0, outcome)
     if watch.expired:
@@ -208,13 +222,6 @@ def terminated_as_interrupted() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, before[number])
-
-
-def keep_tail(stream: IO[str], outcome: Outcome) -> None:
-    """Read `stream` to its end, keeping the last lines."""
-    with contextlib.suppress(ValueError):  # the stream was closed under the reader
-        for text in stream:
-            outcome.output.append(text.rstrip("\n"))
 
 
 def event_of(text: str) -> Event | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.launch.choose import Choice
 from lanewise.launch.job import Job, Launcher
-from lanewise.launch.run import TAIL_LINES, Event, Outcome, run
+from lanewise.launch.run import TAIL_LINES, Event, EveryLine, Outcome, run
 
 DETAILS = 10
 WORDS_MAX = 600
@@ -60,7 +60,7 @@ PLAIN = Conditions()
 def run_native(
     choice: Choice,
     job: Job,
-    on_event: Callable[[Event], None] = nowhere,
+    on_event: Callable[[Event], None] | EveryLine = nowhere,
     conditions: Conditions = PLAIN,
 ) -> Outcome:
     """Launch `job` and return how it ended, well or not; `on_event` gets each event of the ranks.

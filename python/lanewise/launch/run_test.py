@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RunError
-from lanewise.launch.run import TAIL_LINES, Event, living_members, run
+from lanewise.launch.run import TAIL_LINES, Event, EveryLine, living_members, run
 
 
 def shell(script: str) -> list[str]:
@@ -58,6 +58,33 @@ def test_ranks_that_stay_after_the_last_event_are_ended_and_count_as_done(
 
     assert outcome.status == 0
     assert not alive(seen[0]["process"])
+
+
+def test_every_line_of_a_program_of_a_user_is_handed_on_and_none_is_an_event() -> None:
+    lines: list[str] = []
+    script = """seq 100; echo '{"event": "end"}'; echo err >&2; exit 3"""
+
+    outcome = run(shell(script), {}, EveryLine(lines.append))
+
+    assert (outcome.status, outcome.ended, len(outcome.output)) == (3, False, TAIL_LINES)
+    assert sorted(lines) == sorted([*map(str, range(1, 101)), '{"event": "end"}', "err"])
+
+
+@pytest.mark.parametrize("streams", [">/dev/null", "2>/dev/null", ""])
+def test_a_process_that_leaves_the_session_with_a_stream_does_not_hold_up_the_end(
+    streams: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lanewise.launch.lines.LAST_WORDS_S", 0.1)
+    left: list[int] = []
+    told = '{"event": "start", "left": %d}\\n'
+    script = f"setsid sleep 600 {streams} & printf '{told}' $!"
+
+    outcome = run(shell(script), {}, lambda event: left.append(event["left"]), limit_s=60.0)
+
+    try:
+        assert (outcome.status, alive(left[0])) == (0, True)
+    finally:
+        os.kill(left[0], signal.SIGKILL)
 
 
 def test_a_launch_that_takes_too_long_is_ended_and_said() -> None:

@@ -109,14 +109,27 @@ def command_for(plan: Plan, ranks: int) -> list[str]:
     return [word.replace("{ranks}", str(ranks)) for word in plan.command]
 
 
-def time_in(outcome: Outcome, pattern: str, wall_s: float) -> float:
+class Told:
+    """What a pattern finds in the lines of a program, as they come: the last of it counts."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = re.compile(pattern)
+        self.text: str | None = None
+
+    def take(self, line: str) -> None:
+        """Look at one line."""
+        found = self.pattern.search(line)
+        if found and self.pattern.groups:
+            self.text = found[1] or ""
+
+
+def time_in(outcome: Outcome, told: Told, wall_s: float) -> float:
     """Return the time that a program told; RunError with its last lines where it told none."""
+    pattern = told.pattern.pattern
     if not pattern:
         return wall_s
-    for line in reversed(outcome.output):
-        found = re.search(pattern, line)
-        if found:
-            return number_in(found[1], pattern)
+    if told.text is not None:
+        return number_in(told.text, pattern)
     last = deque((line.strip() for line in outcome.output if line.strip()), SHOWN_LINES)
     raise RunError(
         f"no line matches --pattern '{pattern}'; the last lines were: " + " / ".join(last)
@@ -136,9 +149,11 @@ def number_in(text: str, pattern: str) -> float:
 
 def run_once(plan: Plan, transport: Transport, ranks: int) -> float:
     """Run the program once and return its time; RunError where it fails or tells no time."""
+    told = Told(plan.pattern)
+    where, command = Ranks(transport, ranks, plan.site), command_for(plan, ranks)
     begun = time.monotonic()
-    outcome = run_on(Ranks(transport, ranks, plan.site), command_for(plan, ranks), plan.limit_s)
-    return time_in(outcome, plan.pattern, time.monotonic() - begun)
+    outcome = run_on(where, command, plan.limit_s, told.take)
+    return time_in(outcome, told, time.monotonic() - begun)
 
 
 def measure(

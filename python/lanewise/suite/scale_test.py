@@ -11,6 +11,7 @@ from lanewise.results.intervals import ratio_interval
 from lanewise.suite.scale import (
     Curve,
     Plan,
+    Told,
     command_for,
     efficiencies,
     narrow,
@@ -19,8 +20,12 @@ from lanewise.suite.scale import (
 )
 
 
-def said(*lines: str) -> Outcome:
-    return Outcome(output=deque(lines))
+def time_of(pattern: str, *lines: str) -> float:
+    """Return the time of a program that prints `lines`, which took nine seconds."""
+    told = Told(pattern)
+    for line in lines:
+        told.take(line)
+    return time_in(Outcome(output=deque(lines)), told, 9.0)
 
 
 def test_the_number_of_ranks_stands_where_its_name_stood() -> None:
@@ -30,27 +35,25 @@ def test_the_number_of_ranks_stands_where_its_name_stood() -> None:
 
 
 def test_the_time_is_the_last_that_the_program_told() -> None:
-    outcome = said("Time: 3.5", "Time: 1.25", "done")
-
-    assert time_in(outcome, r"Time: ([0-9.]+)", 9.0) == 1.25
+    assert time_of(r"Time: ([0-9.]+)", "Time: 3.5", "Time: 1.25", "done") == 1.25
 
 
 def test_without_a_pattern_the_time_is_the_wall() -> None:
-    assert time_in(said("Time: 3.5"), "", 9.0) == 9.0
+    assert time_of("", "Time: 3.5") == 9.0
 
 
 def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
     with pytest.raises(RunError, match=r"no line matches .* Total wall time"):
-        time_in(said("Total wall time: 0:00:02"), r"Elapsed ([0-9.]+)", 9.0)
+        time_of(r"Elapsed ([0-9.]+)", "Total wall time: 0:00:02")
 
 
 def test_what_matches_and_is_no_number_is_refused() -> None:
     with pytest.raises(RunError, match="not a time in seconds"):
-        time_in(said("Time: fast"), r"Time: (\w+)", 9.0)
+        time_of(r"Time: (\w+)", "Time: fast")
 
 
 def test_lammps_needs_no_pattern() -> None:
-    assert time_in(said("Loop time of 1.5 on 2 procs"), pattern_for(["/usr/bin/lmp"], ""), 9) == 1.5
+    assert time_of(pattern_for(["/usr/bin/lmp"], ""), "Loop time of 1.5 on 2 procs") == 1.5
 
 
 @pytest.mark.parametrize("pattern", ["Time: [0-9", "Time: [0-9]+"])

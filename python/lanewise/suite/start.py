@@ -24,7 +24,7 @@ from lanewise.launch.native import MEASURE, build_command, find_builds
 from lanewise.launch.pmi_plugin import pmi_plugin
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
-from lanewise.launch.run import Event, Outcome, started
+from lanewise.launch.run import Event, EveryLine, Outcome, ignored, started
 from lanewise.launch.run_native import Conditions, run_native, says_why, sentence_in, words_of
 from lanewise.results.read import load
 from lanewise.suite.transport import Transport
@@ -137,11 +137,13 @@ def binding(transport: Transport, ranks: int, cores: int) -> tuple[str, ...]:
     return (option, wanted) if option else ()
 
 
-def run_on(ranks: Ranks, program: Program, limit_s: float) -> Outcome:
+def run_on(
+    ranks: Ranks, program: Program, limit_s: float, on_line: Callable[[str], None] = ignored
+) -> Outcome:
     """Run a program of a user on the ranks of a transport; RunError where it fails."""
     choice = choice_of(ranks.transport, os.environ)
     job, conditions = job_of(ranks, choice, program), conditions_of(ranks, limit_s)
-    return successful(run_native(choice, job, conditions=conditions), ranks.transport)
+    return successful(run_native(choice, job, EveryLine(on_line), conditions), ranks.transport)
 
 
 def measure_on(
