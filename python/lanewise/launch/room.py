@@ -22,10 +22,10 @@ RANKS_MIN = 2
 class Room:
     """`slots` are what the launcher will count, `cores` how many ranks can have one to themselves.
 
-    Both are None where hosts are named and nobody says how many cores they have, and in a testbed,
-    whose hosts share the cores of this one.  `hosts` are those that were named, with slots of the
-    allocation where nobody said; `named` is what was said.  `ranks` is how many to start where
-    nobody says, `place` names it all.
+    Both are None where hosts are named and nobody says how many cores they have; in a testbed,
+    whose hosts share the cores of this one, `cores` always is.  `hosts` are those that were named,
+    with slots of the allocation where nobody said; `named` is what was said.  `ranks` is how many
+    to start where nobody says, `place` names it all.
     """
 
     ranks: int
@@ -36,6 +36,28 @@ class Room:
     named: tuple[Named, ...] = ()
     hostfile: str = ""
     allocation: Allocation | None = None
+
+    @property
+    def shares_cores(self) -> bool:
+        """Tell whether several hosts have the same cores, as those of a testbed do."""
+        return self.allocation is not None and self.allocation.scheduler == TESTBED
+
+    def exceeds_tasks(self, ranks: int) -> bool:
+        """Tell whether there are cores for so many ranks, and fewer slots: a job has few tasks."""
+        return (
+            self.slots is not None and self.cores is not None and self.slots < ranks <= self.cores
+        )
+
+    def hosts_for(self, ranks: int) -> tuple[Named, ...]:
+        """Return the hosts that were named, with the slots that the launcher shall count.
+
+        For more ranks than tasks the cores are the slots.
+        """
+        if self.shares_cores:
+            return self.named
+        if not self.exceeds_tasks(ranks):
+            return self.hosts
+        return tuple(_with_cores(one, self.allocation) for one in self.named)
 
     def notice(self, ranks: int) -> str:
         """Return one line about ranks that must share cores; empty where each has its own."""
@@ -87,12 +109,20 @@ def _room_on_named(allocation: Allocation | None, named: Sequence[Named]) -> Roo
     total = sum(slots) if len(slots) == len(known) else None
     ranks = max(RANKS_MIN, len(known) if total is None else total)
     place = "the hosts named" if len(known) > 1 else f"host {known[0].name}"
-    return Room(ranks, total, total, place, known, tuple(named), "", allocation)
+    cores = None if total is None else sum(_with_cores(one, allocation).slots or 0 for one in named)
+    found = Room(ranks, total, cores, place, known, tuple(named), "", allocation)
+    return replace(found, cores=None) if found.shares_cores else found
 
 
 def _with_slots(named: Named, allocation: Allocation | None) -> Named:
     host = allocation.host(named.name) if allocation is not None else None
     return Named(named.name, host.slots) if host and named.slots is None else named
+
+
+def _with_cores(named: Named, allocation: Allocation | None) -> Named:
+    """Return a host with as many slots as it has cores; slots that somebody named stay."""
+    host = allocation.host(named.name) if allocation is not None else None
+    return Named(named.name, max(host.slots, host.cores)) if host and named.slots is None else named
 
 
 def refuse_strangers(allocation: Allocation, named: Sequence[Named]) -> None:
@@ -129,8 +159,9 @@ def placed(job: Job, launcher: Launcher, room: Room) -> Job:
         return job
     if inside is None and not room.named:
         refuse_more_than_processes(job.ranks, process_count_max())
-    hosts = room.named if launcher.queues else room.hosts
-    in_file = bool(room.hostfile) and not launcher.queues
+    hosts = room.named if launcher.queues else room.hosts_for(job.ranks)
+    renamed = bool(room.named) and room.exceeds_tasks(job.ranks)
+    in_file = bool(room.hostfile) and not launcher.queues and not renamed
     return replace(
         job,
         hosts=() if in_file else tuple(host.word for host in hosts),

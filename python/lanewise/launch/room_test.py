@@ -98,6 +98,41 @@ def test_a_host_of_the_job_that_is_named_alone_has_the_slots_of_the_job() -> Non
     )
 
 
+ONE_TASK_EACH = Allocation("Slurm", "12", (Host("node1", 1, 32), Host("node2", 1, 32)), 2)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "named"), [("openmpi", "--host node1:32 "), ("mpich", "-hosts node1:32 "),
+                            ("srun", "--nodelist=node1 ")]
+)  # fmt: skip
+def test_ranks_on_a_named_host_share_its_cores_and_not_its_tasks(launcher: str, named: str) -> None:
+    few = told(launcher, 8, "node1", allocation=ONE_TASK_EACH)
+    many = told(launcher, 33, "node1", allocation=ONE_TASK_EACH)
+
+    assert (few.slots, few.cores, few.notice) == (1, 32, "")
+    assert "over" not in line(few, launcher)
+    assert named in line(few, launcher)
+    assert "33 ranks share 32 cores (host node1)" in many.notice
+
+
+def test_a_host_file_does_not_keep_ranks_to_the_tasks_of_a_job(tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("node2\n")
+    job = Job(("bench",), 8, "x", "openmpi")
+    found = replace(room_on(ONE_TASK_EACH, [Named("node2")], 4), hostfile=str(nodes))
+
+    assert "--host node2:32 " in line(placed(job, LAUNCHERS["openmpi"], found), "openmpi")
+    few = placed(replace(job, ranks=1), LAUNCHERS["openmpi"], found)
+    assert f"--hostfile {nodes} " in line(few, "openmpi")
+
+
+def test_slots_that_somebody_names_are_all_that_a_host_of_the_job_has() -> None:
+    job = told("openmpi", 3, "node1:2", allocation=ONE_TASK_EACH)
+
+    assert (job.slots, job.cores) == (2, 2)
+    assert "--host node1:2 --oversubscribe" in line(job, "openmpi")
+
+
 def test_a_host_outside_of_the_job_is_refused() -> None:
     with pytest.raises(RequestError, match="node3 is not in Slurm job 12, which has node1, node2"):
         told("openmpi", 2, "node3", allocation=TWO_HOSTS)
@@ -107,6 +142,9 @@ def test_the_hosts_of_a_testbed_share_cores_and_nothing_is_said() -> None:
     bed = Allocation(TESTBED, "small", (Host("a1", 1, 1), Host("b1", 1, 1)), 2)
 
     assert (told("openmpi", 8, allocation=bed).notice, room_on(bed, [], 4).ranks) == ("", 2)
+    named = told("openmpi", 8, "a1", "b1", allocation=bed)
+    assert (named.notice, named.cores) == ("", None)
+    assert "--host a1:4,b1:4" in line(named, "openmpi")
 
 
 def test_the_node_file_of_pbs_is_handed_to_launchers_that_read_one() -> None:
