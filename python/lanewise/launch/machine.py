@@ -49,7 +49,12 @@ def process_count_max(root: Path = ROOT) -> int:
 
 
 def _limits_of_control_groups(root: Path) -> list[Path]:
-    """Return the files that may limit the processes of this one's groups, of either version.
+    """Return the files that may limit the processes of this one's groups, of either version."""
+    return [folder / "pids.max" for folder in _control_groups(root, "pids")]
+
+
+def _control_groups(root: Path, controller: str) -> list[Path]:
+    """Return the folders of this process's control groups, of either version, inner ones first.
 
     A group is held to the limits of all above it; those outside of a container are not shown in it.
     """
@@ -59,20 +64,37 @@ def _limits_of_control_groups(root: Path) -> list[Path]:
         return []
     found = []
     for _, controllers, group in (line.split(":", 2) for line in lines if line.count(":") > 1):
-        if controllers and "pids" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
-        top = root / "sys/fs/cgroup" / ("pids" if controllers else "")
+        top = root / "sys/fs/cgroup" / (controller if controllers else "")
         folder = top / group.strip("/")
         while folder.is_relative_to(top):
-            found.append(folder / "pids.max")
+            found.append(folder)
             folder = folder.parent
     return found
+
+
+def cpu_quota(root: Path = ROOT) -> float:
+    """Return how many CPUs this process may keep busy, by its control groups; infinity for all.
+
+    Version 2 has a quota and its period in one file, version 1 in two.
+    """
+    quotas = [math.inf]
+    for folder in _control_groups(root, "cpu"):
+        words = first_line(folder / "cpu.max", "").split()
+        if not words:
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            words = [first_line(folder / name, "") for name in names]
+        if len(words) == 2 and all(map(str.isdecimal, words)) and int(words[1]) > 0:
+            quotas.append(int(words[0]) / int(words[1]))
+    return min(quotas)
 
 
 def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
     """Return the number of cores among `cpus` (default: those this process may use).
 
-    Hardware threads of one core count once, which is how Open MPI counts slots.
+    Hardware threads of one core count once, which is how Open MPI counts slots.  A quota of CPU
+    time, such as that of a container, counts as so many cores.
     """
     cpus = os.sched_getaffinity(0) if cpus is None else cpus
     cores = set()
@@ -80,7 +102,8 @@ def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
         topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
         core = first_line(topology / "core_id", otherwise=f"cpu{cpu}")
         cores.add((first_line(topology / "physical_package_id"), core))
-    return len(cores)
+    quota = cpu_quota(root)
+    return len(cores) if quota >= len(cores) else max(1, math.ceil(quota))
 
 
 def processor(root: Path = ROOT) -> str:

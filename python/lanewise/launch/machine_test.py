@@ -37,6 +37,40 @@ def test_cpus_without_a_topology_are_a_core_each(tmp_path: Path) -> None:
     assert machine.core_count({0, 1, 5}, tmp_path) == 3
 
 
+@pytest.mark.parametrize(
+    ("groups", "files", "cores"),
+    [
+        ("0::/", {"cpu.max": "max 100000"}, 4),
+        ("0::/", {"cpu.max": "200000 100000"}, 2),
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "1000 100000"}, 1),
+        ("0::/", {"cpu.max": "6400000 100000"}, 4),
+        ("0::/job/step", {"job/cpu.max": "100000 50000", "job/step/cpu.max": "max 100000"}, 2),
+        ("0::/job/step", {"job/cpu.max": "300000", "cpu.max": "garbage 1"}, 4),
+        (
+            "5:cpu,cpuacct:/docker/1\n0::/",
+            {"cpu/cpu.cfs_quota_us": "100000", "cpu/cpu.cfs_period_us": "100000"},
+            1,
+        ),
+        (
+            "5:cpu,cpuacct:/job",
+            {"cpu/job/cpu.cfs_quota_us": "-1", "cpu/job/cpu.cfs_period_us": "100000"},
+            4,
+        ),
+        ("4:memory:/job", {"job/cpu.max": "100000 100000"}, 4),
+    ],
+)
+def test_a_quota_of_a_control_group_counts_as_so_many_cores(
+    groups: str, files: dict[str, str], cores: int, tmp_path: Path
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(groups + "\n")
+    for name, text in files.items():
+        put(tmp_path, f"fs/cgroup/{name}", text)
+
+    assert machine.core_count({0, 1, 2, 3}, tmp_path) == cores
+
+
 def test_processes_are_limited_by_their_numbers_and_by_the_limit_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
