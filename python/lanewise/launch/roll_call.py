@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import resource
 import secrets
 import socket
 import struct
@@ -25,6 +26,10 @@ GRACE_S = 1.0
 POLL_S = 0.01
 SIOCGIFADDR = 0x8915
 WORDS_TO_REPORT = 3
+# Ranks that may wait to be heard: asyncio asks the kernel to hold a hundred and turn away the rest.
+BACKLOG = 4096
+# Every rank of a job keeps a connection open until it has its answer.
+CONNECTIONS_MAX = 1 << 16
 
 
 @dataclass
@@ -43,12 +48,14 @@ class RollCall:
         """Listen on a port of any number, on all interfaces."""
         self._token = secrets.token_hex(8)
         self._jobs: dict[str, Job] = {}
-        self._socket = socket.create_server(("", 0), backlog=1024)
+        self._limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._socket = socket.create_server(("", 0))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> RollCall:
         """Begin to answer."""
+        resource.setrlimit(resource.RLIMIT_NOFILE, raised(self._limits))
         self._thread.start()
         return self
 
@@ -62,6 +69,7 @@ class RollCall:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._socket.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, self._limits)
 
     def variables(self) -> dict[str, str]:
         """Return the environment variable that tells the ranks where to report."""
@@ -73,6 +81,7 @@ class RollCall:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(asyncio.start_server(self._answer, sock=self._socket))
+        self._socket.listen(BACKLOG)
         self._loop.run_forever()
         left = asyncio.all_tasks(self._loop)
         for task in left:
@@ -119,6 +128,18 @@ class RollCall:
             return "no"
         job.told = True
         return f"no {present} tell"
+
+
+def raised(limits: tuple[int, int]) -> tuple[int, int]:
+    """Return limits of open files that let a large job connect, as far as the hard one allows.
+
+    No more than that: some programs try to close every descriptor that they might have.
+    """
+    soft, hard = limits
+    if soft == resource.RLIM_INFINITY or soft >= CONNECTIONS_MAX:
+        return limits
+    most = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(CONNECTIONS_MAX, hard)
+    return max(soft, most), hard
 
 
 def addresses() -> list[str]:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import resource
 import socket
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +76,47 @@ def test_a_stranger_is_not_counted(variable: str) -> None:
     stranger = Rank("wrong" + variable, "first", 0)
 
     assert stranger.heard == ""
+
+
+def test_a_large_job_has_more_ranks_than_the_usual_limit_of_open_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(roll_call, "GRACE_S", 0.0)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = len(list(Path("/proc/self/fd").iterdir())) + 16
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
+    try:
+        with RollCall() as called:
+            variable = called.variables()[roll_call.VARIABLE]
+            ranks = [Rank(variable, "large", rank) for rank in range(64)]
+
+            assert [rank.say("all 64") for rank in ranks] == ["yes"] * 64
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (few, before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_ranks_that_all_come_at_once_are_not_turned_away() -> None:
+    with RollCall() as called:
+        Rank(called.variables()[roll_call.VARIABLE], "first", 0)
+        told = called._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+
+    # Of a socket that listens the kernel tells, as tcpi_sacked, how many it lets wait.
+    somaxconn = int(Path("/proc/sys/net/core/somaxconn").read_text())
+    assert struct.unpack_from("I", told, 28)[0] == min(roll_call.BACKLOG, somaxconn)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((1024, 4096), (4096, 4096)),
+        ((1024, 1 << 20), (roll_call.CONNECTIONS_MAX, 1 << 20)),
+        ((1024, resource.RLIM_INFINITY), (roll_call.CONNECTIONS_MAX, resource.RLIM_INFINITY)),
+        ((1 << 20, 1 << 20), (1 << 20, 1 << 20)),
+        ((resource.RLIM_INFINITY,) * 2, (resource.RLIM_INFINITY,) * 2),
+    ],
+)
+def test_the_limit_of_open_files_is_raised_no_further_than_needed_and_never_lowered(
+    limits: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    assert roll_call.raised(limits) == expected
