@@ -103,6 +103,18 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print the comparison of --interleaved as one JSON object.")
 ]
 
+# What a command gets of a signal that would end this program alone. Launchers hand some of them on
+# to their ranks, such as the warning of a batch system that the time of a job is nearly up.
+PASSED_ON: Mapping[int, int] = {
+    signal.SIGTERM: signal.SIGTERM,
+    signal.SIGHUP: signal.SIGTERM,
+    signal.SIGUSR1: signal.SIGUSR1,
+    signal.SIGUSR2: signal.SIGUSR2,
+    signal.SIGQUIT: signal.SIGQUIT,
+    signal.SIGALRM: signal.SIGALRM,
+    signal.SIGXCPU: signal.SIGXCPU,
+}
+
 
 def register(app: typer.Typer) -> None:
     """Add the command `run` to `app`."""
@@ -315,27 +327,33 @@ def run_profiled(
 
 
 def status_of(command: list[str], environment: dict[str, str]) -> int:
-    """Run the command with the terminal and the signals, and return the exit status of a shell."""
+    """Run the command with the terminal and the signals, and return the exit status of a shell.
+
+    A signal that is ignored, as SIGINT is in the background of a script, still is.
+    """
     sys.stdout.flush()
     process: subprocess.Popen[bytes] | None = None
-    ended = False
+    early: list[int] = []
 
-    def end(*_: object) -> None:
-        nonlocal ended
-        ended = True
-        if process:
-            process.terminate()
+    def pass_on(number: int, _frame: object) -> None:
+        if process is None:
+            early.append(number)
+        else:
+            process.send_signal(PASSED_ON[number])
 
-    # An interrupt of the terminal reaches the launcher too, which ends its ranks and says so.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    taken = [*PASSED_ON, signal.SIGINT]
+    for number in taken:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end)
+            signal.signal(number, pass_on if number in PASSED_ON else stay)
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
         raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
-    if ended:
-        process.terminate()
+    for number in early:
+        process.send_signal(PASSED_ON[number])
     status = process.wait()
     return status if status >= 0 else 128 - status
+
+
+def stay(_number: int, _frame: object) -> None:
+    """Do nothing: an interrupt of the terminal reaches the launcher, which ends its ranks."""

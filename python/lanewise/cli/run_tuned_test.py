@@ -110,3 +110,37 @@ def test_a_signal_that_ends_a_command_ends_the_program_that_it_runs(number: sign
         started.send_signal(number)
 
         assert started.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+TOLD_OF_A_SIGNAL = """
+import os, signal, sys
+from lanewise.cli.run_tuned import status_of
+script = "trap 'exit 7' {name}; echo started; while :; do sleep 0.01; done"
+sys.exit(status_of(["sh", "-c", script], dict(os.environ)))
+"""
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2", "QUIT", "ALRM", "XCPU"])
+def test_a_signal_that_a_batch_system_warns_by_reaches_the_program(name: str) -> None:
+    command = [sys.executable, "-c", TOLD_OF_A_SIGNAL.format(name=name)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "started\n"
+
+        started.send_signal(signal.Signals[f"SIG{name}"])
+
+        assert started.wait(timeout=20) == 7
+
+
+IN_THE_BACKGROUND = """
+import os, signal, sys
+from lanewise.cli.run_tuned import status_of
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.exit(status_of(["sh", "-c", "kill -INT $$; exit 3"], dict(os.environ)))
+"""
+
+
+def test_an_interrupt_that_is_ignored_is_ignored_by_the_program_too() -> None:
+    command = [sys.executable, "-c", IN_THE_BACKGROUND]
+
+    assert subprocess.run(command, check=False, timeout=20).returncode == 3
