@@ -85,6 +85,21 @@ def test_an_srun_that_fails_is_told_from_one_that_is_missing(
     assert (found.usable, found.remedies) == (False, ())
 
 
+def test_an_srun_without_a_plugin_for_the_mpi_is_not_ready(machine: dict[str, str]) -> None:
+    put_srun(machine, "none cray_shasta")
+
+    found = find_launcher(LAUNCHERS["srun"], find_builds(machine), machine)
+
+    assert not found.usable
+    assert "it needs pmix and srun --mpi=list offers cray_shasta" in found.fault
+
+
+def test_an_srun_with_a_plugin_for_the_mpi_is_ready(machine: dict[str, str]) -> None:
+    put_srun(machine, "none pmix")
+
+    assert find_launcher(LAUNCHERS["srun"], find_builds(machine), machine).usable
+
+
 def test_in_a_testbed_the_batch_system_around_it_starts_nothing(machine: dict[str, str]) -> None:
     put_srun(machine, "pmix")
 

@@ -15,9 +15,17 @@ from pathlib import Path
 from lanewise.errors import RequestError
 from lanewise.launch import machine
 from lanewise.launch.allocation import Allocation, allocation_in
-from lanewise.launch.choose import Choice, choose, executable_of, version_text, why_broken
+from lanewise.launch.choose import (
+    Choice,
+    choose,
+    executable_of,
+    started_by,
+    version_text,
+    why_broken,
+)
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
+from lanewise.launch.pmi_plugin import refusal
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.trial import (
     OTHER_PMI,
@@ -140,10 +148,13 @@ def find_launcher(
     if build is None:
         remedies.append(build_command(launcher.mpis[0]))
     if executable and build is not None:
-        choice = Choice(launcher, executable, build)
-        fault = why_ranks_are_apart(choice) or why_ranks_do_not_start(choice)
-        if fault:
-            remedies.append(remedy_for(fault, choice))
+        choice = started_by(launcher, executable, builds)
+        if choice is None:
+            fault = refusal(executable, build.mpi)
+        else:
+            build = choice.build
+            fault = why_ranks_are_apart(choice) or why_ranks_do_not_start(choice)
+            remedies += [remedy_for(fault, choice)] if fault else []
     return LauncherFound(
         name=launcher.name,
         executable=executable,
