@@ -190,7 +190,7 @@ def test_a_transport_that_srun_starts_can_be_compared(
     own = tmp_path / "slurm-shm.toml"
     own.write_text(
         'schema = "lanewise-transport"\nversion = 1\ntitle = "Slurm"\nmpi = "openmpi"\n'
-        'launcher = "srun"\n[environment]\nOMPI_MCA_pml = "ob1"\n',
+        'launcher = "srun"\n[environment]\nOMPI_MCA_pml = "ob1"\nOMPI_MCA_btl = "self,vader"\n',
         encoding="utf-8",
     )
 
@@ -276,11 +276,12 @@ def test_mpirun_in_a_batch_script_takes_hosts_and_ranks_from_the_job(
         ("-N2 -n6", "--launcher openmpi", "mpirun -n 6"),
         ("-N2 --exclusive", "", "srun --ntasks=8 --mpi=pmix"),
         ("-N2 -n4 -c2", "", "srun --ntasks=4 --mpi=pmix"),
-        ("-N2 -n4 -c2", "-n 8", "srun --ntasks=8 --mpi=pmix"),
-        ("-N2 -n8", "-n 9", "srun --ntasks=9 --mpi=pmix --overcommit"),
+        ("-N2 -n4 -c2", "-n 8", "srun --ntasks=8 --mpi=pmix --cpus-per-task=1"),
+        ("-N2 -n8", "-n 9", "srun --ntasks=9 --mpi=pmix --overcommit --cpus-per-task=1"),
         ("-N2 -n8", "-n 9 --launcher openmpi", "mpirun -n 9 --oversubscribe"),
         ("-N2 -n8", "--hosts node2", "srun --ntasks=4 --mpi=pmix --nodes=1 --nodelist=node2"),
         ("-N2 -n8", "--hosts node2 --launcher openmpi", "mpirun -n 4 --host node2:4"),
+        ("-N2 -n2 -c4", "-n 3 --hosts node2 --launcher openmpi", "mpirun -n 3 --host node2:4"),
     ],
 )
 def test_the_launch_line_follows_from_the_job(
@@ -310,6 +311,36 @@ def test_open_mpi_uses_every_core_of_a_job_with_few_tasks(
     assert done.returncode == 0, done.stderr
     assert load(path).context.ranks == 8
     assert "share" not in done.stderr
+
+
+def test_open_mpi_uses_every_core_of_a_named_host_that_has_few_tasks(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
+    require_build("openmpi")
+    path = tmp_path / "samples.jsonl"
+
+    done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", "4", "--sizes", "8",
+                  "--launcher", "openmpi", "--repetitions", "5", "--launches", "1",
+                  "--hosts", "node2", "-o", str(path))  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert load(path).context.ranks == 4
+    assert "share" not in done.stderr
+
+
+def test_srun_starts_more_ranks_than_tasks_where_each_task_has_several_cores(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
+    require_build("openmpi")
+    path = tmp_path / "samples.jsonl"
+    per_task = {**slurm, "SRUN_CPUS_PER_TASK": "2"}
+
+    done = in_job(per_task, "-N2 -n4 -c2", "measure", "bcast", "-n", "8", "--sizes", "8",
+                  "--launcher", "srun", "--repetitions", "5", "--launches", "1",
+                  "-o", str(path))  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert load(path).context.ranks == 8
 
 
 def test_in_a_testbed_ranks_are_on_its_hosts_and_not_on_those_of_the_job(

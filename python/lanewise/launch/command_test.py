@@ -90,7 +90,7 @@ def test_a_line_with_a_host_file(launcher: str, expected: str) -> None:
     [
         ("openmpi", "mpirun.openmpi -n 4 --oversubscribe bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 bench scatter"),
-        ("srun", "srun --ntasks=4 --mpi=pmix --overcommit bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix --overcommit --cpus-per-task=1 bench scatter"),
         ("flux", "flux run --ntasks=4 bench scatter"),
         ("smpi", f"{SMPI} bench scatter"),
     ],
@@ -156,6 +156,11 @@ def test_open_mpi_takes_the_cores_of_a_slurm_job_for_slots_where_its_tasks_are_f
     assert "--oversubscribe" not in line("openmpi", slots=2, cores=8, scheduler="Slurm")
     assert environment(wide)["OMPI_MCA_ras_slurm_use_entire_allocation"] == "1"
     assert environment(job("openmpi", slots=4, cores=8, scheduler="Slurm")) == {}
+
+
+def test_more_ranks_than_tasks_do_not_ask_for_the_cpus_of_a_task_each() -> None:
+    assert "--cpus-per-task=1 bench" in line("srun", slots=2, cores=8)
+    assert "--cpus-per-task" not in line("srun", slots=4, cores=8)
 
 
 def test_a_step_inside_a_step_shares_its_cores() -> None:

@@ -33,6 +33,9 @@ def command(job: Job) -> list[str]:
         line += on_hosts(job.hosts)
     if job.oversubscribed:
         line += ["--overcommit"]
+    if job.slots is not None and job.ranks > job.slots:
+        # A job may ask for several CPUs per task, which srun would ask for again for each rank.
+        line += ["--cpus-per-task=1"]
     return [*line, *job.launcher_arguments, *job.program]
 
 
