@@ -20,16 +20,46 @@ LIBRARIES = {
     "mpich": re.compile(r"(libmpich\w*\.so\.\d+|libmpi(fort|cxx)?\.so\.12)$"),
 }
 
-# Options of launchers that take one or two words; of all others it is seen by what follows them.
-WITH_ONE = (
-    "-n -np --np -c -N -H -host --host -hosts -f -hostfile --hostfile -machinefile --machinefile "
-    "-x -map-by --map-by -rank-by --rank-by -bind-to --bind-to -wd -wdir --wdir -path --path "
-    "--prefix -genvlist -envlist -ppn -tune --tune -am --am --output-filename "
-)
-WITH_TWO = "-mca --mca -gmca --gmca --prtemca --pmixmca -genv -env "
+# Options with a value in the next word, or in the next two, by the name of the launcher and without
+# their dashes; a value may also be in the word itself, after = or, for one letter, at once.
+# Of options that are not here it is seen by what follows them.
+OPEN_MPI = """
+    am bind-to c cf cpu-list cpu-set cpus-per-proc cpus-per-rank debugger default-hostfile display
+    dvm exec-agent fwd-environment H host hostfile launch-agent machinefile map-by max-restarts N n
+    np npernode npersocket ompi-server output output-directory output-filename path
+    preload-files prefix pset ppr rank-by rankfile report-pid report-uri rf runtime-options
+    server-wait-time slot-list stdin timeout tune wd wdir x xterm
+"""
+HYDRA = """
+    arch bind-to configfile demux envlist errfile-pattern f gpu-subdevs-per-proc gpus-per-proc
+    genvlist H host hostfile hosts iface launcher launcher-exec localhost machinefile map-by membind
+    n nameserver np outfile-pattern path ppn prepend-pattern rmk timeout topolib usize wdir
+"""
+SRUN = """
+    A account acctg-freq B bb bbf begin C c cluster-constraint clusters comment constraint
+    container container-id core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task D
+    d chdir deadline delay-boot dependency distribution e epilog error exclude export export-file
+    extra extra-node-info F G g gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket
+    gpus-per-task gres gres-flags het-group hint i input J job-name jobid L launch-cmd launcher-opts
+    licenses M m mail-type mail-user max-threads mcs-label mem mem-bind mem-per-cpu mem-per-gpu
+    mincores mincpus minsockets minthreads mpi msg-timeout N n network nodefile nodelist nodes
+    ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket o open-mode output P p
+    partition power prefer priority profile prolog q qos r relative reservation S segment signal
+    slurmd-debug sockets-per-node switches T t task-epilog task-prolog tasks-per-node thread-spec
+    threads threads-per-core time time-min tmp tree-width tres-bind tres-per-task U uid W w wait
+    wckey x
+"""
+FLUX = """
+    add-file B bank begin-time c cores cores-per-task cwd dependency env env-file env-remove error
+    flags g gpus-per-node gpus-per-task input job-name log log-stderr N n nodes nslots ntasks O o
+    output q queue requires rlimit setattr setopt signal t taskmap tasks-per-core tasks-per-node
+    time-limit urgency wait-event
+"""
+WITH_ONE = {"openmpi": OPEN_MPI, "mpich": HYDRA, "srun": SRUN, "flux": FLUX}
+WITH_TWO = {"openmpi": "mca gmca omca gomca pmca prtemca pmixmca", "mpich": "env genv"}
 
 
-def programs_in(words: Sequence[str], search: str | None) -> list[Path]:
+def programs_in(words: Sequence[str], launcher: str, search: str | None) -> list[Path]:
     """Return the programs that a launcher's arguments start, one for each part between colons.
 
     A part in which none can be made out gives none: the launcher will say what it thinks of it.
@@ -40,22 +70,30 @@ def programs_in(words: Sequence[str], search: str | None) -> list[Path]:
             parts.append([])
         else:
             parts[-1].append(word)
-    found = (program_in(part, search) for part in parts)
+    found = (program_in(part, launcher, search) for part in parts)
     return [program for program in found if program is not None]
 
 
-def program_in(words: Sequence[str], search: str | None) -> Path | None:
+def program_in(words: Sequence[str], launcher: str, search: str | None) -> Path | None:
     """Return the first word that can be executed and is no option's value."""
     rest = list(words)
     while rest:
-        word = rest.pop(0)
-        if word in WITH_ONE.split():
-            del rest[:1]
-        elif word in WITH_TWO.split():
-            del rest[:2]
-        elif not word.startswith("-") and (path := shutil.which(word, path=search)) is not None:
+        rest = rest[options_count(rest, launcher) :]
+        path = shutil.which(rest[0], path=search) if rest else None
+        if path is not None:
             return Path(path)
+        rest = rest[1:]
     return None
+
+
+def options_count(words: Sequence[str], launcher: str) -> int:
+    """Return how many words the options have that a launcher's arguments begin with."""
+    one, two = WITH_ONE.get(launcher, "").split(), WITH_TWO.get(launcher, "").split()
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        name = words[place].lstrip("-")
+        place += 3 if name in two else 2 if name in one else 1
+    return min(place, len(words))
 
 
 def mpi_of(program: Path, environment: Mapping[str, str]) -> str:

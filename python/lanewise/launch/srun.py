@@ -15,6 +15,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.hosts import hosts_in
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.pmi_plugin import USUAL
+from lanewise.launch.program import options_count
 
 
 def command(job: Job) -> list[str]:
@@ -54,13 +55,21 @@ def on_hosts(words: Sequence[str]) -> list[str]:
 
 
 def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Return `line` with variables for the ranks; srun takes one list of them, with commas."""
-    if any(word == "--export" or word.startswith("--export=") for word in line):
+    """Return `line` with variables for the ranks; srun takes one list of them, with commas.
+
+    A value with a comma reaches the ranks by the environment of srun, where LD_PRELOAD would be
+    for srun as well.
+    """
+    options = line[1 : 1 + options_count(line[1:], "srun")]
+    if any(word == "--export" or word.startswith("--export=") for word in options):
         raise RequestError("srun takes one --export; leave it out and set the variables before")
-    if any("," in value for value in variables.values()):
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    if "," in variables.get("LD_PRELOAD", ""):
         raise RequestError("srun separates variables by commas; use paths without commas")
-    given = ",".join(["ALL", *(f"{name}={value}" for name, value in variables.items())])
-    return [line[0], f"--export={given}", *line[1:]]
+    inherited = [setting for setting in settings if "," in setting]
+    given = ",".join(["ALL", *(setting for setting in settings if "," not in setting)])
+    before = ["env", *inherited] if inherited else []
+    return [*before, line[0], f"--export={given}", *line[1:]]
 
 
 LAUNCHER = Launcher(

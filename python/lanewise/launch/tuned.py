@@ -72,8 +72,9 @@ def family_of(
     Raises RequestError where they do not belong together, or where nothing tells.
     """
     search = environment.get("PATH")
-    words = line if launcher is None else line[1:]
-    programs = programs_in(words, search)
+    name = launcher.name if launcher else ""
+    words = line if launcher is None else line[2:] if name == "flux" else line[1:]
+    programs = programs_in(words, name, search)
     own = {program: family for program in programs if (family := mpi_of(program, environment))}
     started = launcher.mpis if launcher else MPIS
     for program, family in own.items():

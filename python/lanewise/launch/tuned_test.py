@@ -40,6 +40,12 @@ VARIABLES = {"LD_PRELOAD": "/l.so", "LANEWISE_TUNING": "/t.json"}
             "srun --export=ALL,LD_PRELOAD=/l.so,LANEWISE_TUNING=/t.json -n 4 ./app",
         ),
         (
+            "srun",
+            "srun -A test -n 4 ./app --export=x",
+            "srun --export=ALL,LD_PRELOAD=/l.so,LANEWISE_TUNING=/t.json -A test -n 4 ./app "
+            "--export=x",
+        ),
+        (
             "flux",
             "flux run -n 4 ./app",
             "flux run --env=LD_PRELOAD=/l.so --env=LANEWISE_TUNING=/t.json -n 4 ./app",
@@ -63,11 +69,25 @@ def test_a_program_without_a_launcher_gets_them_by_env() -> None:
     [
         ("openmpi", "mpirun -x LD_PRELOAD=/tool.so -n 2 ./app"),
         ("srun", "srun --export=NONE -n 2 ./app"),
+        ("srun", "srun -A test --export NONE -n 2 ./app"),
     ],
 )
 def test_a_line_that_sets_the_same_itself_is_refused(launcher: str, line: str) -> None:
     with pytest.raises(RequestError):
         tuned.launch_line(shlex.split(line), LAUNCHERS[launcher], VARIABLES)
+
+
+def test_values_with_commas_reach_the_ranks_of_srun_by_its_environment() -> None:
+    variables = {"UCX_TLS": "self,tcp", "A": "b"}
+
+    words = LAUNCHERS["srun"].with_variables(["srun", "-n", "2", "./app"], variables)
+
+    assert shlex.join(words) == "env UCX_TLS=self,tcp srun --export=ALL,A=b -n 2 ./app"
+
+
+def test_a_library_whose_path_has_a_comma_is_not_loaded_into_srun_itself() -> None:
+    with pytest.raises(RequestError, match="paths without commas"):
+        tuned.launch_line(["srun", "./app"], LAUNCHERS["srun"], {"LD_PRELOAD": "/a,b/l.so"})
 
 
 def test_simulated_ranks_are_refused() -> None:
@@ -98,23 +118,28 @@ def test_ranks_on_all_hosts_learn_where_ranks_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("launcher", "words", "expected"),
     [
-        ("-n 4 ./app x", ["app"]),
-        ("--mca btl app --host app -n 4 ./app", ["app"]),
-        ("-n 1 ./app : -n 2 ./other ./app", ["app", "other"]),
-        ("--unknown value -n 4 tool ./app", ["tool"]),
-        ("-n 4 ./absent", []),
+        ("openmpi", "-n 4 ./app x", ["app"]),
+        ("openmpi", "--mca btl app --host app -n 4 ./app", ["app"]),
+        ("openmpi", "-n 1 ./app : -n 2 ./other ./app", ["app", "other"]),
+        ("openmpi", "--unknown value -n 4 tool ./app", ["tool"]),
+        ("openmpi", "-n 4 ./absent", []),
+        ("openmpi", "-npernode 2 --rankfile tool ./app", ["app"]),
+        ("mpich", "-genv A tool -iface other -n 2 ./app", ["app"]),
+        ("srun", "-p tool -A other -J app -t 5 -N 2 -w tool -o tool -C other ./app", ["app"]),
+        ("srun", "--partition=tool --job-name tool -n4 ./app tool", ["app"]),
+        ("flux", "-q tool --job-name=other -o tool -n 4 ./app", ["app"]),
     ],
 )
 def test_the_programs_of_a_line_are_its_first_words_that_can_run(
-    words: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    launcher: str, words: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("app", "other", "tool"):
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.chdir(tmp_path)
 
-    found = programs_in(shlex.split(words), str(tmp_path))
+    found = programs_in(shlex.split(words), launcher, str(tmp_path))
 
     assert [program.name for program in found] == expected
 
