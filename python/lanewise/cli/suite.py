@@ -111,9 +111,7 @@ def suite(
 
     if quick and full:
         raise RequestError("--quick and --full exclude each other; choose one")
-    chosen = [
-        transport_part.find(name) for name in split(transports) or transport_part.shipped_names()
-    ]
+    chosen = transport_part.find_all(split(transports) or transport_part.shipped_names())
     if as_json and not list_:
         raise RequestError("--json goes with --list; a suite writes its outcome to suite.json")
     count = positive_count("-n", ranks)

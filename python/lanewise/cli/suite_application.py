@@ -121,7 +121,7 @@ def chosen(transports: str, plan: Plan) -> list[Transport]:
 
     family = part.mpi_of(plan.command[0])
     names = [word for word in transports.split(",") if word]
-    candidates = [transport_part.find(name) for name in names or transport_part.shipped_names()]
+    candidates = transport_part.find_all(names or transport_part.shipped_names())
     fitting = [one for one in candidates if family in ("", one.mpi)]
     if names and len(fitting) < len(candidates):
         other = next(one for one in candidates if one not in fitting)

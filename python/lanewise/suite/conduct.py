@@ -48,6 +48,7 @@ class Request:
             testbed=self.testbed,
             validate=self.validate,
             buffers=self.buffers,
+            digests=tuple(one.digest for one in self.transports),
         )
 
 

@@ -27,7 +27,10 @@ SAMPLES = "samples"
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: two runs that differ in it do not belong together."""
+    """What was asked for: two runs that differ in it do not belong together.
+
+    `digests` are those of the transports; suites from before there were any have none.
+    """
 
     ranks: int
     effort: str
@@ -39,6 +42,7 @@ class Asked:
     testbed: str = ""
     validate: bool = False
     buffers: str = ""
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,10 +119,17 @@ def require_same(before: Asked, now: Asked, folder: Path) -> None:
     """Raise RequestError that names the first thing in which two requests differ."""
     old, new = asdict(before), asdict(now)
     for key, value in new.items():
-        if old[key] != value:
+        if key != "digests" and old[key] != value:
             raise RequestError(
                 f"{folder} was begun with {key} {shown(old[key])}, not {shown(value)}; "
                 "name another folder, or ask for the same"
+            )
+    digests = before.digests or now.digests
+    for name, was, is_now in zip(now.transports, digests, now.digests, strict=False):
+        if was != is_now:
+            raise RequestError(
+                f"{folder} was begun with another file of transport {name}; "
+                "name another folder, or change the file back"
             )
 
 

@@ -52,6 +52,18 @@ def test_another_request_does_not_go_on_here(tmp_path: Path) -> None:
         state.require_same(ASKED, other, tmp_path)
 
 
+def test_a_transport_whose_file_has_changed_does_not_go_on_here(tmp_path: Path) -> None:
+    before, now = replace(ASKED, digests=("1", "2")), replace(ASKED, digests=("1", "3"))
+
+    with pytest.raises(RequestError, match="was begun with another file of transport b; name"):
+        state.require_same(before, now, tmp_path)
+    state.require_same(now, now, tmp_path)
+
+
+def test_a_suite_from_before_there_were_digests_goes_on(tmp_path: Path) -> None:
+    state.require_same(ASKED, replace(ASKED, digests=("1", "2")), tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

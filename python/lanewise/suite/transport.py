@@ -20,7 +20,9 @@ schema/transport.schema.json says it for machines.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,7 @@ class Transport:
     """One transport; `launcher` starts it, `device` is what the MPI must say that it is built with.
 
     `environment` reaches the ranks alone.  `across_hosts` tells that it reaches other hosts.
+    `digest` is the same for files that say the same, but for the title.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Transport:
     device: str = ""
     across_hosts: bool = False
     hca: Hca = Hca()
+    digest: str = ""
 
 
 def shipped_names() -> list[str]:
@@ -94,6 +98,21 @@ def find(given: str) -> Transport:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise RequestError(f"transport {given} cannot be read ({reason}); {hint}") from None
     return parse(text, path.name.removesuffix(".toml"), str(given))
+
+
+def find_all(given: Sequence[str]) -> list[Transport]:
+    """Return the transports called so; RequestError for two of one name, by which files go."""
+    found: dict[str, str] = {}
+    transports = [find(one) for one in given]
+    for word, transport in zip(given, transports, strict=True):
+        if found.get(transport.name) == word:
+            raise RequestError(f"transport {word} is named twice; name it once")
+        if transport.name in found:
+            raise RequestError(
+                f"transports {found[transport.name]} and {word} have the same name; rename a file"
+            )
+        found[transport.name] = word
+    return transports
 
 
 def parse(text: str, name: str, where: str) -> Transport:
@@ -119,6 +138,11 @@ def parse(text: str, name: str, where: str) -> Transport:
     if mpi not in LAUNCHERS[launcher].mpis:
         raise RequestError(f"{place(['launcher'])}: launcher {launcher} does not start {mpi}")
     placement = values.get("placement", {})
+    if placement.get("bind") and not LAUNCHERS[launcher].bind:
+        raise RequestError(
+            f"{place(['placement', 'bind'])}: launcher {launcher} has no option for bind; "
+            "leave it out, or add an option of the launcher to arguments"
+        )
     return Transport(
         name=name,
         title=values.get("title", name),
@@ -134,7 +158,14 @@ def parse(text: str, name: str, where: str) -> Transport:
         device=values.get("device", ""),
         across_hosts=values.get("across_hosts", False),
         hca=hca_of(values["hca"]) if "hca" in values else Hca(),
+        digest=digest_of(values),
     )
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """Return a short hash of what a file says, but for the title."""
+    said = {key: value for key, value in values.items() if key != "title"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def hca_of(table: Mapping[str, Any]) -> Hca:
