@@ -38,6 +38,8 @@ bool needs_threads(const Arguments& arguments) {
 }
 
 int print_plan(const Arguments& arguments) {
+    const auto usable = measure::session::check_output(arguments);
+    if (!usable) return complain(measure_program, usable.failure());
     const auto plan = measure::session::describe_plan(arguments);
     if (!plan) return complain(measure_program, plan.failure());
     std::puts(plan->c_str());

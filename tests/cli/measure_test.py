@@ -13,6 +13,8 @@ import pytest
 from conftest import why_not
 from jsonschema import Draft202012Validator
 
+from lanewise.launch.choose import choose
+from lanewise.launch.native import MEASURE
 from lanewise.results.read import load
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -46,6 +48,24 @@ def test_a_file_may_have_a_name_that_is_not_utf8(
 
     assert done.returncode == 0, done.stderr
     assert len(load(tmp_path / name).points) == 2
+
+
+def test_only_rank_0_needs_the_folder_of_the_output(real_mpi: str, tmp_path: Path) -> None:
+    (tmp_path / "here/kept").mkdir(parents=True)
+    (tmp_path / "there").mkdir()
+    choice = choose(real_mpi, os.environ)
+    program = [str(choice.build.program(MEASURE)), "barrier", "--repetitions", "5",
+               "-o", "kept/s.jsonl"]  # fmt: skip
+    line = [choice.executable, "-n", "1", "-wdir", str(tmp_path / "here"), *program, ":",
+            "-n", "1", "-wdir", str(tmp_path / "there"), *program]  # fmt: skip
+
+    done = [subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+            for _ in range(2)]  # fmt: skip
+
+    assert done[0].returncode == 0, done[0].stderr
+    assert load(tmp_path / "here/kept/s.jsonl").context.ranks == 2
+    assert done[1].returncode != 0
+    assert (done[1].stdout + done[1].stderr).count("kept/s.jsonl exists; add --resume") == 1
 
 
 @pytest.mark.one_mpi

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tempfile
 from functools import cache
-from pathlib import Path
 
 from lanewise.errors import LanewiseError
 from lanewise.launch.choose import Choice
@@ -23,7 +21,6 @@ from lanewise.launch.run_native import Conditions, line_of, run_native, sentence
 
 RANKS = 2
 LIMIT_S = 30.0
-SAMPLES = "trial.jsonl"
 OTHER_PMI = "launcher and MPI library speak different PMI"
 
 _ALONE = re.compile(r"MPI has 1 rank where \S+ promises \d+")
@@ -56,28 +53,24 @@ def tried(choice: Choice) -> Outcome | LanewiseError:
     """Return how the trial launch of a launcher ended, or why it could not be made."""
     if choice.launcher.simulates or choice.launcher.queues:
         return Outcome()
-    with tempfile.TemporaryDirectory(prefix="lanewise-trial-") as folder:
-        job = trial_job(choice, Path(folder) / SAMPLES)
-        try:
-            return run_native(choice, job, conditions=Conditions(limit_s=LIMIT_S))
-        except LanewiseError as error:
-            return error
+    try:
+        return run_native(choice, trial_job(choice), conditions=Conditions(limit_s=LIMIT_S))
+    except LanewiseError as error:
+        return error
 
 
 def trial_line(choice: Choice) -> str:
     """Return the line of the trial launch as one would type it, with its variables in front."""
-    job = trial_job(choice, Path(SAMPLES))
+    job = trial_job(choice)
     variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
     return shlex.join([*variables, *line_of(choice, job)])
 
 
-def trial_job(choice: Choice, samples: Path) -> Job:
-    """Return a barrier of two ranks, which writes its time to `samples`."""
-    words = ("barrier", "--repetitions", "1", "-o", str(samples))
+def trial_job(choice: Choice) -> Job:
+    """Return a barrier of two ranks."""
     return Job(
-        program=(*choice.build.command(MEASURE), *words), ranks=RANKS,
+        program=(*choice.build.command(MEASURE), "barrier", "--repetitions", "1"), ranks=RANKS,
         executable=choice.executable, mpi=choice.build.mpi, cores=1, user_id=os.getuid(),
-        folder=samples.parent,
     )  # fmt: skip
 
 

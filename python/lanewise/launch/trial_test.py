@@ -73,7 +73,7 @@ def test_a_barrier_that_ends_well_leaves_nothing_to_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["unable to find network interfaces", "lanewise-measure: cannot write trial.jsonl"]
+    "said", ["unable to find network interfaces", "lanewise-measure: no memory is left"]
 )
 def test_what_fails_for_a_reason_that_the_launcher_does_not_know_has_a_line_to_try(
     tmp_path: Path, said: str
@@ -84,8 +84,7 @@ def test_what_fails_for_a_reason_that_the_launcher_does_not_know_has_a_line_to_t
     (remedy,) = found.remedies
     native = tmp_path / "build/bin/lanewise-native"
     assert remedy == (
-        f"see what fails with: {tmp_path}/bin/mpiexec -n 2 {native} measure barrier "
-        "--repetitions 1 -o trial.jsonl"
+        f"see what fails with: {tmp_path}/bin/mpiexec -n 2 {native} measure barrier --repetitions 1"
     )
 
 

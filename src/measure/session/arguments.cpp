@@ -240,33 +240,13 @@ Outcome refuse_idle(const Options& options, const Arguments& arguments) {
     return Done{};
 }
 
-Outcome check_output(const Arguments& arguments) {
-    namespace fs = std::filesystem;
-    if (arguments.output.empty()) {
-        if (arguments.resume)
-            return bad_argument("--resume needs the file to go on with; add -o FILE");
-        return Done{};
-    }
-    if (arguments.resume && arguments.tolerance > 0.0)
+Outcome check_resume(const Arguments& arguments) {
+    if (!arguments.resume) return Done{};
+    if (arguments.output.empty())
+        return bad_argument("--resume needs the file to go on with; add -o FILE");
+    if (arguments.tolerance > 0.0)
         return bad_argument(
             "--resume cannot go on with --adaptive sizes; measure into another file");
-    const fs::path path(arguments.output);
-    std::error_code error;
-    if (fs::is_directory(path, error))
-        return bad_argument(arguments.output + " is a folder; name a file");
-    if (fs::exists(path, error)) {
-        if (!arguments.resume)
-            return bad_argument(arguments.output +
-                                " exists; add --resume to go on with it, or name another file");
-        if (::access(path.c_str(), R_OK | W_OK) != 0)
-            return bad_argument(arguments.output + " cannot be written; change its permissions");
-        return Done{};
-    }
-    const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (!fs::is_directory(folder, error))
-        return bad_argument("folder " + folder.string() + " does not exist; make it first");
-    if (::access(folder.c_str(), W_OK) != 0)
-        return bad_argument("folder " + folder.string() + " cannot be written; name another");
     return Done{};
 }
 
@@ -348,7 +328,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
         choose_subject,
         choose_definition,
         check_values,
-        [](const Texts&, Arguments& a) { return check_output(a); },
+        [](const Texts&, Arguments& a) { return check_resume(a); },
     };
     for (const auto step : steps) {
         const auto outcome = step(texts, arguments);
@@ -357,6 +337,29 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     const auto idle = refuse_idle(options, arguments);
     if (!idle) return idle.failure();
     return {std::move(arguments)};
+}
+
+Outcome check_output(const Arguments& arguments) {
+    namespace fs = std::filesystem;
+    if (arguments.output.empty()) return Done{};
+    const fs::path path(arguments.output);
+    std::error_code error;
+    if (fs::is_directory(path, error))
+        return bad_argument(arguments.output + " is a folder; name a file");
+    if (fs::exists(path, error)) {
+        if (!arguments.resume)
+            return bad_argument(arguments.output +
+                                " exists; add --resume to go on with it, or name another file");
+        if (::access(path.c_str(), R_OK | W_OK) != 0)
+            return bad_argument(arguments.output + " cannot be written; change its permissions");
+        return Done{};
+    }
+    const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    if (!fs::is_directory(folder, error))
+        return bad_argument("folder " + folder.string() + " does not exist; make it first");
+    if (::access(folder.c_str(), W_OK) != 0)
+        return bad_argument("folder " + folder.string() + " cannot be written; name another");
+    return Done{};
 }
 
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,

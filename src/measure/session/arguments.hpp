@@ -62,6 +62,9 @@ struct Leave {
 
 Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv);
 
+/* Whether the output can be written on this host, which only the one of rank 0 needs to have. */
+Outcome check_output(const Arguments& arguments);
+
 /* The sizes `operation` is measured at on `ranks` ranks; those it cannot have are left out and
    named in `note`. They are blocks of one rank also where the definition counts those of all. */
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,

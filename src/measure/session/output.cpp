@@ -29,7 +29,8 @@ double microseconds(const Json& record, const char *key) {
 
 void Output::begin(std::size_t points, const Json& context, const std::string& path) {
     planned_ = points;
-    if (events_) return print_event({{"points", points}, {"file", path}}, "start");
+    if (events_)
+        return print_event({{"points", points}, {"file", path}, {"mpi", context["mpi"]}}, "start");
     fmt::print("# Lanewise {} on {} ranks, {}\n", context["lanewise"].get<std::string>(),
                context["ranks"].get<int>(), context["mpi"]["library"].get<std::string>());
     fmt::print("# method {}, start {}, clock {}\n", context["method"].get<std::string>(),

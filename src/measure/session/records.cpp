@@ -94,16 +94,20 @@ Json how_measured(const Arguments& arguments) {
             {"seed", options.seed}};
 }
 
-Json context_record(const Arguments& arguments, const measure::Bench& bench) {
-    const auto host = this_host();
+Json mpi_record() {
     auto mpi = mpi_library();
     if (const auto device = mpi_device(); !device.empty()) mpi["device"] = device;
+    return mpi;
+}
+
+Json context_record(const Arguments& arguments, const measure::Bench& bench) {
+    const auto host = this_host();
     Json record = {
         {"record", "context"},
         {"schema", "lanewise-samples"},
         {"version", schema_version},
         {"lanewise", lw_version()},
-        {"mpi", mpi},
+        {"mpi", mpi_record()},
         {"launcher", arguments.launcher.empty() ? LANEWISE_MPI_FAMILY : arguments.launcher},
         {"ranks", bench.harness().size()},
         {"placement", placement(bench.harness())},

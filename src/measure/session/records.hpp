@@ -20,6 +20,9 @@ namespace lanewise::measure::session {
 /* The part of the first line that follows from the arguments alone. */
 Json how_measured(const Arguments& arguments);
 
+/* Family, version and device of the MPI; asked before MPI_Init too. */
+Json mpi_record();
+
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
 Json context_record(const Arguments& arguments, const measure::Bench& bench);
 

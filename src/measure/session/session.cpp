@@ -320,6 +320,7 @@ Result<std::string> describe_plan(const Arguments& arguments) {
                 {"sizes_bytes_of", sizes_bytes_of},
                 {"how", how_measured(arguments)},
                 {"resync_s", arguments.options.resync_s},
+                {"mpi", mpi_record()},
                 {"notes", notes}}
         .dump();
 }
@@ -336,6 +337,8 @@ Outcome run_session(const Arguments& arguments) {
     Output output(arguments.events);
     Session session{arguments, bench, output, {}, 0, 0, 0, Done{}};
     session.points = count_points(arguments, *operations, bench.harness().size());
+    const auto usable = agree(bench, rank == 0 ? check_output(arguments) : Outcome(Done{}));
+    if (!usable) return usable;
 
     // Synchronising clocks is part of what a method costs.
     const double begin_s = bench.clock().now_s();
