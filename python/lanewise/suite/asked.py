@@ -102,7 +102,7 @@ def job_running(
 
     `folder` is where the launcher's own files go.
     """
-    transport = transport_of(asked)
+    space = room_of(asked, choice)
     job = Job(
         program=(str(choice.build.program(program[0])), *program[1:]),
         ranks=ranks,
@@ -112,11 +112,27 @@ def job_running(
         hosts=tuple(name for name in asked.hosts.split(",") if name),
         hostfile=asked.hostfile,
         launcher_arguments=(
-            *(transport.arguments if transport else ()),
+            *arguments_of_transport(asked, choice, space),
             *asked.launcher_arguments,
         ),
         folder=folder,
         cluster=asked.cluster,
         pmi_plugin=choice.pmi_plugin,
     )
-    return placed(job, choice.launcher, room_of(asked, choice))
+    return placed(job, choice.launcher, space)
+
+
+def arguments_of_transport(asked: Asked, choice: Choice, space: Room) -> tuple[str, ...]:
+    """Return what the transport asked for says to its launcher, if there is one.
+
+    Raises RequestError where it cannot be had: its device in this MPI, or its binding here.
+    """
+    transport = transport_of(asked)
+    if transport is None:
+        return ()
+    from lanewise.suite import start  # noqa: PLC0415
+
+    start.refuse_other_device(transport, choice)
+    if space.shares_cores:
+        start.refuse_shared_cores(transport)
+    return (*start.asked_binding(transport), *transport.arguments)

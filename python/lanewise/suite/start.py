@@ -6,10 +6,10 @@ A transport that does not start is reported with what its MPI said; nothing else
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +21,11 @@ from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
-from lanewise.launch.pmi_plugin import pmi_plugin
+from lanewise.launch.pmi_plugin import pmi_plugin, refusal
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, EveryLine, Outcome, ignored, started
 from lanewise.launch.run_native import Conditions, run_native, says_why, sentence_in, words_of
-from lanewise.results.read import load
 from lanewise.suite.transport import Transport
 
 START_LIMIT_S = 30.0
@@ -85,7 +84,11 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
     path = executable_of(launcher, environment)
     if path is None:
         raise RunError(f"{launcher.executables[0]} is not installed; install {launcher.package}")
-    plugin = pmi_plugin(path, transport.mpi) if launcher.name == "srun" else ""
+    if launcher.name != "srun":
+        return Choice(launcher, path, builds[0])
+    plugin = pmi_plugin(path, transport.mpi)
+    if not plugin:
+        raise RunError(refusal(path, transport.mpi))
     return Choice(launcher, path, builds[0], plugin)
 
 
@@ -97,6 +100,9 @@ def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
         {} if site.across_hosts else os.environ, ",".join(placement.hosts), placement.hostfile
     )
     cores = core_count() if space.cores is None else space.cores
+    if site.across_hosts or space.shares_cores:
+        refuse_shared_cores(transport)
+        cores = 0
     job = Job(
         program=tuple(str(word) for word in program),
         ranks=ranks.count,
@@ -137,6 +143,24 @@ def binding(transport: Transport, ranks: int, cores: int) -> tuple[str, ...]:
     return (option, wanted) if option else ()
 
 
+def asked_binding(transport: Transport) -> tuple[str, ...]:
+    """Return the launcher's option for the binding that a transport asks for, if it does."""
+    bind = transport.placement.bind
+    return (LAUNCHERS[transport.launcher].bind, bind) if bind else ()
+
+
+def refuse_shared_cores(transport: Transport) -> None:
+    """Raise RequestError where a transport binds ranks of hosts that share the same cores.
+
+    A launcher begins at the first core on each host, so ranks of several hosts would share it.
+    """
+    if transport.placement.bind == "core":
+        raise RequestError(
+            f"transport {transport.name} binds ranks to cores, which the hosts of a testbed share; "
+            'leave out bind = "core"'
+        )
+
+
 def run_on(
     ranks: Ranks, program: Program, limit_s: float, on_line: Callable[[str], None] = ignored
 ) -> Outcome:
@@ -172,14 +196,14 @@ def launch_measure(
     return run_native(choice, job, on_event, conditions)
 
 
-def start_on(ranks: Ranks, arguments: Program) -> Outcome:
+def start_on(ranks: Ranks, arguments: Program, on_event: Callable[[Event], None]) -> Outcome:
     """Run lanewise-measure as the first launch of a transport; RunError where it fails.
 
     A busy Open MPI 4.1 loses what it has to say in one failed launch of five, so a launch that
     fails without a reason is made again.
     """
     for _ in range(START_TRIES):
-        outcome = launch_measure(ranks, arguments, START_LIMIT_S)
+        outcome = launch_measure(ranks, arguments, START_LIMIT_S, on_event)
         if outcome.status == 0 or says_why(outcome):
             break
     return successful(outcome, ranks.transport)
@@ -203,22 +227,44 @@ def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
     """Start a transport for one small message, and see what it really is."""
     if site.across_hosts and not transport.across_hosts:
         return Presence(transport, "it does not leave the host")
-    with tempfile.TemporaryDirectory(prefix="lanewise-suite-") as folder:
-        path = Path(folder) / "start.jsonl"
-        begun = time.monotonic()
-        try:
-            words = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
-            arguments: Program = [*words, "--events", "-o", path]
-            start_on(Ranks(transport, ranks, site), arguments)
-            mpi = load(path).context.mpi
-        except LanewiseError as error:
-            return Presence(transport, str(error))
-        took_s = time.monotonic() - begun
+    mpi: dict[str, str] = {}
+
+    def note(event: Event) -> None:
+        mpi.update(event.get("mpi", {}))
+
+    begun = time.monotonic()
+    try:
+        words = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
+        start_on(Ranks(transport, ranks, site), [*words, "--events"], note)
+    except LanewiseError as error:
+        return Presence(transport, str(error))
+    took_s = time.monotonic() - begun
+    if "library" not in mpi:
+        return Presence(transport, "its ranks ended without a word; lanewise doctor may say why")
+    why = why_other_device(transport, mpi)
+    return Presence(transport, why) if why else Presence(transport, "", took_s, mpi["library"])
+
+
+def why_other_device(transport: Transport, mpi: Mapping[str, str]) -> str:
+    """Return what an MPI is built with where it is not the device that a transport wants."""
     device = mpi.get("device", "")
-    if transport.device and transport.device != device:
-        why = f"this MPI is built with {device or 'another device'}, not {transport.device}"
-        return Presence(transport, why)
-    return Presence(transport, "", took_s, mpi.get("library", ""))
+    if transport.device in ("", device):
+        return ""
+    return f"this MPI is built with {device or 'another device'}, not {transport.device}"
+
+
+def refuse_other_device(transport: Transport, choice: Choice) -> None:
+    """Raise RequestError where the MPI of the native programs has not the device wanted."""
+    if not transport.device:
+        return
+    line = [str(choice.build.program(MEASURE)), "barrier", "--plan"]
+    with started(line, transport.environment) as process:
+        text, complaint = process.communicate(timeout=START_LIMIT_S)
+    if process.returncode != 0:
+        raise RunError(sentence_in((complaint + text).splitlines()) or f"{line[0]} does not run")
+    why = why_other_device(transport, json.loads(text.splitlines()[-1]).get("mpi", {}))
+    if why:
+        raise RequestError(f"transport {transport.name} cannot be used: {why}")
 
 
 def refuse_buffers(words: str) -> None:

@@ -15,7 +15,7 @@ from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run_native import line_of
 from lanewise.suite.start import Ranks, Site, conditions_of, job_of
-from lanewise.suite.transport import FILES, find, parse, shipped_names
+from lanewise.suite.transport import FILES, find, find_all, parse, shipped_names
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,6 +69,12 @@ def test_a_shipped_transport_follows_the_schema_and_is_read(name: str) -> None:
         ),
         (HEAD + 'mpi = "openmpi"\n[hca]\nports = ["lo"]\nlmc = 1', "hca: unknown key 'lmc'"),
         (HEAD + 'mpi = "mpich"\nlauncher = "openmpi"', "launcher openmpi does not start mpich"),
+        (
+            HEAD + 'mpi = "openmpi"\nlauncher = "srun"\n[placement]\nbind = "core"',
+            "own.toml:6: launcher srun has no option for bind",
+        ),
+        (HEAD + 'mpi = "openmpi"\n[environment]\nA = [1]', "key 'environment.A' is"),
+        (HEAD + 'mpi = "openmpi"\n[environment]\nA = true', "key 'environment.A' is"),
     ],
 )
 def test_a_wrong_file_is_told_what_and_where(text: str, said: str) -> None:
@@ -105,6 +111,55 @@ def test_more_ranks_than_cores_are_bound_to_none() -> None:
     line = shown(Ranks(find("mpich-shm"), 10_000), choice, ["prog"])
 
     assert line[line.index("-bind-to") + 1] == "none"
+
+
+def test_ranks_of_hosts_that_share_cores_are_bound_to_none() -> None:
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+    bed = Site(across_hosts=True, interfaces=("lan0",))
+    own = parse(HEAD + 'mpi = "openmpi"\n[placement]\nbind = "core"', "own", "own.toml")
+
+    line = shown(Ranks(find("openmpi-tcp"), 1, bed), choice, ["prog"])
+
+    assert line[line.index("--bind-to") + 1] == "none"
+    with pytest.raises(RequestError, match=r'hosts of a testbed share; leave out bind = "core"'):
+        shown(Ranks(own, 1, bed), choice, ["prog"])
+
+
+def test_ranks_of_a_suite_that_runs_in_a_testbed_are_bound_to_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placement = {"testbed": "two", "ranks": [{"rank": 0, "host": "a"}, {"rank": 1, "host": "b"}]}
+    (tmp_path / "placement.json").write_text(json.dumps(placement), encoding="ascii")
+    monkeypatch.setenv("LANEWISE_PLACEMENT", str(tmp_path / "placement.json"))
+    monkeypatch.setenv("LANEWISE_TESTBED_RUN", str(tmp_path))
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+
+    line = shown(Ranks(find("openmpi-tcp"), 1), choice, ["prog"])
+
+    assert line[line.index("--bind-to") + 1] == "none"
+
+
+def test_transports_of_one_name_are_refused_and_none_is_taken_twice(tmp_path: Path) -> None:
+    path = tmp_path / "openmpi-tcp.toml"
+    path.write_text(HEAD + 'mpi = "openmpi"\n', encoding="utf-8")
+
+    with pytest.raises(RequestError, match=f"openmpi-tcp and {path} have the same name"):
+        find_all(["openmpi-shm", "openmpi-tcp", str(path)])
+    with pytest.raises(RequestError, match="openmpi-shm is named twice"):
+        find_all(["openmpi-shm", "openmpi-shm"])
+    assert [one.name for one in find_all(["openmpi-shm", "openmpi-tcp"])] == [
+        "openmpi-shm", "openmpi-tcp",
+    ]  # fmt: skip
+
+
+def test_files_that_say_the_same_have_the_same_digest() -> None:
+    plain = HEAD + 'mpi = "openmpi"\n'
+
+    digests = [parse(text, "own", "own.toml").digest for text in (
+        plain, plain + '# a word\ntitle = "Own"\n', plain + "[environment]\nA = 1\n",
+    )]  # fmt: skip
+
+    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.fixture
