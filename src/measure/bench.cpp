@@ -129,7 +129,8 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
       timing_(method_of(timing_methods(), options.timing)),
       start_(method_of(start_methods(), options.start)),
       host_ranks_(ranks_of_this_host(harness_)),
-      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {
+      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)),
+      waiting_(harness_.any(crowded_) ? Waiting::asleep : Waiting::awake) {
     if (options.buffers.caches == LW_CACHES_COLD) evictor_.emplace();
 }
 
@@ -171,7 +172,7 @@ double Bench::barrier_s() {
 void Bench::refresh_global_clock() {
     const bool old = !global_clock_ || global_clock_->age_s() > options_.resync_s;
     if (harness_.any(old))
-        global_clock_ = GlobalClock::synchronise(harness_, clock_, {.waiting = waiting()});
+        global_clock_ = GlobalClock::synchronise(harness_, clock_, {.waiting = waiting_});
 }
 
 Outcome Bench::admit_memory(const Point& point) {

@@ -139,7 +139,9 @@ class Bench {
     void refresh_global_clock();
     /* More ranks than processors on this host: a rank that waits must yield. */
     bool crowded() const { return crowded_; }
-    Waiting waiting() const { return crowded_ ? Waiting::asleep : Waiting::awake; }
+    /* The same on every rank: asleep where any host is crowded, for those who sleep meet in a
+       barrier of their own. */
+    Waiting waiting() const { return waiting_; }
 
   private:
     struct Progress;
@@ -171,3 +173,4 @@ class Bench {
 };
 
 }  // namespace lanewise::measure
+    Waiting waiting_ = Waiting::awake;
