@@ -13,8 +13,6 @@
 namespace lanewise::measure {
 namespace {
 
-// Ranks whose residual is measured, at most; the sample is spread evenly.
-constexpr int residual_ranks_max = 16;
 constexpr int residual_exchanges = 100;
 
 // Offsets in a line at least, however slow the link.
@@ -121,6 +119,14 @@ std::vector<std::vector<SyncPair>> hca3_rounds(int member_count) {
     return rounds;
 }
 
+std::vector<int> residual_ranks(int rank_count) {
+    constexpr int most = 16;
+    const int stride = std::max(1, (rank_count - 1 + most - 1) / most);
+    std::vector<int> ranks;
+    for (int rank = 1; rank < rank_count; rank += stride) ranks.push_back(rank);
+    return ranks;
+}
+
 GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
                                      const SyncOptions& options) {
     GlobalClock global;
@@ -151,8 +157,7 @@ GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
 Residual measure_residual(const Harness& harness, const GlobalClock& clock, Waiting waiting) {
     const auto now = [&] { return clock.now_s(); };
     double worst[2] = {0.0, 0.0};
-    const int stride = std::max(1, (harness.size() - 1) / residual_ranks_max);
-    for (int r = 1; r < harness.size(); r += stride) {
+    for (const int r : residual_ranks(harness.size())) {
         if (harness.rank() == 0) answer(harness, r, now);
         if (harness.rank() == r) {
             const auto offset = ask(harness, 0, residual_exchanges, now);

@@ -65,6 +65,9 @@ class GlobalClock {
     double synchronised_at_s_ = 0.0;
 };
 
+/* The ranks whose clocks are compared with rank 0's: 16 at most, spread evenly. Pure. */
+std::vector<int> residual_ranks(int rank_count);
+
 /* Largest disagreement with rank 0 over a sample of ranks, measured again. Collective. */
 struct Residual {
     double residual_s = 0.0;

@@ -124,6 +124,19 @@ TEST(Residual, SeesAModelThatIsWrong) {
     EXPECT_GT(residual.residual_s + residual.uncertainty_s, 20e-3 * (harness.size() - 1) * 0.99);
 }
 
+TEST(Residual, IsOfSixteenRanksAtMost) {
+    for (int ranks = 1; ranks <= 200; ++ranks) {
+        const auto found = residual_ranks(ranks);
+
+        EXPECT_LE(found.size(), 16U) << ranks;
+        EXPECT_GE(found.size(), std::min<std::size_t>(8, static_cast<std::size_t>(ranks) - 1));
+        EXPECT_TRUE(ranks == 1 || found.back() < ranks) << ranks;
+    }
+    EXPECT_TRUE(residual_ranks(1).empty());
+    EXPECT_EQ(residual_ranks(4), (std::vector<int>{1, 2, 3}));
+    EXPECT_EQ(residual_ranks(32).size(), 16U);
+}
+
 TEST(Residual, IsTheSameOnEveryRank) {
     const Harness harness(MPI_COMM_WORLD);
     const auto global = GlobalClock::synchronise(harness, monotonic_clock(), brief);
