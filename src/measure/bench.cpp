@@ -59,6 +59,12 @@ int ranks_of_this_host(const Harness& harness) {
     return ranks;
 }
 
+std::string gibibytes(double bytes) {
+    const auto text = std::to_string(bytes / (1 << 30));
+    const auto whole = text.find('.');
+    return text.substr(0, whole > 3 ? whole : 5) + " GiB";
+}
+
 void append(std::vector<double>& all, const std::vector<double>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
@@ -175,17 +181,13 @@ void Bench::refresh_global_clock() {
         global_clock_ = GlobalClock::synchronise(harness_, clock_, {.waiting = waiting_});
 }
 
-Outcome Bench::admit_memory(const Point& point) {
-    const double bytes = buffer_bytes(*point.operation, harness_.rank(), harness_.size(),
-                                      point.root, point.message_bytes, options_.buffers);
+Outcome Bench::admit_memory(const std::string& what, double bytes) const {
     const double room_bytes = available_memory_bytes() / host_ranks_;
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);
-    const auto gib = [](double b) { return std::to_string(b / (1 << 30)).substr(0, 5) + " GiB"; };
-    return Failure{LW_ERR_LIMIT, point.operation->name + " of " + format_size(point.message_bytes) +
-                                     " bytes needs " + gib(worst[0]) +
-                                     " of memory in a rank where " + gib(-worst[1]) +
+    return Failure{LW_ERR_LIMIT, what + " needs " + gibibytes(worst[0]) +
+                                     " of memory in a rank where " + gibibytes(-worst[1]) +
                                      " are free; choose a smaller size"};
 }
 
@@ -204,7 +206,9 @@ Outcome Bench::admit_point(const Point& point) {
         return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; an offset of " +
                                             std::to_string(offset_bytes) +
                                             " bytes is not a multiple of 4; use 4"};
-    return admit_memory(point);
+    return admit_memory(
+        operation->name + " of " + format_size(bytes) + " bytes",
+        buffer_bytes(*operation, harness_.rank(), harness_.size(), root, bytes, options_.buffers));
 }
 
 Outcome Bench::prepare(std::span<const Point> points) {

@@ -104,6 +104,10 @@ class Bench {
 
     Bench(MPI_Comm comm, const lw_measure_options& options);
 
+    /* Refuses `what` if the `bytes` that this rank needs for it are not free on some rank's host.
+       Collective. */
+    Outcome admit_memory(const std::string& what, double bytes) const;
+
     /* Refuses points that cannot be measured here and gets the clocks ready. Collective. */
     Outcome prepare(std::span<const Point> points);
 

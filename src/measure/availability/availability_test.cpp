@@ -2,6 +2,7 @@
 //
 // Polling and post-work-wait: what every repetition gives, whatever the machine.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -83,6 +84,44 @@ TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {
             EXPECT_GE(waited.loop_s[i], waited.post_s[i]);
         }
     }
+}
+
+void expect_limit(lw_status status, const std::string& sentence, const std::string& words) {
+    EXPECT_EQ(status, LW_ERR_LIMIT);
+    EXPECT_THAT(sentence, ::testing::HasSubstr(words));
+}
+
+// One more than a count can say; four gibibytes would be sent as nothing.
+TEST(Availability, OfMessagesBeyondACountIsRefused) {
+    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+    for (const std::uint64_t bytes : {std::uint64_t{1} << 31, std::uint64_t{1} << 32}) {
+        const auto polled = measure_polling(bench, {.message_bytes = bytes, .repetitions = 1});
+        const auto waited = measure_post_work_wait(bench, {bytes, 1});
+
+        ASSERT_FALSE(polled);
+        expect_limit(polled.failure().status, polled.failure().sentence, "exceeds INT_MAX bytes");
+        ASSERT_FALSE(waited);
+        expect_limit(waited.failure().status, waited.failure().sentence, "exceeds INT_MAX bytes");
+    }
+}
+
+TEST(Availability, ThatNeedsMoreMemoryThanIsFreeIsRefusedBeforeItIsAllocated) {
+    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    auto options = testing::fixed_repetitions(1);
+    options.buffers.rotating_sets = 1 << 16;
+    Bench bench(MPI_COMM_WORLD, options);
+    constexpr std::uint64_t bytes = 1 << 30;
+
+    const auto polled = measure_polling(bench, {.message_bytes = bytes, .repetitions = 1});
+    const auto waited = measure_post_work_wait(bench, {bytes, 1});
+
+    ASSERT_FALSE(polled);
+    expect_limit(polled.failure().status, polled.failure().sentence,
+                 "polling of 1G bytes needs 65544 GiB");
+    ASSERT_FALSE(waited);
+    expect_limit(waited.failure().status, waited.failure().sentence,
+                 "post-work-wait of 1G bytes needs 131072 GiB");
 }
 
 TEST(PostWorkWait, IsRefusedOnOneRank) {

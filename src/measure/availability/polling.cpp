@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "base/sizes.hpp"
+#include "measure/availability/admission.hpp"
 #include "measure/harness/work.hpp"
 #include "measure/validate.hpp"
 
@@ -199,13 +200,12 @@ PollingRun run_once(const Bench& bench, const PollingPlan& plan, const Places& p
 
 Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
     const auto& harness = bench.harness();
-    if (harness.size() < 2) return Failure{LW_ERR_ARGUMENT, "polling needs 2 ranks, not 1"};
-    if (!work_takes_time)
-        return Failure{LW_ERR_UNSUPPORTED,
-                       "work takes no time where time is simulated; measure "
-                       "on real ranks"};
+    const auto& layout = bench.options().buffers;
+    const auto buffers = layout.rotating_sets + 2 * static_cast<std::uint64_t>(plan.depth);
+    const auto admitted = admit_availability(bench, "polling", plan.message_bytes, buffers);
+    if (!admitted) return admitted.failure();
     const std::string what = "polling of " + format_size(plan.message_bytes) + " bytes ";
-    const auto places = make_places(plan, bench.options().buffers, harness.rank());
+    const auto places = make_places(plan, layout, harness.rank());
     if (harness.any(!places))
         return Failure{LW_ERR_MEMORY,
                        what + (places ? "could not be set up" : places.failure().sentence)};

@@ -10,6 +10,7 @@
 
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
+#include "measure/availability/admission.hpp"
 #include "measure/harness/work.hpp"
 #include "measure/validate.hpp"
 
@@ -112,13 +113,12 @@ std::vector<Waited> every_amount(std::uint64_t message_bytes) {
 
 Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan) {
     const auto& harness = bench.harness();
-    if (harness.size() < 2) return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
-    if (!work_takes_time)
-        return Failure{LW_ERR_UNSUPPORTED,
-                       "work takes no time where time is simulated; measure "
-                       "on real ranks"};
+    const auto& layout = bench.options().buffers;
+    const std::uint64_t buffers = 2 * std::uint64_t{layout.rotating_sets};
+    const auto admitted = admit_availability(bench, "post-work-wait", plan.message_bytes, buffers);
+    if (!admitted) return admitted.failure();
     const std::string what = "post-work-wait of " + format_size(plan.message_bytes) + " bytes ";
-    auto pairs = make_pairs(plan.message_bytes, bench.options().buffers, harness.rank());
+    auto pairs = make_pairs(plan.message_bytes, layout, harness.rank());
     if (harness.any(!pairs))
         return Failure{LW_ERR_MEMORY,
                        what + (pairs ? "could not be set up" : pairs.failure().sentence)};
