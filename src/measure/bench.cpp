@@ -194,7 +194,8 @@ Outcome Bench::admit_memory(const std::string& what, double bytes) const {
 Outcome Bench::admit_point(const Point& point) {
     const auto& [operation, root, bytes, loop] = point;
     const auto *entry = operation->entry;
-    const auto admitted = measure::admit(*operation, harness_.size(), root, bytes);
+    const auto admitted =
+        measure::admit(*operation, harness_.size(), root, bytes, loop ? loop->manner : Manner{});
     if (!admitted) return admitted;
     const auto timed = loop ? Outcome(Done{}) : admit_timing(*operation, options_, harness_.size());
     if (!timed) return timed;
@@ -245,12 +246,11 @@ struct Bench::Progress {
     Point point;
     std::size_t index;
     Repetition repetition;
-    double estimate_s = 0.0;
+    Estimate estimate = {};
     Measured loops = {}; /* what the repetition does not keep */
 };
 
-Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
-                                const std::function<std::size_t(double)>& count_of) {
+Result<Batch> Bench::take_batch(const Point& point, Estimate& estimate, const CountOf& count_of) {
     const auto& [operation, root, bytes, loop] = point;
     auto running = Running::create(*operation, harness_.comm(), root, bytes, options_.buffers,
                                    loop ? loop->manner : Manner{});
@@ -264,17 +264,15 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     if (harness_.any(running->prepare() != 0))
         return Failure{LW_ERR_MPI, what + "could not be set up by this MPI"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
-    const auto warm = warm_up(*running, estimate_s);
+    const auto warm = warm_up(*running, loop ? estimate.call_s : estimate.repetition_s);
     if (warm.failed) return failed;
-    if (loop) {
-        const auto probed = probe(harness_, *running, *loop);
+    if (loop && estimate.call_s <= 0.0) {
+        const auto probed = probe(harness_, *running, *loop, options_.time_limit_s / 10.0);
         if (probed.failed) return failed;
-        const double call_s = probed.most_s.front();
-        const auto calls = loop->calls(bytes, call_s);
-        const int made =
-            loop->overlaps ? 3 * loop->series : loop->series; /* alone, and with work */
-        const double loop_s = call_s * made * (calls.warm_up + calls.timed);
-        auto batch = time_loop(*running, point, calls, count_of(loop_s));
+        estimate.call_s = probed.call_s;
+    }
+    if (loop) {
+        auto batch = time_loop(*running, point, estimate.call_s, count_of);
         if (batch.failed) return failed;
         return batch;
     }
@@ -290,10 +288,16 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     return batch;
 }
 
-// What another tool shows of `count` runs of its loop.
-Batch Bench::time_loop(Running& running, const Point& point, Calls calls, std::size_t count) {
+// What another tool shows of some runs of its loop, where a call takes about so long.
+Batch Bench::time_loop(Running& running, const Point& point, double call_s,
+                       const CountOf& count_of) {
+    const auto& loop = *point.loop;
+    const auto blocks = static_cast<std::uint64_t>(loop.whole_vector ? harness_.size() : 1);
+    const auto calls = loop.calls(blocks * point.message_bytes, call_s);
+    const int made = loop.overlaps ? 3 * loop.series : loop.series; /* alone, and with work */
+    const auto count = count_of(call_s * made * (calls.warm_up + calls.timed));
     const double begin_s = clock_.now_s();
-    auto times = run_loop(harness_, running, *point.loop, calls, count);
+    auto times = run_loop(harness_, running, loop, calls, count);
     for (auto *values : {&times.shown_s, &times.least_s, &times.most_s}) {
         for (auto& value : *values) value *= running.scale();
     }
@@ -310,19 +314,20 @@ Batch Bench::time_loop(Running& running, const Point& point, Calls calls, std::s
 }
 
 Result<Batch> Bench::run_batch(const Point& point, std::size_t count) {
-    return take_batch(point, 0.0, [count](double) { return count; });
+    Estimate unknown;
+    return take_batch(point, unknown, [count](double) { return count; });
 }
 
 Outcome Bench::advance(Progress& progress) {
     std::size_t count = 0;
-    const double call_s = progress.point.loop ? 0.0 : progress.estimate_s;
-    const auto batch = take_batch(progress.point, call_s, [&](double repetition_s) {
-        if (progress.estimate_s <= 0.0) progress.estimate_s = repetition_s;
-        return count = progress.repetition.next_batch(progress.estimate_s);
+    auto& estimate = progress.estimate;
+    const auto batch = take_batch(progress.point, estimate, [&](double repetition_s) {
+        if (estimate.repetition_s <= 0.0) estimate.repetition_s = repetition_s;
+        return count = progress.repetition.next_batch(estimate.repetition_s);
     });
     if (!batch) return batch.failure();
     progress.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
-    progress.estimate_s = batch->elapsed_s / static_cast<double>(count);
+    estimate.repetition_s = batch->elapsed_s / static_cast<double>(count);
     auto& loops = progress.loops;
     append(loops.least_s, batch->least_s);
     append(loops.most_s, batch->most_s);

@@ -149,6 +149,13 @@ class Bench {
 
   private:
     struct Progress;
+    /* How long a point's executions take; 0 where it is not known yet. */
+    struct Estimate {
+        double repetition_s = 0.0;
+        double call_s = 0.0; /* within a loop; all batches have loops of the same length */
+    };
+    /* The repetitions of a batch, where one takes so long. */
+    using CountOf = std::function<std::size_t(double repetition_s)>;
     struct WarmUp {
         double execution_s = 0.0; /* of one execution */
         double eviction_s = 0.0;  /* of making the caches cold before it */
@@ -156,11 +163,8 @@ class Bench {
     };
     WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_point(const Point& point);
-    Outcome admit_memory(const Point& point);
-    /* `count_of` receives how long one repetition of the batch takes. */
-    Result<Batch> take_batch(const Point& point, double estimate_s,
-                             const std::function<std::size_t(double repetition_s)>& count_of);
-    Batch time_loop(Running& running, const Point& point, Calls calls, std::size_t count);
+    Result<Batch> take_batch(const Point& point, Estimate& estimate, const CountOf& count_of);
+    Batch time_loop(Running& running, const Point& point, double call_s, const CountOf& count_of);
     Outcome advance(Progress& progress);
 
     lw_measure_options options_;
@@ -174,7 +178,7 @@ class Bench {
     double barrier_s_ = -1.0;
     int host_ranks_ = 1; /* ranks of the communicator on this host */
     bool crowded_ = false;
+    Waiting waiting_ = Waiting::awake;
 };
 
 }  // namespace lanewise::measure
-    Waiting waiting_ = Waiting::awake;

@@ -46,7 +46,7 @@ struct Loop {
     Across across = Across::mean;
     bool meets = false; /* the MPI's barrier follows each call, and is not timed */
     int series = 1;     /* loops for one number, of which the shortest counts */
-    /* `call_s` is about how long one call takes. */
+    /* `call_s` is about how long one call takes; the size is as the tool counts it. */
     Calls (*calls)(std::uint64_t message_bytes, double call_s) = nullptr;
     Manner manner = {};
     bool whole_vector = false; /* a size is that of the vector of all ranks' blocks */
@@ -73,8 +73,15 @@ struct LoopTimes {
     bool failed = false;         /* the operation returned an error on some rank */
 };
 
-/* A few calls of what the loop calls, without the work that it overlaps. Collective. */
-LoopTimes probe(const Harness& harness, Running& running, const Loop& loop);
+/* About how long a call takes on the slowest rank; the same on every rank. */
+struct Probed {
+    double call_s = 0.0;
+    bool failed = false; /* the operation returned an error on some rank */
+};
+
+/* A few calls of what the loop calls, without the work that it overlaps: no more than fit into
+   `room_s` where that is above 0, but one. Collective. */
+Probed probe(const Harness& harness, Running& running, const Loop& loop, double room_s);
 
 /* Runs the loop `count` times. Collective. */
 LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,

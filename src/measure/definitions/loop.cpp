@@ -55,6 +55,32 @@ LoopTimes times_of(const Harness& harness, Execute execute, const Loop& loop, Ca
     return times;
 }
 
+// The shortest of several series: an interruption must not make the loop itself shorter. A single
+// call before them says for how many there is room; all ranks know the same times, and agree.
+template <typename Execute>
+Probed probe_calls(const Harness& harness, Execute execute, int root, double room_s) {
+    constexpr int series = 5;
+    constexpr Calls usual{.warm_up = 5, .timed = 20};
+    constexpr Loop plain{};
+    const auto single = times_of(harness, execute, plain, {}, 1, root);
+    Probed probed{single.most_s.front(), single.failed};
+    double spent_s = probed.call_s;
+    double shortest_s = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < series && !probed.failed; ++i) {
+        auto calls = usual;
+        const double left_s = room_s - spent_s;
+        if (room_s > 0.0 && probed.call_s * (calls.warm_up + calls.timed) > left_s)
+            calls = {.warm_up = 0,
+                     .timed = static_cast<std::uint32_t>(std::max(0.0, left_s / probed.call_s))};
+        if (calls.timed == 0) break;
+        const auto times = times_of(harness, execute, plain, calls, 1, root);
+        spent_s += times.most_s.front() * (calls.warm_up + calls.timed);
+        shortest_s = std::min(shortest_s, times.most_s.front());
+        probed = {shortest_s, times.failed};
+    }
+    return probed;
+}
+
 }  // namespace
 
 LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,
@@ -64,15 +90,13 @@ LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, C
         harness, [&running] { return running.execute(); }, loop, calls, count, running.root());
 }
 
-LoopTimes probe(const Harness& harness, Running& running, const Loop& loop) {
-    // The shortest of several: an interruption must not make the loop itself shorter.
-    constexpr Loop probing{.series = 5};
-    constexpr Calls calls{.warm_up = 5, .timed = 20};
-    if (!loop.overlaps) return run_loop(harness, running, probing, calls, 1);
+Probed probe(const Harness& harness, Running& running, const Loop& loop, double room_s) {
     auto& exchange = running.exchange();
-    return times_of(
-        harness, [&exchange] { return start_and_wait(exchange); }, probing, calls, 1,
-        running.root());
+    if (loop.overlaps)
+        return probe_calls(
+            harness, [&exchange] { return start_and_wait(exchange); }, running.root(), room_s);
+    return probe_calls(
+        harness, [&running] { return running.execute(); }, running.root(), room_s);
 }
 
 }  // namespace lanewise::measure

@@ -5,12 +5,15 @@
 // its wait; of a window `x` a lock that keeps others out, `g` MPI_Get_accumulate, `u`
 // the unlock, `P` the post, `S` the start, `p` a put, `C` the completion, `W` its wait.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/clock.hpp"
+#include "measure/bench.hpp"
 #include "measure/definitions/definition.hpp"
 #include "testing/measuring.hpp"
 
@@ -113,16 +116,26 @@ int execute(void *) {
     return 0;
 }
 
-testing::Operation listed() {
+/* Takes a thousand readings of the clock. */
+int execute_slowly(void *self) {
+    ticks += 1000;
+    return execute(self);
+}
+
+testing::Operation listed(int (*executes)(void *) = execute) {
     const lw_operation_callbacks callbacks{.struct_size = sizeof callbacks,
                                            .name = "listed",
                                            .setup = nullptr,
-                                           .execute = execute,
+                                           .execute = executes,
                                            .teardown = nullptr,
                                            .context = nullptr};
     lw_operation *operation = nullptr;
     lw_operation_user(&callbacks, &operation);
     return testing::Operation(operation);
+}
+
+std::ptrdiff_t executions() {
+    return std::count(calls.begin(), calls.end(), 'o');
 }
 
 const Loop& loop_of(const std::string& definition, const std::string& operation) {
@@ -325,6 +338,77 @@ TEST(Loop, OfOsuAddsCharsReceivesAWindowInOnePlaceAndLetsTheMpiAllocate) {
     EXPECT_TRUE(loop_of("osu", "streaming").manner.one_place);
     EXPECT_TRUE(loop_of("osu", "put_flush").manner.allocates);
     EXPECT_FALSE(loop_of("imb", "put_flush").manner.allocates);
+}
+
+/* A loop of one call. */
+constexpr Loop single{.calls = [](std::uint64_t, double) { return Calls{}; }};
+constexpr std::ptrdiff_t whole_probe = 1 + 5 * 25;
+
+// How many calls of a second each are made to learn how long they take.
+std::ptrdiff_t probed_calls(double room_s) {
+    const auto custom = listed(execute_slowly);
+    const Harness harness(MPI_COMM_WORLD);
+    auto running = Running::create(*custom, harness.comm(), 0, 8);
+    calls.clear();
+    tick_s = 1e-3;
+
+    const auto probed = probe(harness, *running, single, room_s);
+    tick_s = 0.0;
+
+    EXPECT_FALSE(probed.failed);
+    EXPECT_NEAR(probed.call_s, 1.0, 0.01);
+    return executions();
+}
+
+TEST(Probe, EndsWhereItsTimeDoesButMakesOneCall) {
+    EXPECT_EQ(probed_calls(0.0), whole_probe);
+    EXPECT_EQ(probed_calls(1000.0), whole_probe);
+    EXPECT_EQ(probed_calls(10.5), 10);
+    EXPECT_EQ(probed_calls(0.5), 1);
+}
+
+Result<std::vector<Measured>> measured_by(const lw_operation& operation, std::uint64_t bytes,
+                                          const Loop& loop, const lw_measure_options& options) {
+    Bench bench(MPI_COMM_WORLD, options);
+    const Point points[] = {{&operation, 0, bytes, &loop}};
+    return bench.measure(points);
+}
+
+TEST(Loop, IsProbedOnceForAllBatchesOfAPoint) {
+    const auto custom = listed();
+    auto options = testing::fixed_repetitions(2);
+    options.repetitions_max = 4;
+    options.time_limit_s = 0.0;
+    calls.clear();
+
+    const auto measured = measured_by(*custom, 8, single, options);
+
+    ASSERT_TRUE(measured);
+    EXPECT_EQ(measured->front().point.batch_count, 2U);
+    EXPECT_EQ(executions(), 2 + whole_probe + 4); /* a call warms up each batch */
+}
+
+TEST(Loop, OfOsuReduceScatterIsShorterWhereTheVectorOfAllRanksIsLarge) {
+    const auto operation = testing::operation_named("reduce_scatter");
+    const auto& loop = loop_of("osu", "reduce_scatter");
+
+    const auto measured = measured_by(*operation, 8192, loop, testing::fixed_repetitions(1));
+
+    ASSERT_TRUE(measured);
+    EXPECT_EQ(measured->front().calls, testing::size_of(MPI_COMM_WORLD) > 1 ? 100U : 1000U);
+}
+
+// As many floats can be counted.
+TEST(Loop, OfOsuRefusesMoreCharsThanCanBeCounted) {
+    const auto operation = testing::operation_named("allreduce");
+    const auto& loop = loop_of("osu", "allreduce");
+
+    const auto measured =
+        measured_by(*operation, std::uint64_t{1} << 31, loop, testing::fixed_repetitions(1));
+
+    ASSERT_FALSE(measured);
+    EXPECT_EQ(measured.failure().status, LW_ERR_LIMIT);
+    EXPECT_THAT(measured.failure().sentence, ::testing::HasSubstr("exceeds INT_MAX chars"));
 }
 
 TEST(Loop, InOnePlaceReceivesEveryMessageOfAWindowThere) {

@@ -34,6 +34,23 @@ double widest(const lw_operation& operation) {
     return weights.empty() ? 1.0 : *std::max_element(weights.begin(), weights.end());
 }
 
+// Elements that are added are counted in an int, those of all ranks where they are displaced.
+Outcome admit_count(const lw_operation& operation, int size, std::uint64_t bytes,
+                    const Manner& manner) {
+    if (operation.entry->element != Element::real) return Done{};
+    const auto count = manner.adds_chars ? bytes : bytes / real_bytes;
+    const std::string elements = manner.adds_chars ? "chars" : "floats";
+    if (count > INT_MAX && manner.adds_chars)
+        return limit(operation, bytes,
+                     "exceeds INT_MAX chars (2 GiB less 1 byte), which the loop of --as adds; "
+                     "choose a smaller size");
+    if (count > INT_MAX)
+        return limit(operation, bytes, "exceeds INT_MAX floats (8 GiB less 4 bytes)");
+    if (operation.entry->varying && count > INT_MAX / static_cast<std::uint64_t>(size))
+        return limit(operation, bytes, "a rank exceeds INT_MAX " + elements + " over all ranks");
+    return Done{};
+}
+
 Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t bytes) {
     if (operation.weights.empty()) return Done{};
     if (operation.weights.size() != static_cast<std::size_t>(size)) {
@@ -88,7 +105,8 @@ int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {
     return code;
 }
 
-Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t bytes) {
+Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t bytes,
+              const Manner& manner) {
     if (root < 0 || root >= size) {
         return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(root) +
                                             " is outside the communicator of " +
@@ -104,11 +122,8 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t b
     if (entry.element == Element::real && bytes % real_bytes != 0)
         return Failure{LW_ERR_ARGUMENT, operation.name + " adds floats; " + format_size(bytes) +
                                             " bytes are not a multiple of 4"};
-    if (entry.element == Element::real && bytes / real_bytes > INT_MAX)
-        return limit(operation, bytes, "exceeds INT_MAX floats (8 GiB less 4 bytes)");
-    if (entry.element == Element::real && entry.varying &&
-        bytes / real_bytes > INT_MAX / static_cast<std::uint64_t>(size))
-        return limit(operation, bytes, "a rank exceeds INT_MAX floats over all ranks");
+    const auto counted = admit_count(operation, size, bytes, manner);
+    if (!counted) return counted;
     if (entry.bytewise && bytes > INT_MAX / static_cast<std::uint64_t>(size))
         return limit(operation, bytes, "from each rank exceeds INT_MAX bytes over all ranks");
     if (bytes > static_cast<std::uint64_t>(PTRDIFF_MAX) / static_cast<std::uint64_t>(size))
@@ -165,7 +180,7 @@ Outcome Running::describe(std::uint64_t bytes, bool adds_chars) {
     const bool far_apart = entry_->varying && bytes > INT_MAX / ranks;
     if (entry_->element == Element::real && adds_chars) {
         exchange.type = MPI_CHAR;
-        exchange.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
+        exchange.count = static_cast<int>(bytes);
     } else if (entry_->element == Element::real) {
         exchange.type = MPI_FLOAT;
         exchange.count = static_cast<int>(bytes / real_bytes);

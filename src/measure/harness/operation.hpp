@@ -130,9 +130,6 @@ struct lw_operation {
 
 namespace lanewise::measure {
 
-/* Whether `operation` can run at this size; says the limit if not. Same answer on every rank. */
-Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes);
-
 /* A committed type of `bytes` contiguous bytes, for counts above INT_MAX. An MPI error code
    where the MPI cannot describe so many. */
 int contiguous_type(std::uint64_t bytes, MPI_Datatype *type);
@@ -153,6 +150,10 @@ struct Manner {
     bool excludes = false;   /* a lock of a window keeps all other ranks out */
     bool any_root = false;   /* the root changes, so every rank has the buffers of one */
 };
+
+/* Whether `operation` can run at this size; says the limit if not. Same answer on every rank. */
+Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes,
+              const Manner& manner = {});
 
 class Running {
   public:

@@ -359,6 +359,20 @@ TEST(Operations, RefuseFloatsBeyondIntsOverAllRanks) {
     EXPECT_FALSE(admit(*operation, 16, 0, std::uint64_t{1} << 30));
 }
 
+// Floats are four of these, so that as many bytes are four times as many elements.
+TEST(Operations, RefuseCharsBeyondInts) {
+    constexpr Manner chars{.adds_chars = true};
+    const auto allreduce = operation_named("allreduce");
+    const auto reduce_scatter = operation_named("reduce_scatter");
+    constexpr std::uint64_t most = INT_MAX / 4 * std::uint64_t{4};
+
+    EXPECT_TRUE(admit(*allreduce, 4, 0, most, chars));
+    EXPECT_TRUE(admit(*allreduce, 4, 0, most + 4));
+    EXPECT_FALSE(admit(*allreduce, 4, 0, most + 4, chars));
+    EXPECT_TRUE(admit(*reduce_scatter, 4, 0, most / 4 - most / 4 % 4, chars));
+    EXPECT_FALSE(admit(*reduce_scatter, 4, 0, most / 4 + 4, chars));
+}
+
 int executed_with = -1;
 
 int own_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
