@@ -9,12 +9,43 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <climits>
 #include <cstring>
 #include <functional>
 #include <map>
 
 #include "measure/testing/runnable.hpp"
 #include "testing/measuring.hpp"
+
+#ifndef LANEWISE_SIMULATED
+namespace {
+
+/* Where blocks arrive and how long they are, by a call that is noted and not made. */
+struct Arrivals {
+    std::vector<MPI_Count> places_bytes;
+    std::vector<MPI_Count> lengths_bytes;
+};
+Arrivals *noted = nullptr;
+
+}  // namespace
+
+// Stands before the MPI's own.
+extern "C" int MPI_Neighbor_alltoallv(const void *send, const int send_counts[],
+                                      const int send_places[], MPI_Datatype send_type,
+                                      void *receive, const int counts[], const int places[],
+                                      MPI_Datatype type, MPI_Comm comm) {
+    if (!noted)
+        return PMPI_Neighbor_alltoallv(send, send_counts, send_places, send_type, receive, counts,
+                                       places, type, comm);
+    MPI_Count length_bytes = 0;
+    MPI_Type_size_x(type, &length_bytes);
+    for (int i = 0; i < 4; ++i) {
+        noted->places_bytes.push_back(places[i] * length_bytes);
+        noted->lengths_bytes.push_back(counts[i] * length_bytes);
+    }
+    return MPI_SUCCESS;
+}
+#endif
 
 namespace lanewise::measure {
 namespace {
@@ -429,6 +460,29 @@ TEST(Benchmarks, ThatTheMpiLacksAreUnsupported) {
         lw_operation_free(operation);
     }
 }
+
+#ifndef LANEWISE_SIMULATED
+// Four blocks of which each fits an int, and the place of the last does not.
+TEST(Neighbourhoods, PlaceBlocksFurtherApartThanAnIntCanSay) {
+    constexpr MPI_Count block_bytes = INT_MAX - 4;
+    const auto *entry = find_entry("grid_alltoallv");
+    Exchange e;
+    e.comm = MPI_COMM_WORLD;
+    e.size = size_of(MPI_COMM_WORLD);
+    e.message_bytes = block_bytes;
+    e.count = static_cast<int>(block_bytes);
+    Arrivals arrivals;
+    noted = &arrivals;
+
+    EXPECT_EQ(entry->prepare(e), MPI_SUCCESS);
+    EXPECT_EQ(entry->call(e), MPI_SUCCESS);
+    noted = nullptr;
+
+    EXPECT_EQ(arrivals.lengths_bytes, std::vector<MPI_Count>(4, block_bytes));
+    EXPECT_EQ(arrivals.places_bytes,
+              (std::vector<MPI_Count>{0, block_bytes, 2 * block_bytes, 3 * block_bytes}));
+}
+#endif
 
 TEST(Windows, CountInTheBuffersAndInTheTimeOfAMessage) {
     if (size_of(MPI_COMM_WORLD) < 2) return;

@@ -5,6 +5,11 @@
 // the same grid (`igrid_*`); on a grid of three dimensions (`grid3_alltoall`, the
 // halo of IMB-P2P's Stencil3D); and on a graph where each rank sends to the next
 // two and receives from the two before.
+//
+// The displacements of the v-forms are ints that count elements. Where the blocks lie further
+// apart than an int can say, each is one element of a type of its own.
+
+#include <climits>
 
 #include "measure/benchmarks/benchmark.hpp"
 
@@ -20,6 +25,8 @@ constexpr int graph_neighbours = 2;
 
 struct Neighbourhood {
     MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Datatype block = MPI_DATATYPE_NULL; /* where blocks lie far apart */
+    MPI_Datatype type = MPI_BYTE;           /* of the counts and places */
     std::vector<int> counts;
     std::vector<int> places;
     std::vector<MPI_Aint> places_bytes;
@@ -27,14 +34,22 @@ struct Neighbourhood {
 
     ~Neighbourhood() {
         if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+        if (block != MPI_DATATYPE_NULL) MPI_Type_free(&block);
     }
-    void describe(const Exchange& e, int neighbours) {
+    /* An MPI error code where it cannot describe so many bytes. */
+    int describe(const Exchange& e, int neighbours) {
+        const bool far_apart = e.count > INT_MAX / neighbours;
+        const int code = far_apart ? contiguous_type(e.message_bytes, &block) : MPI_SUCCESS;
+        if (code != MPI_SUCCESS) return code;
+        const int count = far_apart ? 1 : e.count;
+        type = far_apart ? block : e.type;
         for (int i = 0; i < neighbours; ++i) {
-            counts.push_back(e.count);
-            places.push_back(i * e.count);
+            counts.push_back(count);
+            places.push_back(i * count);
             places_bytes.push_back(static_cast<MPI_Aint>(e.message_bytes) * i);
-            types.push_back(e.type);
+            types.push_back(type);
         }
+        return MPI_SUCCESS;
     }
 };
 
@@ -42,7 +57,8 @@ template <std::size_t dimensions>
 int make_grid(Exchange& e) {
     auto state = std::make_shared<Neighbourhood>();
     constexpr auto count = static_cast<int>(dimensions);
-    state->describe(e, 2 * count);
+    const int described = state->describe(e, 2 * count);
+    if (described != MPI_SUCCESS) return described;
     std::array<int, dimensions> dims{};
     std::array<int, dimensions> periods{};
     periods.fill(1);
@@ -54,7 +70,8 @@ int make_grid(Exchange& e) {
 
 int make_graph(Exchange& e) {
     auto state = std::make_shared<Neighbourhood>();
-    state->describe(e, graph_neighbours);
+    const int described = state->describe(e, graph_neighbours);
+    if (described != MPI_SUCCESS) return described;
     e.state = state;
     const auto rank_at = [&e](int distance) {
         return ((e.rank + distance) % e.size + e.size) % e.size;
@@ -74,7 +91,7 @@ int allgather(Exchange& e) {
 int allgatherv(Exchange& e) {
     const auto& state = state_of<Neighbourhood>(e);
     return MPI_Neighbor_allgatherv(e.send, e.count, e.type, e.receive, state.counts.data(),
-                                   state.places.data(), e.type, state.comm);
+                                   state.places.data(), state.type, state.comm);
 }
 
 int alltoall(Exchange& e) {
@@ -84,8 +101,8 @@ int alltoall(Exchange& e) {
 
 int alltoallv(Exchange& e) {
     const auto& state = state_of<Neighbourhood>(e);
-    return MPI_Neighbor_alltoallv(e.send, state.counts.data(), state.places.data(), e.type,
-                                  e.receive, state.counts.data(), state.places.data(), e.type,
+    return MPI_Neighbor_alltoallv(e.send, state.counts.data(), state.places.data(), state.type,
+                                  e.receive, state.counts.data(), state.places.data(), state.type,
                                   state.comm);
 }
 
@@ -104,7 +121,7 @@ int start_allgather(Exchange& e, MPI_Request *request) {
 int start_allgatherv(Exchange& e, MPI_Request *request) {
     const auto& state = state_of<Neighbourhood>(e);
     return MPI_Ineighbor_allgatherv(e.send, e.count, e.type, e.receive, state.counts.data(),
-                                    state.places.data(), e.type, state.comm, request);
+                                    state.places.data(), state.type, state.comm, request);
 }
 
 int start_alltoall(Exchange& e, MPI_Request *request) {
@@ -114,8 +131,8 @@ int start_alltoall(Exchange& e, MPI_Request *request) {
 
 int start_alltoallv(Exchange& e, MPI_Request *request) {
     const auto& state = state_of<Neighbourhood>(e);
-    return MPI_Ineighbor_alltoallv(e.send, state.counts.data(), state.places.data(), e.type,
-                                   e.receive, state.counts.data(), state.places.data(), e.type,
+    return MPI_Ineighbor_alltoallv(e.send, state.counts.data(), state.places.data(), state.type,
+                                   e.receive, state.counts.data(), state.places.data(), state.type,
                                    state.comm, request);
 }
 
