@@ -41,8 +41,8 @@ typedef struct lw_point {
     size_t batch_count;
     lw_stop stop;
     double median_s;
-    double low_s; /* interval of the median, or of the mean with LW_RULE_STUDENT */
-    double high_s;
+    double low_s;  /* interval of the median, or of the mean with LW_RULE_STUDENT; NaN where the */
+    double high_s; /* repetitions are too few for its confidence: below 6, or 2, for 95 % */
     double mean_s;
     double elapsed_s; /* wall time that the point took */
 } lw_point;

@@ -14,7 +14,7 @@
 namespace lanewise {
 
 double Interval::relative_error() const {
-    if (!(center > 0.0)) return std::numeric_limits<double>::infinity();
+    if (!(center > 0.0) || std::isnan(high - low)) return std::numeric_limits<double>::infinity();
     return std::max(high - center, center - low) / center;
 }
 

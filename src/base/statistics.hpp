@@ -22,7 +22,8 @@ struct Interval {
     double low = 0.0;
     double high = 0.0;
 
-    /* The larger of the two arms over the centre; infinite where the centre is not positive. */
+    /* The larger of the two arms over the centre; infinite where the centre is not positive or an
+       end is NaN. */
     double relative_error() const;
 };
 

@@ -121,5 +121,11 @@ TEST(Interval, WithoutAPositiveCentreIsNeverNarrowEnough) {
         (Interval{std::numeric_limits<double>::quiet_NaN(), 0.0, 0.0}.relative_error())));
 }
 
+TEST(Interval, WithoutEndsIsNeverNarrowEnough) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+    EXPECT_TRUE(std::isinf((Interval{1.0, none, none}.relative_error())));
+}
+
 }  // namespace
 }  // namespace lanewise

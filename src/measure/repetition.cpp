@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lanewise::measure {
 
@@ -35,8 +36,13 @@ void Repetition::add(std::span<const double> values, std::size_t late_count, dou
 }
 
 Interval Repetition::interval() const {
-    return rule_.rule == LW_RULE_MEDIAN ? median_interval(values_, rule_.confidence)
-                                        : student_interval(values_, rule_.confidence);
+    const bool of_median = rule_.rule == LW_RULE_MEDIAN;
+    const auto interval = of_median ? median_interval(values_, rule_.confidence)
+                                    : student_interval(values_, rule_.confidence);
+    const bool covers =
+        of_median ? median_ranks(values_.size(), rule_.confidence).wide_enough : values_.size() > 1;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return covers ? interval : Interval{interval.center, none, none};
 }
 
 std::optional<lw_stop> Repetition::decide(std::size_t aim) const {
@@ -44,9 +50,7 @@ std::optional<lw_stop> Repetition::decide(std::size_t aim) const {
     if (done >= rule_.repetitions_max) return rule_.fixed() ? LW_STOP_FIXED : LW_STOP_MAXIMUM;
     // Late repetitions and the time limit cut batches short; the interval is not checked there.
     const bool enough = !rule_.fixed() && batch_count_ >= 2 && done >= aim;
-    const bool reached =
-        rule_.rule == LW_RULE_STUDENT || median_ranks(done, rule_.confidence).wide_enough;
-    if (enough && reached && interval().relative_error() <= rule_.error) return LW_STOP_INTERVAL;
+    if (enough && interval().relative_error() <= rule_.error) return LW_STOP_INTERVAL;
     if (rule_.time_limit_s > 0.0 && elapsed_s_ >= rule_.time_limit_s) return LW_STOP_TIME_LIMIT;
     // Where most starts are late, the number of attempts ends the point.
     if (done + late_count_ >= 2 * rule_.repetitions_max) return LW_STOP_MAXIMUM;

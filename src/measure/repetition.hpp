@@ -48,6 +48,7 @@ class Repetition {
     void add(std::span<const double> values, std::size_t late_count, double elapsed_s);
 
     std::optional<lw_stop> stopped() const { return stopped_; }
+    /* Its ends are NaN where there are too few values for the confidence. */
     Interval interval() const;
     const std::vector<double>& values() const { return values_; }
     std::size_t late_count() const { return late_count_; }

@@ -85,6 +85,23 @@ TEST(Repetition, TooFewValuesForTheConfidenceDoNotStopTheMedian) {
     EXPECT_FALSE(repetition.stopped()) << "4 values bound the median with 87.5 % at best";
 }
 
+// Five values bound the median with 93.75 % at best, and one value has no spread.
+TEST(Repetition, TooFewValuesForTheConfidenceHaveNoInterval) {
+    for (const auto rule : {LW_RULE_MEDIAN, LW_RULE_STUDENT}) {
+        const std::size_t fewest = rule == LW_RULE_MEDIAN ? 6 : 2;
+        for (std::size_t count = 0; count < 10; ++count) {
+            Repetition repetition({.rule = rule, .repetitions_min = 20, .repetitions_max = 20});
+            repetition.add(std::vector<double>(count, 1.0), 0, 0.0);
+
+            const auto interval = repetition.interval();
+
+            EXPECT_EQ(std::isfinite(interval.low), count >= fewest) << count;
+            EXPECT_EQ(std::isfinite(interval.high), count >= fewest) << count;
+            EXPECT_EQ(std::isnan(interval.low), count < fewest) << count;
+        }
+    }
+}
+
 TEST(Repetition, AFixedCountIsExact) {
     for (const std::size_t fixed : {1u, 2u, 7u, 1000u}) {
         const auto repetition =

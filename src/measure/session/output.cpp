@@ -20,9 +20,9 @@ void print_event(Json event, const char *name) {
     std::fflush(stdout);
 }
 
-double microseconds(const Json& record, const char *key) {
+std::string microseconds(const Json& record, const char *key) {
     const auto& value = record[key];
-    return value.is_number() ? 1e6 * value.get<double>() : 0.0;
+    return value.is_number() ? fmt::format("{:.2f}", 1e6 * value.get<double>()) : "-";
 }
 
 }  // namespace
@@ -84,9 +84,8 @@ void Output::print_row(const Json& record) {
             ranks += fmt::format(",{}", record["second_peer"].get<int>());
         ranks = fmt::format("{:>18}", ranks);
     }
-    fmt::print("{:<10}{}{:>18.2f}{:>18.2f}{:>18.2f}{:>12}\n",
-               record["message_bytes"].get<std::uint64_t>(), ranks,
-               microseconds(record, "median_s"), microseconds(record, "low_s"),
+    fmt::print("{:<10}{}{:>18}{:>18}{:>18}{:>12}\n", record["message_bytes"].get<std::uint64_t>(),
+               ranks, microseconds(record, "median_s"), microseconds(record, "low_s"),
                microseconds(record, "high_s"), record["repetitions"].get<std::size_t>());
     std::fflush(stdout);
 }
