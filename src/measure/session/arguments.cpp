@@ -240,6 +240,23 @@ Outcome refuse_idle(const Options& options, const Arguments& arguments) {
     return Done{};
 }
 
+// What an operation must deliver is known of those of the registry, with equal blocks.
+Outcome refuse_unchecked(const Texts& texts, const Arguments& arguments) {
+    if (!arguments.validate) return Done{};
+    const bool exchanges =
+        arguments.subject == Subject::pair_rounds || arguments.subject == Subject::clock;
+    if (exchanges)
+        return bad_argument("--validate cannot check \"" + texts.operations.front() +
+                            "\"; leave --validate out");
+    if (!arguments.libraries.empty())
+        return bad_argument(
+            "--validate cannot check an operation of your own; measure it without --validate");
+    if (!arguments.weights.empty())
+        return bad_argument(
+            "--validate cannot check the blocks of --weights; leave one of them out");
+    return Done{};
+}
+
 Outcome check_resume(const Arguments& arguments) {
     if (!arguments.resume) return Done{};
     if (arguments.output.empty())
@@ -328,6 +345,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
         choose_subject,
         choose_definition,
         check_values,
+        [](const Texts& t, Arguments& a) { return refuse_unchecked(t, a); },
         [](const Texts&, Arguments& a) { return check_resume(a); },
     };
     for (const auto step : steps) {

@@ -238,6 +238,23 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--skew-offset", "1"}, "--skew-offset changes nothing without --clock"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    OfChecks, Slips,
+    ::testing::Values(Slip{{"pairs", "--validate"},
+                           "--validate cannot check \"pairs\"; leave --validate out"},
+                      Slip{{"clock", "--validate"}, "--validate cannot check \"clock\""},
+                      Slip{{"--operation", "mine.so:halo", "--validate"},
+                           "cannot check an operation of your own"},
+                      Slip{{"scatterv", "--weights", "1,2", "--validate"},
+                           "cannot check the blocks of --weights"}));
+
+TEST(Arguments, ValidateOperationsOfTheRegistryAndMessagesThatAvailabilityIsMeasuredBy) {
+    EXPECT_TRUE(accepted({"scatterv", "bcast", "--validate"}).validate);
+    EXPECT_TRUE(accepted({"scatterv", "--adaptive", "0.1", "--validate"}).validate);
+    EXPECT_TRUE(accepted({"polling", "--validate"}).validate);
+    EXPECT_TRUE(accepted({"post-work-wait", "--validate"}).validate);
+}
+
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {
     const auto arguments = accepted({"bcast", "-o", file("a.jsonl")});
 

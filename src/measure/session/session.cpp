@@ -117,6 +117,18 @@ std::vector<Point> points_of(const Arguments& arguments, const lw_operation& ope
     return points;
 }
 
+// Where that is asked for; a loop calls what is also measured in isolation.
+Outcome validate_points(const Session& session, const std::vector<Point>& points) {
+    for (const auto& point : points) {
+        if (!session.arguments.validate || point.loop) continue;
+        const auto valid =
+            measure::validate(session.bench.harness(), *point.operation, point.root,
+                              point.message_bytes, session.arguments.options.buffers);
+        if (!valid) return valid;
+    }
+    return Done{};
+}
+
 Outcome measure_operations(Session& session, const std::vector<Operation>& operations) {
     const auto& arguments = session.arguments;
     const int ranks = session.bench.harness().size();
@@ -132,13 +144,8 @@ Outcome measure_operations(Session& session, const std::vector<Operation>& opera
         }
         if (!note.empty() && session.bench.harness().rank() == 0) session.output.warning(note);
     }
-    for (const auto& point : points) {
-        if (!arguments.validate) break;
-        if (point.loop) continue;
-        const auto valid = measure::validate(session.bench.harness(), *point.operation, point.root,
-                                             point.message_bytes, arguments.options.buffers);
-        if (!valid) return valid;
-    }
+    const auto valid = validate_points(session, points);
+    if (!valid) return valid;
     const auto measured =
         session.bench.measure(points, [&](std::size_t index, const Measured& result) {
             const auto& point = points[index];
@@ -162,6 +169,8 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
             for (const auto bytes : curve.wanted()) {
                 points.push_back({operation.get(), arguments.root, bytes});
             }
+            const auto valid = validate_points(session, points);
+            if (!valid) return valid;
             const auto wave = session.bench.measure(points);
             if (!wave) return wave.failure();
             std::vector<double> medians_s;
