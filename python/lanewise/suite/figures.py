@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lanewise.results.quantity import rate_text, size_text, three_digits, time_text
-from lanewise.suite.benchmarks import FIGURES, Figure
+from lanewise.suite.benchmarks import FIGURES, GROUPS, Figure
 from lanewise.suite.pool import Key, Pool, Pooled
 from lanewise.suite.rank import Ranked, ranking
 from lanewise.suite.switch import Switch, switches
@@ -33,9 +33,34 @@ def curve_points(pool: Pool, transport: str, benchmark: str) -> list[tuple[int, 
 
 
 def figures_of(pool: Pool, transports: Sequence[str]) -> list[Json]:
-    """Return a figure for each of the paper's that has points."""
-    made = [benchmark_figure(pool, figure, transports) for figure in FIGURES]
+    """Return a figure for each of the paper's that has points, and for each other benchmark."""
+    made = [benchmark_figure(pool, figure, transports) for figure in figures_for(pool)]
     return [figure for figure in made if any(curve["x"] for curve in figure["curves"])]
+
+
+def figures_for(pool: Pool) -> list[Figure]:
+    """Return the paper's figures, and one of time for each other benchmark that has sizes."""
+    others = [name for name in others_in(pool) if has_sizes(pool, name)]
+    return [*FIGURES, *(other_figure(pool, name) for name in others)]
+
+
+def others_in(pool: Pool) -> list[str]:
+    """Return the benchmarks that are in no figure of the paper, in the order of their groups."""
+    known = {figure.benchmark for figure in FIGURES}
+    measured = {key.benchmark for key in pool} - known
+    return [name for group in GROUPS for name in group.benchmarks if name in measured]
+
+
+def has_sizes(pool: Pool, benchmark: str) -> bool:
+    """Tell whether a benchmark was measured at a size; a barrier has none."""
+    return any(key.benchmark == benchmark and key.message_bytes > 0 for key in pool)
+
+
+def other_figure(pool: Pool, benchmark: str) -> Figure:
+    """Return the figure of a benchmark by its name alone, ranked at its ends."""
+    sizes = sorted({key.message_bytes for key in pool if key.benchmark == benchmark})
+    ends = tuple(dict.fromkeys((sizes[0], sizes[-1])))
+    return Figure(f"other-{benchmark}", benchmark, "", benchmark, "time", ends)
 
 
 def benchmark_figure(pool: Pool, figure: Figure, transports: Sequence[str]) -> Json:
@@ -100,17 +125,33 @@ def count_text(per_s: float) -> str:
 def rankings_of(pool: Pool) -> list[Json]:
     """Return a ranking for each figure at each of its sizes, the best first."""
     found = []
-    for figure in FIGURES:
+    for figure in figures_for(pool):
         for size in figure.rank_at:
             nearest = nearest_size(pool, figure.benchmark, size)
-            points = {
-                key.transport: pooled
-                for key, pooled in pool.items()
-                if key.benchmark == figure.benchmark and key.message_bytes == nearest
-            }
-            if len(points) > 1 and nearest is not None:
+            if nearest is None:
+                continue
+            points = points_at(pool, figure.benchmark, nearest)
+            if len(points) > 1 and all(one.median_s > 0 for one in points.values()):
                 found.append(ranking_table(figure, nearest, ranking(points)))
     return found
+
+
+def numbers_of(pool: Pool) -> list[Json]:
+    """Return a ranking for each benchmark without sizes, such as a barrier."""
+    return [
+        ranking_table(other_figure(pool, name), 0, ranking(points_at(pool, name, 0)))
+        for name in others_in(pool)
+        if not has_sizes(pool, name)
+    ]
+
+
+def points_at(pool: Pool, benchmark: str, message_bytes: int) -> dict[str, Pooled]:
+    """Return the points of a benchmark at a size, by transport."""
+    return {
+        key.transport: pooled
+        for key, pooled in pool.items()
+        if key.benchmark == benchmark and key.message_bytes == message_bytes
+    }
 
 
 def nearest_size(pool: Pool, benchmark: str, wanted: int) -> int | None:
@@ -133,7 +174,8 @@ def ranking_table(figure: Figure, size: int, ranked: Sequence[Ranked]) -> Json:
                 "slower": "" if entry is ranked[0] else slower_text(entry),
             }
         )
-    return {"figure": figure.key, "title": f"{figure.title} at {size_text(size)}", "rows": rows}
+    title = f"{figure.title} at {size_text(size)}" if size else figure.title
+    return {"figure": figure.key, "title": title, "rows": rows}
 
 
 def interval_text(figure: Figure, ends: Sequence[float]) -> str:

@@ -50,7 +50,7 @@ def write_page(folder: Path, known: state.State) -> Written:
              for name in names}  # fmt: skip
     if any(times.values()):
         drawn.append(processor.application_figure(times))
-    if not drawn:
+    if not drawn and not figures.numbers_of(pooled):
         raise RequestError(f"{folder} has no samples yet; no transport that starts was measured")
     output = folder / FILE
     write_whole(output, rendered(known, runs, pooled, drawn))
@@ -77,6 +77,7 @@ def rendered(
         transports=transport_rows(known, runs),
         figures=[(figure, [t for t in tables if f"figure-{t['figure']}" == figure["id"]])
                  for figure in drawn],
+        numbers=figures.numbers_of(pooled),
         switches=figures.switches_of(pooled, list(known.transports)),
         data=embedded({"figures": drawn}),
         style=Markup("\n".join(path.read_text(encoding="utf-8") for path in styles)),
