@@ -7,6 +7,10 @@
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const curveColour = (index) => style(`--curve-${(index % 8) + 1}`);
 
+// Of lists of any length: what Math.min(...) is given goes on the stack.
+const least = (values) => values.reduce((one, other) => Math.min(one, other), Infinity);
+const greatest = (values) => values.reduce((one, other) => Math.max(one, other), -Infinity);
+
 const timeUnits = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const sizeUnits = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 
@@ -38,7 +42,7 @@ function sizeText(bytes) {
 // A size of zero has no place on a logarithmic axis: it stands two octaves left of the smallest.
 function zeroPlace(curves) {
   const positive = curves.flatMap((curve) => curve.bytes).filter((bytes) => bytes > 0);
-  return positive.length ? Math.min(...positive) / 4 : 1;
+  return positive.length ? least(positive) / 4 : 1;
 }
 
 function sizeTicks(low, high, zeroAt) {

@@ -51,8 +51,8 @@ function line(curve, kept, places, index) {
 }
 
 function spanOf(values, margin) {
-  const low = Math.min(...values);
-  const high = Math.max(...values);
+  const low = least(values);
+  const high = greatest(values);
   return [Math.log10(low / margin), Math.log10(high * margin)];
 }
 

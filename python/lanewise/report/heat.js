@@ -10,8 +10,8 @@ function drawHeat(place, figure) {
     && !document.documentElement.dataset.printing;
   const times = cells.z.flat().filter((value) => value !== null);
   // The scale spans at least a factor of 1.5, so that equal links look equal.
-  const least = Math.min(...times);
-  const ends = [least, Math.max(...times, 1.5 * least)];
+  const fastest = least(times);
+  const ends = [fastest, Math.max(greatest(times), 1.5 * fastest)];
   const trace = {
     type: "heatmap", x: figure.names, y: figure.names, z: cells.z, text: cells.text,
     xgap: 1, ygap: 1, zmin: ends[0], zmax: ends[1],

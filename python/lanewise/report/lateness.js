@@ -23,7 +23,7 @@ function drawLateness(place, figure) {
   const runs = figure.names.map((_, n) => kinds.reduce((sum, kind) => sum + kind[1][n], 0));
   const axis = (values, title) => ({
     ...axisLook(), rangemode: "tozero", fixedrange: true,
-    ...axisTicks(plainTicks(0, Math.max(...values) || 1)), title: { text: title, standoff: 8 },
+    ...axisTicks(plainTicks(0, greatest(values) || 1)), title: { text: title, standoff: 8 },
   });
   Plotly.react(place, traces, {
     ...layoutLook(), ...sizeFor(place), barmode: "stack", bargap: 0.3,

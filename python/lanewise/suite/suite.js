@@ -57,8 +57,8 @@ function ticksOf(axis, low, high) {
 }
 
 function axisOf(axis, values) {
-  const low = axis.low ?? Math.min(...values);
-  const high = axis.high ?? Math.max(...values);
+  const low = axis.low ?? least(values);
+  const high = axis.high ?? greatest(values);
   const margin = axis.log ? 1.25 : 0;
   const range = axis.log ? [Math.log10(low / margin), Math.log10(high * margin)]
     : [low, high + (high - low) * 0.04];
