@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from lanewise.imports.load import load
 from lanewise.profile import specimen as profile_specimen
 from lanewise.report.write import write_report
 from lanewise.results import specimen
@@ -69,6 +70,38 @@ def test_pairs_become_a_cell_each_way(browser: Any, write_page: WritePage) -> No
 
     assert elements["html"]["data-cells"] == "20"
     assert elements["html"]["data-errors"] == "0"
+
+
+def test_the_pairs_of_many_ranks_are_drawn(browser: Any, write_page: WritePage) -> None:
+    many = (
+        "const { figures: [figure] } = report;"
+        "const cells = (value) => Array.from({ length: 400 }, () => new Array(400).fill(value));"
+        "figure.names = Array.from({ length: 400 }, (_, rank) => `rank ${rank}`);"
+        "figure.cells = { z: cells(1e-6), text: cells(''), point: cells(0) };"
+        "drawHeat(document.getElementById(`${figure.id}-plot`), figure);"
+    )
+
+    elements = browser.open(write_page(samples=pair_records(3)), script=many).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+
+
+def test_the_page_of_another_tool_calls_an_average_a_mean(browser: Any, tmp_path: Path) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text("# OSU MPI Broadcast Latency Test v7.4\n# Size  Avg Latency(us)\n8 1.5\n16 2\n")
+    words = (
+        "const panel = document.querySelector('.distribution');"
+        "document.body.dataset.what = panel.querySelector('.what').textContent;"
+        "document.body.dataset.how = panel.querySelector('.how').textContent;"
+        "document.body.id = 'body';"
+    )
+
+    page = write_report([text], tmp_path / "report.html", load).path
+    elements = browser.open(page, script=words).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["body"]["data-what"] == "Mean 1.50 µs; no samples, and so no interval."
+    assert elements["body"]["data-how"] == "A fixed number of repetitions."
 
 
 def test_the_pointer_on_a_point_shows_its_samples(browser: Any, write_page: WritePage) -> None:

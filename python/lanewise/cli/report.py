@@ -91,6 +91,8 @@ def report(
         raise RequestError(f"--as is for text; add --format text, or leave it out for {chosen}")
     if output != STANDARD_OUTPUT and (output or chosen == "html"):
         require_apart({"-o": Path(output or PAGE)}, *files)
+    if as_json and chosen != "json":
+        raise RequestError(f"--json and --format {chosen} exclude each other; leave one out")
     if chosen == "html":
         write_page(files, output or PAGE)
     elif chosen == "text":
@@ -175,6 +177,8 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
     from lanewise.results.frame import frame_of, launch_frame_of
 
     loaded = [load(path) for path in files]
+    for samples in loaded:
+        refuse_costs(samples, format_)
     if format_ == "parquet":
         write_parquet(frame_of(loaded), output or STANDARD_OUTPUT)
         return
@@ -183,3 +187,12 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
         write_csv(rows, output or STANDARD_OUTPUT)
     else:
         write_text(json_of(rows), output)
+
+
+def refuse_costs(samples: Samples, format_: str) -> None:
+    """Raise RequestError for a file that has nothing but what messages cost the processor."""
+    if (samples.polling or samples.waiting) and not samples.points:
+        raise RequestError(
+            f"{samples.path} is of polling or post-work-wait, which have no rows in {format_}; "
+            "use html or text, or read the lines of the file, which are JSON"
+        )

@@ -37,3 +37,31 @@ def test_a_truncated_file_becomes_a_page_that_says_so(tmp_path: Path) -> None:
 
     assert status == 0
     assert "the last line is cut off" in page.read_text(encoding="utf-8")
+
+
+def test_two_formats_at_once_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
+
+    assert run(["report", str(samples), "--json", "--format", "csv"]) == 2
+
+    assert "--json and --format csv exclude each other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+def test_a_format_that_would_be_empty_is_refused(
+    format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    polling = {
+        "record": "polling", "message_bytes": 100_000, "interval_s": 1e-5, "depth": 4,
+        "availability": [0.5], "rate_bytes_per_s": [3e9],
+    }  # fmt: skip
+    end = {"record": "end", "points": 1, "elapsed_s": 1.0}
+    path = specimen.write(tmp_path / "a.jsonl", [specimen.context_record(), polling, end])
+    output = tmp_path / f"out.{format_}"
+
+    assert run(["report", str(path), "-o", str(output)]) == 2
+
+    assert f"have no rows in {format_}; use html or text" in capsys.readouterr().err
+    assert not output.exists()

@@ -18,6 +18,7 @@ from lanewise.errors import RequestError
 from lanewise.files.platform import load as load_platform
 from lanewise.files.schemas import parsed
 from lanewise.results.quantity import percent_text, size_text, time_text
+from lanewise.results.records import SCHEMA_NAME as SAMPLES_SCHEMA
 from lanewise.tuning import interleaved
 from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
 from lanewise.tuning.decide import gains as gains_at
@@ -76,7 +77,9 @@ def schema_of(path: Path) -> str:
         values = parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
-    return str(values.get("schema", "")) if isinstance(values, dict) else ""
+    schema = str(values.get("schema", "")) if isinstance(values, dict) else ""
+    # Samples whose first point is not there yet are one object too.
+    return "" if schema == SAMPLES_SCHEMA else schema
 
 
 def decisions_of(paths: Sequence[Path]) -> Decisions:

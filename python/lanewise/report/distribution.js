@@ -16,8 +16,8 @@ function histogram(samples, logarithmic) {
   const into = logarithmic ? Math.log10 : (value) => value;
   const back = logarithmic ? (value) => 10 ** value : (value) => value;
   const values = samples.map(into);
-  const low = Math.min(...values);
-  const span = Math.max(...values) - low;
+  const low = least(values);
+  const span = greatest(values) - low;
   if (span === 0) return { at: [samples[0]], counts: [samples.length], widths: undefined };
   const bins = Math.max(4, Math.ceil(span / binWidth(values, span)));
   const width = span / bins;
@@ -43,7 +43,7 @@ function spreadLayout(curve, i, logarithmic) {
   const samples = curve.samples_s[i];
   const marks = [[curve.low_s[i], curve.high_s[i]]]
     .filter(([low, high]) => low !== null && high > low);
-  const ends = [Math.min(...samples), Math.max(...samples)];
+  const ends = [least(samples), greatest(samples)];
   const axis = logarithmic
     ? { type: "log", ...axisTicks(timeTicks(...ends, 4)) }
     : { type: "linear", ...axisTicks(plainTicks(...ends)) };
@@ -65,18 +65,22 @@ function spreadLayout(curve, i, logarithmic) {
 }
 
 function pointWords(curve, i) {
-  const extra = [counted(curve.repetitions[i], "repetition")];
+  const extra = curve.repetitions[i] ? [counted(curve.repetitions[i], "repetition")] : [];
   if (curve.late[i]) extra.push(`${curve.late[i]} late`);
   if (curve.outliers[i]) extra.push(counted(curve.outliers[i], "outlier"));
+  const number = curve.number[i] === "mean" ? "Mean" : "Median";
+  const words = [extra.join(", "), curve.stopped_text[i]].filter((one) => one).join("; ");
+  const how = words.charAt(0).toUpperCase() + words.slice(1);
   if (curve.low_s[i] === null) {
-    return [`Median ${timeText(curve.median_s[i])}; too few repetitions for an interval.`,
-      `${extra.join(", ")}; ${curve.stopped_text[i]}.`];
+    const why = curve.samples_s[i].length ? "too few repetitions for an interval"
+      : "no samples, and so no interval";
+    return [`${number} ${timeText(curve.median_s[i])}; ${why}.`, `${how}.`];
   }
   const over = curve.launches[i] > 1 ? ` over ${curve.launches[i]} launches` : " within 1 launch";
   return [
-    `Median ${timeText(curve.median_s[i])}, interval${over} ${timeText(curve.low_s[i])} to ` +
+    `${number} ${timeText(curve.median_s[i])}, interval${over} ${timeText(curve.low_s[i])} to ` +
       `${timeText(curve.high_s[i])}.`,
-    `${extra.join(", ")}; ${curve.stopped_text[i]}.`,
+    `${how}.`,
   ];
 }
 
@@ -94,7 +98,7 @@ function showPoint(figure, index, i) {
   const place = panel.querySelector(".spread");
   const samples = curve.samples_s[i];
   if (!samples.length) { Plotly.purge(place); place.textContent = "No samples were kept."; return; }
-  const logarithmic = Math.min(...samples) > 0 && Math.max(...samples) > 4 * Math.min(...samples);
+  const logarithmic = least(samples) > 0 && greatest(samples) > 4 * least(samples);
   const colour = figure.kind === "heat" ? curveColour(0) : curveColour(index);
   const layout = { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) };
   Plotly.react(place, spreadTraces(curve, i, colour, logarithmic), layout,

@@ -178,7 +178,9 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
         "label": label,
         "point_text": [name(point) for point in points],
         "bytes": [point.message_bytes for point in points],
+        # What the interval is of: the median, or the mean as `number` says.
         "median_s": [_number(point.centre_s) for point in points],
+        "number": [point.number for point in points],
         "low_s": [_number(point.low_s) for point in points],
         "high_s": [_number(point.high_s) for point in points],
         "repetitions": [point.repetitions for point in points],

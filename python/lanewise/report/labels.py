@@ -45,10 +45,18 @@ def buffers_name(context: Context) -> str:
     return f"buffers {', '.join(found) or 'plain'}"
 
 
+def _tool_name(context: Context) -> str:
+    return context.transport_name
+
+
+def _ranks_name(context: Context) -> str:
+    return f"{context.ranks} ranks" if context.ranks else ""
+
+
 _CONDITIONS: tuple[Callable[[Context], str], ...] = (
-    lambda context: context.transport_name,
+    _tool_name,
     lambda context: mpi_name(context.mpi),
-    lambda context: f"{context.ranks} ranks",
+    _ranks_name,
     lambda context: ", ".join(hosts_of(context)),
     lambda context: context.method,
     lambda context: f"{context.start} start",
@@ -70,12 +78,18 @@ def labels_of(runs: Sequence[Samples]) -> list[str]:
         return [run.context.transport_name or mpi_name(run.context.mpi) for run in runs]
     words: list[list[str]] = [[] for _ in runs]
     for condition in _CONDITIONS:
-        values = [condition(run.context) for run in runs]
+        values = [_told(condition, run.context) for run in runs]
         if len(set(values)) == 1 or _adds_nothing(words, values):
             continue
         for kept, value in zip(words, values, strict=True):
             kept.append(value)
     return _apart([" · ".join(filter(None, kept)) for kept in words], runs)
+
+
+def _told(condition: Callable[[Context], str], context: Context) -> str:
+    """Return the words of a condition, none where it is one that no other tool prints."""
+    told = not context.imported or condition in (_tool_name, _ranks_name)
+    return condition(context) if told else ""
 
 
 def _adds_nothing(words: list[list[str]], values: list[str]) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,4 +81,5 @@ def title_of_profiles(profiles: Sequence[Profile]) -> str:
 
 def command_of_profile(profile: Profile) -> str:
     """Return the command that records a profile again."""
-    return f"lanewise run --profile {profile.path.name} -- {profile.program or 'mpirun ./app'}"
+    name = shlex.quote(profile.path.name)
+    return f"lanewise run --profile {name} -- {profile.program or 'mpirun ./app'}"

@@ -80,25 +80,33 @@ def _point_row(figure: Json, index: int, curve: Json, i: int) -> PointRow:
 
 @dataclass(frozen=True)
 class Glance:
-    """Medians of every curve at a few sizes: `rows` are (operation, label, cells)."""
+    """Times of every curve at a few sizes: `rows` are (operation, label, cells)."""
 
     sizes: list[str]
     rows: list[tuple[str, str, list[str]]]
+    number: str = "median"
+
+
+def number_of(figures: Sequence[Json]) -> str:
+    """Return what the times of figures are: "median", "mean", or "median or mean"."""
+    numbers = {one for figure in figures for curve in figure["curves"] for one in curve["number"]}
+    return " or ".join(sorted(numbers, reverse=True))
 
 
 def glance_of(figures: Sequence[Json]) -> Glance:
-    """Return the medians at the smallest, the familiar and the largest sizes measured."""
-    curves = [(f["title"], c) for f in figures if f["kind"] == "curves" for c in f["curves"]]
+    """Return the times at the smallest, the familiar and the largest sizes measured."""
+    drawn = [figure for figure in figures if figure["kind"] == "curves"]
+    curves = [(figure["title"], curve) for figure in drawn for curve in figure["curves"]]
     measured = sorted({size for _, curve in curves for size in curve["bytes"]})
     wanted = [size for size in _GLANCE_BYTES if size in measured]
     if measured:
         wanted = sorted({measured[0], *wanted, measured[-1]})
     rows = []
     for title, curve in curves:
-        medians = dict(zip(curve["bytes"], curve["median_s"], strict=True))
-        cells = [time_text(medians[size]) if size in medians else "" for size in wanted]
+        times = dict(zip(curve["bytes"], curve["median_s"], strict=True))
+        cells = [time_text(times[size]) if size in times else "" for size in wanted]
         rows.append((title, curve["label"], cells))
-    return Glance([size_text(size) for size in wanted], rows)
+    return Glance([size_text(size) for size in wanted], rows, number_of(drawn))
 
 
 def clock_rows(runs: Sequence[Samples]) -> list[tuple[str, str, str, str, str]]:

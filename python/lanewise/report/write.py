@@ -9,6 +9,7 @@ written beside its place and moved there, so that a failure leaves no half page.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -24,6 +25,7 @@ from lanewise.files.whole import write_whole
 from lanewise.profile.content import Profile
 from lanewise.profile.read import SCHEMA as PROFILE_SCHEMA
 from lanewise.report.cautions import page_cautions
+from lanewise.report.costs import cost_tables
 from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, schema_of
 from lanewise.report.figures import Json, figures_of
 from lanewise.report.lateness import (
@@ -32,7 +34,14 @@ from lanewise.report.lateness import (
     sections_of,
     title_of_profiles,
 )
-from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
+from lanewise.report.tables import (
+    clock_rows,
+    command_of,
+    context_rows,
+    glance_of,
+    number_of,
+    point_rows,
+)
 from lanewise.report.verdict import title_of, verdict_of
 from lanewise.results import read
 from lanewise.results.read import Samples
@@ -78,6 +87,12 @@ def render_page(
     """Return the page as text."""
     cautions = page_cautions(runs)
     lateness = sections_of(profiles)
+    measures = [
+        *(command_of(run) for run in runs if not run.context.imported),
+        *(command_of_profile(profile) for profile in profiles),
+    ]
+    files = [run.path.name for run in runs]
+    all_files = [*files, *decisions.files, *(profile.path.name for profile in profiles)]
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -85,7 +100,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         title=title_of(runs) if runs else title_of_profiles(profiles),
         verdict=" ".join(verdict_of(runs, len(cautions))) if runs else lateness[0].summary,
         cautions=cautions,
@@ -94,17 +109,12 @@ def render_page(
         lateness=lateness,
         figures=[(figure, point_rows(figure)) for figure in figures],
         clocks=clock_rows(runs),
-        files=[run.path.name for run in runs],
-        all_files=[
-            *(run.path.name for run in runs),
-            *decisions.files,
-            *(profile.path.name for profile in profiles),
-        ],
+        number_of=number_of,
+        costs=cost_tables(runs),
+        files=files,
         context=context_rows(runs),
-        commands=[
-            *(command_of(run) for run in runs),
-            *(command_of_profile(profile) for profile in profiles),
-        ],
+        measures=measures,
+        commands=[*measures, shlex.join(["lanewise", "report", *all_files, "-o", "report.html"])],
         data=_embedded({"figures": [*figures, *(one.figure for one in lateness)]}),
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in _SCRIPTS],
@@ -112,6 +122,8 @@ def render_page(
         version=__version__,
         written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
+    # The name of a file need not be text.
+    return page.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _embedded(data: object) -> Markup:

@@ -40,6 +40,11 @@ class PointOverLaunches(Point):
         return self.mean_s if self.of_means else self.median_s
 
     @property
+    def number(self) -> str:
+        """Return what the centre is: "median" or "mean"."""
+        return "mean" if self.of_means else "median"
+
+    @property
     def launch_count(self) -> int:
         """Return how many launches the interval is over."""
         return len(self.launch_medians_s)
@@ -52,6 +57,11 @@ class PointOfMeans(Point):
     def centre_s(self) -> float:
         """Return the mean."""
         return self.mean_s
+
+    @property
+    def number(self) -> str:
+        """Return what the centre is."""
+        return "mean"
 
 
 def over_launches(points: Iterable[Point], stopping: Mapping[str, Any]) -> list[Point]:

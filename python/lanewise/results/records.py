@@ -118,6 +118,11 @@ class Point:
         """Return the median, or the mean where another tool printed nothing else."""
         return self.mean_s if math.isnan(self.median_s) else self.median_s
 
+    @property
+    def number(self) -> str:
+        """Return what the centre is: "median" or "mean"."""
+        return "mean" if math.isnan(self.median_s) else "median"
+
 
 @dataclass(frozen=True)
 class ClockCheck:
