@@ -140,8 +140,13 @@ def of_type(names: str | list[str]) -> Check:
 
 
 def one_of(values: list[Any]) -> Check:
-    """Return the check of `enum`; 1 and true are not the same."""
-    return lambda value: any(type(value) is type(one) and value == one for one in values)
+    """Return the check of `enum`; 1 and 1.0 are the same number, and 1 and true are not."""
+    return lambda value: any(kind_of(value) is kind_of(one) and value == one for one in values)
+
+
+def kind_of(value: Any) -> type:
+    """Return the type of a value in JSON, which has one type of numbers."""
+    return float if type(value) is int else type(value)
 
 
 def exactly_one(checks: list[Check]) -> Check:

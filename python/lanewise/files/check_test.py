@@ -39,3 +39,15 @@ def test_a_definition_may_lead_back_to_itself() -> None:
 
     assert check({"below": {"below": {}}})
     assert not check({"below": {"below": 1}})
+
+
+@pytest.mark.parametrize(
+    ("value", "follows"),
+    [(1, True), (1.0, True), (2.0, False), (True, False), ("1", False), (None, False)],
+)
+@pytest.mark.parametrize("schema", [{"const": 1}, {"enum": [1, "x"]}])
+def test_a_number_is_the_same_with_and_without_a_point(
+    schema: dict[str, Any], value: Any, *, follows: bool
+) -> None:
+    assert compiled(schema, {})(value) == follows
+    assert Draft202012Validator(schema).is_valid(value) == follows

@@ -90,7 +90,9 @@ def fault_in(value: Any, name: str, definition: str = "") -> Fault | None:
     """Return the first thing in `value` that does not follow a schema, None where all does."""
     if check_of(name, definition)(value):
         return None
-    errors = explainer()(schema_of(name, definition)).iter_errors(value)
+    errors = list(explainer()(schema_of(name, definition)).iter_errors(value))
+    if not errors:
+        return Fault((), f"it does not follow {name}.schema.json")
     first = min(errors, key=lambda error: (len(error.absolute_path), str(error.absolute_path)))
     return Fault(tuple(first.absolute_path), sentence_of(first))
 

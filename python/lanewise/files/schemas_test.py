@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.files import platform
+from lanewise.files import platform, schemas
 from lanewise.files.schemas import fault_in, object_in, require
 
 COUNTS = {"root": 0, "message_bytes": 8, "repetitions": 2, "late_count": 0, "outlier_count": 0}
@@ -51,6 +51,14 @@ def sentence(**changes: Any) -> str:
 )
 def test_a_fault_is_one_sentence(changes: dict[str, Any], said: str) -> None:
     assert sentence(**changes) == said
+
+
+def test_a_value_that_only_the_compiled_check_refuses_gets_a_sentence_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schemas, "check_of", lambda *_: lambda _value: False)
+
+    assert sentence() == "it does not follow samples.schema.json"
 
 
 def test_the_place_within_a_file_is_said() -> None:

@@ -245,3 +245,12 @@ def test_version_1_called_the_launcher_fabric(tmp_path: Path) -> None:
     context = load(path).context
 
     assert (context.launcher, context.transport_name) == ("openmpi", "openmpi")
+
+
+def test_a_rank_may_be_written_with_a_point(tmp_path: Path) -> None:
+    point = specimen.point_record("pairs", 8, [1e-6] * 20, peer=2.0, reply_bytes=8.0)
+
+    (found,) = load(specimen.write(tmp_path / "a.jsonl", [specimen.context_record(), point])).points
+
+    assert (found.peer, found.reply_bytes, found.second_peer) == (2, 8, None)
+    assert isinstance(found.peer, int)

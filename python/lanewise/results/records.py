@@ -213,6 +213,11 @@ def number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
+def whole_or_none(value: float | None) -> int | None:
+    """Return a whole number, which JSON may write as 2.0; None where there is none."""
+    return None if value is None else int(value)
+
+
 def numbers(values: list[float]) -> tuple[float, ...]:
     """Return a list of numbers as a tuple."""
     return tuple(map(float, values))
@@ -221,6 +226,7 @@ def numbers(values: list[float]) -> tuple[float, ...]:
 BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "float": number,
     "int": int,
+    "int | None": whole_or_none,
     "tuple[float, ...]": numbers,
 }
 CONVERTERS = {
