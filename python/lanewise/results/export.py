@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -37,12 +38,18 @@ def write_csv(frame: pd.DataFrame, target: str) -> None:
         frame.to_csv(sys.stdout, index=False, float_format="%.9g")
         return
     with whole_file(Path(target)) as path:
-        frame.to_csv(path, index=False, float_format="%.9g")
+        # The name of a file, in the first column, need not be text.
+        frame.to_csv(path, index=False, float_format="%.9g", errors="surrogateescape")
 
 
 def json_of(frame: pd.DataFrame) -> str:
-    """Return `frame` as one JSON object, `points` being a list with an object for each row."""
-    return '{"points": ' + frame.to_json(orient="records") + "}\n"
+    """Return `frame` as one JSON object, `points` being a list with an object for each row.
+
+    Numbers have all their digits, of which pandas would write ten after the point.
+    """
+    plain = frame.astype(object)
+    rows = plain.where(plain.notna(), None).to_dict(orient="records")
+    return json.dumps({"points": rows}, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def write_parquet(frame: pd.DataFrame, target: str) -> None:

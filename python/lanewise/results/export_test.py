@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exported tables say what the file says, and a failed export leaves nothing behind."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import lanewise
 from lanewise.errors import RequestError
 from lanewise.results import specimen
-from lanewise.results.export import repetitions, summary, write_csv, write_parquet
+from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
 from lanewise.results.frame import launch_frame_of
 from lanewise.results.read import load
 
@@ -77,3 +78,19 @@ def test_a_failed_export_leaves_the_old_file_and_no_part(
 
     assert target.read_text() == "old"
     assert set(tmp_path.iterdir()) == before
+
+
+def test_json_has_all_digits_of_a_number(frame: pd.DataFrame) -> None:
+    points = json.loads(json_of(summary(frame)))["points"]
+
+    assert [one["median_s"] for one in points] == frame["median_s"].tolist()
+    assert list(points[0]) == [*summary(frame).columns]
+
+
+def test_json_has_null_where_there_is_no_number(tmp_path: Path) -> None:
+    point = specimen.point_record("scatter", 8, [1e-6, 2e-6], low_s=None, high_s=None)
+    path = specimen.write(tmp_path / "samples.jsonl", [specimen.context_record(), point])
+
+    (found,) = json.loads(json_of(summary(lanewise.read(path))))["points"]
+
+    assert (found["low_s"], found["peer"], found["root"]) == (None, None, 0)
