@@ -133,10 +133,15 @@ def find_library(name: str, environment: Mapping[str, str], mpi: str = "") -> Pa
         if mpi and build.mpi != mpi:
             continue
         above = (build.folder, *build.folder.parents[1:3])
-        for path in [folder / lib / name for folder in above for lib in ("lib", "lib64")]:
+        for path in [lib / name for folder in above for lib in library_folders(folder)]:
             if path.is_file():
                 return path
     raise RequestError(f"{name} is not built; build it with: {build_command(mpi)}")
+
+
+def library_folders(prefix: Path) -> list[Path]:
+    """Return where libraries are below a prefix; packages of Debian have them by architecture."""
+    return [prefix / "lib", prefix / "lib64", *sorted(prefix.glob("lib/*-linux-gnu*"))]
 
 
 def preference(build: NativeBuild) -> tuple[int, int, int]:

@@ -153,3 +153,17 @@ def test_the_line_that_builds_for_an_mpi_is_one_that_make_takes(mpi: str, tree: 
 
     assert planned.returncode == 0, planned.stderr
     assert f"for tree in {tree};" in planned.stdout
+
+
+@pytest.mark.parametrize("folder", ["lib", "lib64", "lib/x86_64-linux-gnu"])
+def test_an_installed_library_is_found_in_each_folder_that_systems_use(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_at(tmp_path / "lib/python3/dist-packages", monkeypatch)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    make_build(tmp_path / "libexec/lanewise/openmpi", "openmpi")
+    library = tmp_path / folder / "liblanewise.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    library.touch()
+
+    assert native.find_library("liblanewise.so", {}) == library
