@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -43,12 +44,14 @@ class Measurement:
     distribution-free interval of the median within this launch.
 
     `measurement["scatter"]` is the measurement of that operation alone.  `samples` has the records
-    as they were written, `notes` what was said while it was measured.
+    as they were written, `notes` what was said while it was measured, `only` the operation that
+    was chosen so, of those in `text`.
     """
 
     samples: Samples
     text: str = ""
     notes: tuple[str, ...] = ()
+    only: str = ""
 
     @staticmethod
     def load(path: str | Path) -> Measurement:
@@ -66,14 +69,24 @@ class Measurement:
         """
         if Path(path).exists():
             raise RequestError(f"{path} exists; name another file")
-        write_whole(Path(path), self.text)
+        write_whole(Path(path), text_with(self.only, self.text) if self.only else self.text)
 
     def __getitem__(self, operation: str) -> Measurement:
         """Return the points of one operation; KeyError where it was not measured."""
         points = [point for point in self.samples.points if point.operation == operation]
         if not points:
             raise KeyError(f"{operation}; measured were {', '.join(self.operations)}")
-        return replace(self, samples=replace(self.samples, points=points))
+        samples = replace(
+            self.samples,
+            points=points,
+            looped=[point for point in self.samples.looped if point.operation == operation],
+            launch_points=[
+                point for point in self.samples.launch_points if point.operation == operation
+            ],
+            polling=[],
+            waiting=[],
+        )
+        return replace(self, samples=samples, only=operation)
 
     @property
     def context(self) -> Context:
@@ -219,3 +232,20 @@ class Measurement:
 
     def _each(self, value: Callable[[Point], Any]) -> Floats:
         return np.asarray([value(point) for point in self.samples.points], dtype=np.float64)
+
+
+def text_with(operation: str, text: str) -> str:
+    """Return the lines of a result file without what was measured of other operations."""
+    lines = [(line, json.loads(line)) for line in text.split("\n")[:-1]]
+    kept = [
+        (line, record)
+        for line, record in lines
+        if record["record"] not in ("point", "polling", "waiting")
+        or record.get("operation") == operation
+    ]
+    count = sum(1 for _, record in kept if record["record"] == "point")
+    ended = [
+        json.dumps({**record, "points": count}) if record["record"] == "end" else line
+        for line, record in kept
+    ]
+    return "".join(f"{line}\n" for line in ended)

@@ -67,6 +67,20 @@ def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> No
         found.save(tmp_path / "again.jsonl")
 
 
+def test_one_operation_is_saved_without_the_others(tmp_path: Path) -> None:
+    found = measured(tmp_path)["bcast"]
+
+    found.save(tmp_path / "bcast.jsonl")
+
+    again = lanewise.Measurement.load(tmp_path / "bcast.jsonl")
+    assert again.operations == ("bcast",)
+    assert again.median_s.tolist() == found.median_s.tolist()
+    assert again.cautions == found.cautions
+    end = again.samples.end
+    assert end is not None and end.points == len(again.samples.launch_points) == 9
+    assert {point.operation for point in found.samples.launch_points} == {"bcast"}
+
+
 def test_a_point_that_a_launch_lacks_has_no_median_there(tmp_path: Path) -> None:
     *records, last, _ = specimen.launched_records(launches=2, sizes_bytes=SIZES_BYTES)
     assert (last["launch"], last["message_bytes"]) == (2, 512)
