@@ -321,6 +321,22 @@ def test_the_action_ends_with_the_status_of_the_gate(tmp_path: Path) -> None:
 
     assert done.returncode == 1, done.stderr
     assert "### Communication: slower" in (tmp_path / "summary.md").read_text()
+    assert_nothing_is_shown_of_the_gate_before(action, tmp_path, environment)
+
+
+def assert_nothing_is_shown_of_the_gate_before(
+    action: Any, folder: Path, environment: dict[str, str]
+) -> None:
+    """A gate that does not start leaves neither a summary nor a verdict of the one before it."""
+    done = subprocess.run(
+        ["bash", "-c", action["runs"]["steps"][0]["run"]], cwd=folder,
+        env={**environment, "MEASURE": "--nonsense", "GITHUB_STEP_SUMMARY": "second.md"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2, done.stderr
+    assert not (folder / "second.md").exists()
+    assert not (folder / "gate.xml").exists()
 
 
 def loaded(yaml: Any, name: str) -> Any:
