@@ -28,6 +28,13 @@ LINES = {
     "lanewise measure --siz": "--sizes",
     "lanewise measure scatter --method ro": "root",
     "lanewise model predict --ra": "--ranks",
+    "lanewise ch": "check",
+    "lanewise check ": "same-bits",
+    "lanewise check same-bits --al": "--also",
+    "lanewise tune ex": "export",
+    "lanewise tune export --ver": "--verify",
+    "lanewise tune --siz": "--sizes",
+    "lanewise tune scatter --siz": "--sizes",
 }
 
 

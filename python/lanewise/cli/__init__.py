@@ -121,6 +121,36 @@ def make_app_below(name: str) -> typer.Typer:
     return app
 
 
+def words_to_complete(environment: Mapping[str, str]) -> list[str]:
+    """Return the words after `lanewise` of a line that a shell completes, up to its cursor."""
+    line = environment.get("_TYPER_COMPLETE_ARGS") or environment.get("COMP_WORDS", "")
+    words = [*line.split(), *([""] if line.endswith(" ") else [])]
+    cursor = environment.get("COMP_CWORD", "")
+    return words[1 : int(cursor) + 1] if cursor.isdigit() else words[1:]
+
+
+def make_app_completing(words: Sequence[str]) -> typer.Typer:
+    """Build the command for a shell that completes the last of `words`.
+
+    Here a command below another stands in a group, in place of the other where words ask for it.
+    """
+    above = {name.partition(" ")[0]: name for name in BELOW}
+    groups = [one for one in above if one not in COMMANDS or asks_below(above[one], words)]
+    names = [name for name in (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN) if name not in groups]
+    app = make_app(names)
+    for one in groups:
+        app.add_typer(make_app_below(above[one]), name=one)
+    return app
+
+
+def asks_below(name: str, words: Sequence[str]) -> bool:
+    """Tell whether the words of a line are those of `name`, the last one as far as it is typed."""
+    two = name.split()
+    if len(words) == len(two):
+        return words[0] == two[0] and two[1].startswith(words[1])
+    return len(words) > len(two) and list(words[:2]) == two
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; every expected failure is one line on standard error.
 
@@ -147,13 +177,14 @@ def run_one(arguments: list[str]) -> int:
 
     Only the subcommand that is named is imported, because some import slowly.
     """
+    if COMPLETING in os.environ:
+        return execute(make_app_completing(words_to_complete(os.environ)), arguments, "lanewise")
     below = " ".join(arguments[:2])
     if below in BELOW:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
     known = [word for word in asked if word in {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}]
-    # A shell completes words, so it is not offered two of them as one.
-    wants_help = set(arguments) <= {"-h", "--help"} and COMPLETING not in os.environ
+    wants_help = set(arguments) <= {"-h", "--help"}
     needs_no_more = known or arguments[:1] == ["--version"]
     app = make_app(known) if needs_no_more else make_whole_app() if wants_help else make_app()
     bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))

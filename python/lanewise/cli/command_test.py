@@ -60,7 +60,7 @@ def test_a_shell_completes_single_words(capsys: Capture, monkeypatch: pytest.Mon
     with pytest.raises(SystemExit):
         run([])
 
-    assert set(capsys.readouterr().out.split()) == {*COMMANDS, "reproduce"}
+    assert set(capsys.readouterr().out.split()) == {*COMMANDS, "check", "reproduce"}
 
 
 @pytest.mark.parametrize("arguments", [[], ["model"], ["rdma"], ["testbed"]])
