@@ -194,6 +194,8 @@ def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise)
     [
         (["--ranks", "0", "--", "true"], "--ranks 0: write numbers above 0, such as 2,3,4"),
         (["--same-bits", "all", "--", "true"], "--same-bits all: use order or ranks"),
+        (["--also", "a 'x", "--", "true"], "--also 'a 'x': no closing quotation; quote it whole"),
+        (["--also", "", "--", "true"], "--also '' names no program; write a line as after --"),
         ([], "no program; name a launcher and a program: -- mpirun -n N ./app"),
         (
             ["--", "mpirun.openmpi", "-n", "2", "true"],

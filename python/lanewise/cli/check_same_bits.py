@@ -151,7 +151,7 @@ def check_same_bits(
         raise RequestError(f"no program; name a launcher and a program: -- mpirun -n {RANKS} ./app")
     if same_bits not in ("", *tuned.SAME_BITS):
         raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
-    lines = [words, *(shlex.split(text) for text in also or [])]
+    lines = [words, *(words_of(text) for text in also or [])]
     planned = [one for each in lines for one in plan(each, counts_of(ranks), first=each is words)]
     with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
         runs = [
@@ -161,6 +161,17 @@ def check_same_bits(
     typer.echo(json.dumps(as_object(found)) if as_json else text_of(found))
     if not all(one.same for one in found):
         raise typer.Exit(1)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a line of --also; RequestError where it has none."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RequestError(f"--also '{text}': {str(error).lower()}; quote it whole") from None
+    if not words:
+        raise RequestError(f"--also '{text}' names no program; write a line as after --")
+    return words
 
 
 def counts_of(text: str) -> list[int]:
