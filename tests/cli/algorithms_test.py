@@ -88,6 +88,10 @@ WRONG = {
     "odd ranks": (["allgather", "neighbor_exchange", "-n", "5"], "the number of ranks is odd"),
     "root": (["bcast", "ring", "--root", "8"], "root 8 of 8 ranks is not there"),
     "size": (["bcast", "ring", "--size", "8Q"], "8Q"),
+    "svg and json": (
+        ["bcast", "ring", "--svg", "x.svg", "--json"],
+        "--svg and --json: give one of them",
+    ),
     "svg of all": (["bcast", "--svg", "x.svg"], "--svg is for one algorithm"),
     "root of all": (["bcast", "--root", "8"], "--root is for one algorithm; name it: "),
     "too many": (["bcast", "ring", "-n", "100", "--svg", "x.svg"], "draw at most 64"),

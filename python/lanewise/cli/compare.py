@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # A number with a longer name is called time in a heading; the notes below the table name it.
 NAME_WIDTH = 10
+CONFIDENCE = "95%"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +53,7 @@ def compare_files(
     junit: gating.JUnit = None,
     markdown: gating.Markdown = None,
     confidence: str = typer.Option(
-        "95%", metavar="SHARE", help="Confidence level of each ratio's interval (default: 95%)."
+        "", metavar="SHARE", help="Confidence level of each ratio's interval (default: 95%)."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
@@ -69,7 +70,9 @@ def compare_files(
     and B.  Identical programs fail the gate in 1 % of all cases, and the output says which
     slowdown would have been missed.
     """
-    confidence_level = confidence_of(confidence)
+    if gate and confidence:
+        raise RequestError("--confidence is about intervals, and the gate has none; leave it out")
+    confidence_level = confidence_of(confidence or CONFIDENCE)
     require_apart({"--junit": junit, "--markdown": markdown}, first, second)
     runs = load_both(first, second)
     if gate:

@@ -127,3 +127,24 @@ def test_import_does_not_write_over_the_text_that_it_reads(
         f"lanewise import: -o {text} is another file of this command; name one that is not\n"
     )
     assert text.read_bytes() == IMB.read_bytes()
+
+
+def test_a_confidence_beside_the_gate_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
+
+    assert run(["compare", *files, "--gate", "5%", "--confidence", "99%"]) == 2
+
+    assert "--confidence is about intervals" in capsys.readouterr().err
+
+
+def test_import_does_not_write_a_file_that_is_called_a_hyphen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["import", str(IMB), "-o", "-"]) == 2
+
+    assert "write -o ./-" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import counted, positive_count
+from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, write_whole
 
 File = Annotated[
@@ -45,6 +46,8 @@ def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     """
     from lanewise.imports.load import lines_for, load
 
+    if output == "-":
+        raise RequestError("-o - is not a file name; for a file that is called -, write -o ./-")
     require_apart({"-o": Path(output)}, file)
     samples = load(file, positive_count("-n", ranks) if ranks else 0)
     write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from lanewise.cli import launching
+from lanewise.cli.shared_options import given
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
@@ -20,6 +21,18 @@ from lanewise.launch.run_native import Conditions, require_success, run_native
 from lanewise.results.quantity import time_text
 
 PROGRAM = "lanewise-lane-rates"
+# Parameters of `measure` that mean something here: how to launch, and where results go.
+USED = frozenset({
+    "operations", "ranks", "launcher", "transport", "host", "hostfile", "launcher_args",
+    "smpi_rate", "smpi_latency", "smpi_speeds", "print_command", "quiet", "output", "as_json",
+})  # fmt: skip
+
+
+def refuse_unused(context: typer.Context) -> None:
+    """Raise RequestError for an option that says nothing about lanes."""
+    for name, option in given(context).items():
+        if name not in USED:
+            raise RequestError(f"{option} has no meaning for lanes; leave it out")
 
 
 def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
@@ -35,8 +48,8 @@ def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> No
         return
     require_launcher(choice)
     launching.tell(job)
-    for line in table(platform_from(choice, job, launching.conditions_of(values))):
-        typer.echo(line)
+    platform = platform_from(choice, job, launching.conditions_of(values))
+    typer.echo(json.dumps(platform) if values["as_json"] else "\n".join(table(platform)))
 
 
 def platform_from(choice: Choice, job: Job, conditions: Conditions) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import typer
 
 from lanewise.cli import launching
 from lanewise.cli.growing_table import Seen, collect, take
-from lanewise.cli.lanes import measure_lanes
+from lanewise.cli.lanes import measure_lanes, refuse_unused
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.cli.progress import Display, progress
@@ -78,9 +78,12 @@ def measure(
     values = context.params
     if values["output"] == "-":
         raise RequestError("-o - is not a file name; for a file that is called -, write -o ./-")
+    measures_lanes = tuple(values["operations"]) == ("lanes",)
+    if measures_lanes:
+        refuse_unused(context)
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
-        if tuple(values["operations"]) == ("lanes",):
+        if measures_lanes:
             measure_lanes(choice, values, folder)
         else:
             measure_operations(choice, values, folder)

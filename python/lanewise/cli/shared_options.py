@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import typer
+
 Command = Callable[..., None]
 
 
@@ -38,3 +40,14 @@ def with_options(options: Sequence[inspect.Parameter]) -> Callable[[Command], Co
         return wrapped
 
     return add
+
+
+def given(context: typer.Context) -> dict[str, str]:
+    """Return the parameters that stand on the command line, by name, each as one writes it."""
+    found: dict[str, str] = {}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            found[name] = max(parameter.opts, key=len)
+    return found

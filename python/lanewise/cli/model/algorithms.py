@@ -14,6 +14,7 @@ import typer
 
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
+from lanewise.cli.shared_options import given
 from lanewise.cli.terminal import columns_shown, folded
 from lanewise.errors import RequestError
 from lanewise.model.schedule import (
@@ -80,6 +81,8 @@ def algorithms(
 
     Costs are for n ranks and M bytes, with latency a, time b to move a byte and g to combine one.
     """
+    if svg is not None and as_json:
+        raise RequestError("--svg and --json: give one of them")
     listed = read_algorithms()
     if collective:
         check_name("collective", collective, [one.collective for one in listed])
@@ -109,12 +112,8 @@ def algorithms(
 
 def refuse_options_of_one(context: typer.Context, example: str) -> None:
     """Raise RequestError for an option that means nothing in a list of algorithms."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
-        if given and name not in ("collective", "algorithm", "as_json"):
-            option = max(parameter.opts, key=len)
+    for name, option in given(context).items():
+        if name not in ("collective", "algorithm", "as_json"):
             raise RequestError(
                 f"{option} is for one algorithm; name it: lanewise model algorithms {example} "
                 f"{option} ..."
