@@ -242,6 +242,34 @@ TEST_P(EachAlgorithm, KeepsItsScheduleShortHoweverLongTheVector) {
     for (const auto& schedule : schedules) EXPECT_LT(schedule.steps.size(), 200'000U);
 }
 
+/* A step stays in one place of scratch memory, of which none is longer than the vector. */
+void expect_one_place(const model::Schedule& schedule, const model::Slice& slice,
+                      std::int64_t count, std::int64_t vector) {
+    if (slice.place != model::Place::scratch || count == 0) return;
+    const auto& begins = schedule.scratch_begins;
+    const auto behind = std::ranges::upper_bound(begins, slice.offset);
+    ASSERT_NE(behind, begins.begin());
+    const auto end = behind == begins.end() ? schedule.scratch_units : *behind;
+    ASSERT_LE(slice.offset + count, end);
+    ASSERT_LE(end - *std::prev(behind), vector);
+}
+
+// Elements that interleave have room behind each place.
+TEST_P(EachAlgorithm, KeepsEachVectorThatItReducesInOnePlaceOfScratchMemory) {
+    if (!is_reduction(algorithm.collective)) return;
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
+        if (!serves(ranks)) continue;
+        const auto made = trial(ranks, ranks / 2, 5);
+        const auto vector = is_one_vector(algorithm.collective) ? 5 : 5 * ranks;
+        for (const auto& schedule : schedules_of(algorithm, made)) {
+            for (const auto& step : schedule.steps) {
+                expect_one_place(schedule, step.from, step.count, vector);
+                expect_one_place(schedule, step.to, step.count, vector);
+            }
+        }
+    }
+}
+
 // The limit on memory is checked by this before any schedule is built.
 TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanIsSaidOfItsCollective) {
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {

@@ -37,8 +37,7 @@ struct ProgramKey {
     int root = 0;
     int lanes = 1;
     std::int64_t count = 0;
-    std::int64_t unit_bytes = 1;
-    std::int64_t stride_bytes = 1;
+    UnitLayout units;
     std::int64_t segment = 0;
     Arithmetic arithmetic = Arithmetic::of_mpi;
 

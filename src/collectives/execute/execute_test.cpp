@@ -31,7 +31,8 @@ TEST(FusedProgram, a_result_that_lies_over_an_operand_is_what_it_is_apart) {
     model::Builder steps;
     steps.reduce({model::Place::send, 0}, {model::Place::scratch, 0}, count);
     steps.copy({model::Place::scratch, 0}, {model::Place::receive, 0}, count);
-    const auto program = compile(steps.finish(), bytes, bytes, Arithmetic::own);
+    const UnitLayout doubles{.stride_bytes = bytes, .data_bytes = bytes};
+    const auto program = compile(steps.finish(), doubles, Arithmetic::own);
     for (const std::size_t shift : {0U, 1U, 5U, 299U}) {
         std::vector<double> buffer(count + shift);
         std::iota(buffer.begin(), buffer.end(), 1.0);

@@ -274,6 +274,13 @@ int copy_input(const Call& call, const CommunicatorState& state, Arrangement& ar
     return MPI_SUCCESS;
 }
 
+/* Elements may interleave, as the columns of a matrix do: then the last one of a vector reaches
+   past it, and so far no other vector may begin. */
+std::int64_t units_apart(const TypeLayout& layout) {
+    if (layout.extent <= 0 || layout.true_extent <= layout.extent) return 0;
+    return (layout.true_extent - 1) / layout.extent;
+}
+
 void arrange_elements(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const auto layout = layout_of(call.receive_type);
     auto& operands = arrangement.operands;
@@ -284,7 +291,7 @@ void arrange_elements(const Call& call, const CommunicatorState& state, Arrangem
     arrangement.unit_bytes = layout.size;
     arrangement.count = call.receive_count;
     arrangement.scratch_shift_bytes = -layout.true_lb;
-    arrangement.scratch_tail_bytes = std::max<std::int64_t>(0, layout.true_extent - layout.extent);
+    arrangement.scratch_units_apart = units_apart(layout);
     const bool in_place = call.send == MPI_IN_PLACE;
     operands.base[0] = bytes(in_place ? call.receive : call.send);
     operands.base[1] = bytes(call.receive);
@@ -370,7 +377,8 @@ std::vector<std::int64_t> offsets_apart(std::span<const std::int64_t> counts) {
 }
 
 /* Whether the schedule of each rank keeps to the limit, as far as all ranks know the call. */
-bool fits_on_all_ranks(const Algorithm& algorithm, CallShape shape, std::int64_t most_units) {
+bool fits_on_all_ranks(const Algorithm& algorithm, CallShape shape, std::int64_t most_units,
+                       std::int64_t units_apart) {
     std::vector<std::int64_t> apart;
     if (!is_reduction(algorithm.collective)) {
         apart = offsets_apart(shape.counts);
@@ -378,21 +386,22 @@ bool fits_on_all_ranks(const Algorithm& algorithm, CallShape shape, std::int64_t
     }
     for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
         if (!shape.counts.empty()) shape.count = shape.count_of(shape.rank);
-        if (algorithm.build(shape).scratch_units > most_units) return false;
+        if (scratch_with_gaps(algorithm.build(shape), units_apart) > most_units) return false;
     }
     return true;
 }
 
 /*
  * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
- * bound that all of them know does not decide it, the schedules of all ranks are built. In a
- * v-collective in which ranks know only their own count they keep nothing for others.
+ * bound that all of them know does not decide it, as where units lie apart, the schedules of all
+ * ranks are built. In a v-collective in which ranks know only their own count they keep nothing for
+ * others.
  */
-bool fits(const Algorithm& algorithm, const CallShape& shape, std::int64_t stride_bytes) {
+bool fits(const Algorithm& algorithm, const CallShape& shape, const UnitLayout& units) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
     if (hides_counts(algorithm.collective) && !algorithm.needs.all_counts) return true;
     // A unit in scratch takes its extent, which may be more than its data.
-    const auto unit_bytes = std::max(shape.unit_bytes, stride_bytes);
+    const auto unit_bytes = std::max(shape.unit_bytes, units.stride_bytes);
     std::int64_t total =
         is_one_vector(algorithm.collective) ? shape.count : shape.count * shape.ranks;
     if (!shape.counts.empty()) {
@@ -400,9 +409,12 @@ bool fits(const Algorithm& algorithm, const CallShape& shape, std::int64_t strid
         for (const auto count : shape.counts) total += count;
     }
     const auto most_units = limit / std::max<std::int64_t>(1, unit_bytes);
-    if (scratch_units_max(algorithm, shape.ranks, total) <= most_units) return true;
+    const bool decided =
+        units.units_apart == 0 && scratch_units_max(algorithm, shape.ranks, total) <= most_units;
+    if (decided) return true;
     constexpr int ranks_examined = 1024;
-    return shape.ranks <= ranks_examined && fits_on_all_ranks(algorithm, shape, most_units);
+    return shape.ranks <= ranks_examined &&
+           fits_on_all_ranks(algorithm, shape, most_units, units.units_apart);
 }
 
 }  // namespace
@@ -546,17 +558,17 @@ const KeptProgram& program_for(const Choice& choice, const Call& call, Communica
         .root = call.root,
         .lanes = choice.lanes,
         .count = arrangement.count,
-        .unit_bytes = arrangement.unit_bytes,
-        .stride_bytes = arrangement.operands.stride_bytes,
+        .units = {.stride_bytes = arrangement.operands.stride_bytes,
+                  .data_bytes = arrangement.unit_bytes,
+                  .units_apart = arrangement.scratch_units_apart},
         .segment = choice.segment_bytes,
         .arithmetic = arrangement.operands.combine ? Arithmetic::own : Arithmetic::of_mpi};
     if (const auto *kept = state.find(key, arrangement.counts, arrangement.offsets)) return *kept;
     const CallShape shape = shape_of(choice, call, state, arrangement);
     KeptProgram made{key, arrangement.counts, arrangement.offsets, nullptr};
-    if (fits(*choice.algorithm, shape, key.stride_bytes)) {
-        const auto schedule = choice.algorithm->build(shape);
-        made.program = std::make_shared<const Program>(compile(
-            schedule, key.stride_bytes, std::max<std::int64_t>(1, key.unit_bytes), key.arithmetic));
+    if (fits(*choice.algorithm, shape, key.units)) {
+        made.program = std::make_shared<const Program>(
+            compile(choice.algorithm->build(shape), key.units, key.arithmetic));
     }
     return state.keep(std::move(made));
 }
@@ -566,9 +578,7 @@ bool shares_counts(const Algorithm& algorithm) {
 }
 
 std::size_t scratch_bytes(const Program& program, const Arrangement& arrangement) {
-    if (program.scratch_units == 0) return 0;
-    return static_cast<std::size_t>(program.scratch_units * arrangement.operands.stride_bytes +
-                                    arrangement.scratch_tail_bytes);
+    return static_cast<std::size_t>(program.scratch_units * arrangement.operands.stride_bytes);
 }
 
 void set_scratch_limit(std::int64_t bytes) {

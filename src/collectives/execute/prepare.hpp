@@ -78,7 +78,7 @@ struct Arrangement {
     std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
     Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
     std::int64_t scratch_shift_bytes = 0; /* an element's data may begin off its origin */
-    std::int64_t scratch_tail_bytes = 0;  /* and reach past its extent */
+    std::int64_t scratch_units_apart = 0; /* and reach over those behind it */
 
     Arrangement() = default;
     Arrangement(Arrangement&&) = default;

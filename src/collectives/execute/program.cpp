@@ -17,7 +17,9 @@
 namespace lanewise::collectives {
 namespace {
 
+using model::Place;
 using model::Schedule;
+using model::Slice;
 using model::Step;
 using model::StepKind;
 
@@ -31,13 +33,12 @@ struct Slots {
 
 class Compiler {
   public:
-    Compiler(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
-             Arithmetic arithmetic)
+    Compiler(const Schedule& schedule, const UnitLayout& layout, Arithmetic arithmetic)
         : schedule_(schedule),
           arithmetic_(arithmetic),
-          stride_bytes_(stride_bytes),
-          units_max_(
-              std::max<std::int64_t>(1, message_bytes_max / std::max<std::int64_t>(1, unit_bytes))),
+          layout_(layout),
+          units_max_(std::max<std::int64_t>(
+              1, message_bytes_max / std::max<std::int64_t>(1, layout.data_bytes))),
           slots_(schedule.steps.size()) {}
 
     Program compile() {
@@ -51,7 +52,7 @@ class Compiler {
             }
         }
         if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
-        program_.scratch_units = schedule_.scratch_units;
+        program_.scratch_units = scratch_with_gaps(schedule_, layout_.units_apart);
         return std::move(program_);
     }
 
@@ -87,8 +88,8 @@ class Compiler {
                                 .to = step.to.place,
                                 .peer = step.peer,
                                 .units = step.count,
-                                .from_bytes = step.from.offset * stride_bytes_,
-                                .to_bytes = step.to.offset * stride_bytes_};
+                                .from_bytes = bytes_before(step.from),
+                                .to_bytes = bytes_before(step.to)};
         if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
             program_.instructions.push_back(instruction);
             return;
@@ -113,9 +114,19 @@ class Compiler {
                                          .to = fused.result.place,
                                          .right = fused.right.place,
                                          .units = count,
-                                         .from_bytes = fused.left.offset * stride_bytes_,
-                                         .to_bytes = fused.result.offset * stride_bytes_,
-                                         .right_bytes = fused.right.offset * stride_bytes_});
+                                         .from_bytes = bytes_before(fused.left),
+                                         .to_bytes = bytes_before(fused.result),
+                                         .right_bytes = bytes_before(fused.right)});
+    }
+
+    std::int64_t bytes_before(const Slice& slice) const {
+        std::int64_t units = slice.offset;
+        if (slice.place == Place::scratch && layout_.units_apart > 0) {
+            const auto& begins = schedule_.scratch_begins;
+            const auto behind = std::ranges::upper_bound(begins, slice.offset);
+            units += layout_.units_apart * (behind - begins.begin() - 1);
+        }
+        return units * layout_.stride_bytes;
     }
 
     void add_in_pieces(Instruction instruction, std::size_t i) {
@@ -126,8 +137,8 @@ class Compiler {
             program_.instructions.push_back(instruction);
             left -= instruction.units;
             if (left == 0) break;
-            instruction.from_bytes += instruction.units * stride_bytes_;
-            instruction.to_bytes += instruction.units * stride_bytes_;
+            instruction.from_bytes += instruction.units * layout_.stride_bytes;
+            instruction.to_bytes += instruction.units * layout_.stride_bytes;
         }
         slots_[i].end = program_.slots;
     }
@@ -150,7 +161,7 @@ class Compiler {
 
     const Schedule& schedule_;
     const Arithmetic arithmetic_;
-    const std::int64_t stride_bytes_;
+    const UnitLayout layout_;
     const std::int64_t units_max_;
     std::vector<Slots> slots_; /* of each step, until waited for */
     int first_open_ = 0;       /* all slots before it have been waited for */
@@ -456,9 +467,13 @@ void spoil_rest(const Program& program, const Operands& operands, std::span<MPI_
 
 }  // namespace
 
-Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
-                Arithmetic arithmetic) {
-    return Compiler(schedule, stride_bytes, unit_bytes, arithmetic).compile();
+Program compile(const Schedule& schedule, const UnitLayout& layout, Arithmetic arithmetic) {
+    return Compiler(schedule, layout, arithmetic).compile();
+}
+
+std::int64_t scratch_with_gaps(const Schedule& schedule, std::int64_t units_apart) {
+    const auto places = static_cast<std::int64_t>(schedule.scratch_begins.size());
+    return schedule.scratch_units + places * units_apart;
 }
 
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {

@@ -53,9 +53,21 @@ struct Program {
 /* Who combines: the MPI, or Operands::combine, which may write its result anywhere. */
 enum class Arithmetic : std::uint8_t { of_mpi, own };
 
-/* `stride_bytes` lie from one unit to the next; `unit_bytes` of data are in each. */
-Program compile(const model::Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes,
+/* How units lie in memory. */
+struct UnitLayout {
+    std::int64_t stride_bytes = 1; /* from one to the next */
+    std::int64_t data_bytes = 1;   /* in each */
+    /* Behind each place in scratch memory, in units: so far may an element reach past the next. */
+    std::int64_t units_apart = 0;
+
+    bool operator==(const UnitLayout&) const = default;
+};
+
+Program compile(const model::Schedule& schedule, const UnitLayout& layout,
                 Arithmetic arithmetic = Arithmetic::of_mpi);
+
+/* In units. */
+std::int64_t scratch_with_gaps(const model::Schedule& schedule, std::int64_t units_apart);
 
 /* How a rank waits: in the MPI, or asleep between tests, which leaves the processor to others while
    a message from far away is under way. */

@@ -161,7 +161,7 @@ bool all_post_at_once(const Algorithm& algorithm) {
         if (!refusal(algorithm, {.ranks = ranks}).empty()) continue;
         for (int each = 0; each < ranks * ranks; ++each) {
             const Seen seen(algorithm.collective, ranks, each % ranks, each / ranks);
-            if (!posts_at_once(compile(algorithm.build(seen.shape), 1, 1))) return false;
+            if (!posts_at_once(compile(algorithm.build(seen.shape), {}))) return false;
         }
     }
     return true;

@@ -65,6 +65,7 @@ StepId Builder::reduce_after(std::span<const StepId> after, Slice from, Slice to
 
 Slice Builder::scratch(std::int64_t units) {
     const Slice slice{Place::scratch, schedule_.scratch_units};
+    if (units > 0) schedule_.scratch_begins.push_back(slice.offset);
     schedule_.scratch_units += units;
     return slice;
 }

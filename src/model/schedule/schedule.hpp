@@ -55,6 +55,7 @@ struct Schedule {
     std::vector<Step> steps;
     std::vector<std::uint32_t> after;
     std::int64_t scratch_units = 0;
+    std::vector<std::int64_t> scratch_begins; /* of each place in it, one behind the other */
 
     std::span<const std::uint32_t> after_of(const Step& step) const {
         return std::span(after).subspan(step.after_begin, step.after_count);
@@ -87,7 +88,7 @@ class Builder {
     StepId copy_after(std::span<const StepId> after, Slice from, Slice to, std::int64_t count);
     StepId reduce_after(std::span<const StepId> after, Slice from, Slice to, std::int64_t count);
 
-    /* `units` of scratch memory that nothing else uses. */
+    /* A place of `units` in scratch memory that nothing else uses. No step reaches past it. */
     Slice scratch(std::int64_t units);
 
     Schedule finish() { return std::move(schedule_); }

@@ -211,7 +211,7 @@ static void most_short(const void *left, void *right) {
     short_located *b = right;
     if (a->value > b->value || (a->value == b->value && a->index < b->index)) *b = *a;
 }
-/* Neither associates in floating point, nor commutes; the second is said to commute. */
+/* None associates in floating point, nor commutes; the second is said to commute. */
 static void compose(const void *left, void *right) {
     const float *a = left;
     float *b = right;
@@ -235,6 +235,20 @@ typedef struct {
 } affine;
 OPERATOR(compose_many, compose, affine)
 OPERATOR(compose_many_gapped, compose_gapped, gapped)
+/* The second part of an element lies behind the first one of the next. */
+enum { APART = 3 };
+static void compose_many_interleaved(void *in, void *inout, int *count, MPI_Datatype *datatype) {
+    (void)datatype;
+    for (int i = 0; i < *count; ++i) {
+        const float *a = (const float *)in + 2 * i;
+        float *b = (float *)inout + 2 * i;
+        const affine left = {{a[0], a[APART]}};
+        affine right = {{b[0], b[APART]}};
+        compose(&left, &right);
+        b[0] = right.parts[0];
+        b[APART] = right.parts[1];
+    }
+}
 
 #define EXACT(name, real, to_real, parts, start, operation)             \
     static void name(const unsigned char *all, int n, void *to) {       \
@@ -285,7 +299,8 @@ static void same_float(const unsigned char *all, int n, void *to) {
     *(float *)to = result;
 }
 
-/* What is reduced: `bytes` apart; two runs of bytes that say something. */
+/* What is reduced: `bytes` apart; two runs of bytes that say something. In a vector the second one
+   may lie so many bytes `over` the next elements, between their two. */
 struct kind {
     const char *name;
     size_t bytes;
@@ -298,12 +313,14 @@ struct kind {
     bool in_mode; /* computed in the program's arithmetic */
     MPI_Datatype type;
     MPI_Op op;
+    size_t over;
 };
 
 /* Those whose types or operators are made when the program runs stand last. */
 enum {
     AFFINE = 16,
     GAPPED,
+    INTERLEAVED,
     OWN_DOUBLE,
     OWN_COMPLEX,
     OWN_FLOAT,
@@ -381,6 +398,16 @@ static void make_kinds(void) {
                     true,
                     MPI_DATATYPE_NULL,
                     MPI_OP_NULL},
+        [INTERLEAVED] = {"interleaved",
+                         8,
+                         {{0, 4}, {4, 4}},
+                         give_affine,
+                         compose,
+                         NULL,
+                         true,
+                         MPI_DATATYPE_NULL,
+                         MPI_OP_NULL,
+                         8},
         [OWN_DOUBLE] = {"own double", REAL(8, give_double, add_double, exact_double_sum),
                         MPI_DATATYPE_NULL, MPI_SUM},
         [OWN_COMPLEX] = {"own complex", REAL(16, give_complex, add_complex, exact_complex_sum),
@@ -407,6 +434,11 @@ static void make_kinds(void) {
     MPI_Type_commit(&kinds[GAPPED].type);
     MPI_Type_free(&fields);
     MPI_Op_create(compose_many_gapped, 1, &kinds[GAPPED].op);
+    MPI_Type_vector(2, 1, APART, MPI_FLOAT, &fields);
+    MPI_Type_create_resized(fields, 0, 2 * sizeof(float), &kinds[INTERLEAVED].type);
+    MPI_Type_commit(&kinds[INTERLEAVED].type);
+    MPI_Type_free(&fields);
+    MPI_Op_create(compose_many_interleaved, 0, &kinds[INTERLEAVED].op);
     MPI_Type_create_f90_real(15, 307, &kinds[OWN_DOUBLE].type);
     MPI_Type_create_f90_complex(15, 307, &kinds[OWN_COMPLEX].type);
     MPI_Type_create_f90_real(6, 30, &kinds[OWN_FLOAT].type);
@@ -416,10 +448,33 @@ static void make_kinds(void) {
 
 /* The types of a precision and a range belong to the MPI. */
 static void free_kinds(void) {
-    for (int k = AFFINE; k <= GAPPED; ++k) {
+    for (int k = AFFINE; k <= INTERLEAVED; ++k) {
         MPI_Type_free(&kinds[k].type);
         MPI_Op_free(&kinds[k].op);
     }
+}
+
+static size_t vector_bytes(const struct kind *kind, int count) {
+    return count == 0 ? 0 : (size_t)count * kind->bytes + kind->over;
+}
+
+/* Element i of a vector, as it lies by itself; and back. */
+static void take_out(const struct kind *kind, const unsigned char *vector, int i,
+                     unsigned char *element) {
+    const unsigned char *from = vector + (size_t)i * kind->bytes;
+    memcpy(element, from, kind->over ? kind->used[0].size : kind->bytes);
+    if (!kind->over) return;
+    memcpy(element + kind->used[1].begin, from + kind->used[1].begin + kind->over,
+           kind->used[1].size);
+}
+
+static void put_in(const struct kind *kind, const unsigned char *element, unsigned char *vector,
+                   int i) {
+    unsigned char *to = vector + (size_t)i * kind->bytes;
+    memcpy(to, element, kind->over ? kind->used[0].size : kind->bytes);
+    if (!kind->over) return;
+    memcpy(to + kind->used[1].begin + kind->over, element + kind->used[1].begin,
+           kind->used[1].size);
 }
 
 enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS };
@@ -554,33 +609,38 @@ static void give_all(struct job *job) {
     }
     unsigned char *to = job->in_place ? job->got : job->given;
     for (int i = 0; i < all; ++i) {
-        job->kind->give(to + (size_t)i * job->kind->bytes, job->seed, world_rank, i);
+        _Alignas(16) unsigned char own[BYTES_MAX];
+        memset(own, CANARY, sizeof own);
+        job->kind->give(own, job->seed, world_rank, i);
+        put_in(job->kind, own, to, i);
     }
     take_mode(taken_mode);
 }
 
 /* What was sent is as it was; nothing is behind the result. */
 static void check_surroundings(struct thread *t, const struct job *job) {
-    _Alignas(16) unsigned char own[BYTES_MAX];
+    _Alignas(16) unsigned char own[BYTES_MAX], given[BYTES_MAX];
     const size_t bytes = job->kind->bytes;
+    const int count = (int)((job->given_bytes - (job->given_bytes ? job->kind->over : 0)) / bytes);
     if (job->given[job->given_bytes] != CANARY) note(t, job, "byte behind what is sent", 0);
     if (job->got[job->got_bytes] != CANARY) note(t, job, "byte behind the result", 0);
-    for (size_t i = 0; !job->in_place && i < job->given_bytes / bytes; ++i) {
+    for (int i = 0; !job->in_place && i < count; ++i) {
         memset(own, CANARY, sizeof own);
-        job->kind->give(own, job->seed, world_rank, (int)i);
-        if (memcmp(own, job->given + i * bytes, bytes)) note(t, job, "sent element", (int)i);
+        job->kind->give(own, job->seed, world_rank, i);
+        take_out(job->kind, job->given, i, given);
+        if (memcmp(own, given, bytes)) note(t, job, "sent element", i);
     }
 }
 
 static void check(struct thread *t, const struct job *job) {
-    _Alignas(16) unsigned char expected[BYTES_MAX];
+    _Alignas(16) unsigned char expected[BYTES_MAX], one[BYTES_MAX];
     int first = 0;
     const int n = result_count(job, job->on.rank, &first);
     take_mode(USUAL);
     check_surroundings(t, job);
     for (int i = 0; i < n; ++i) {
-        const unsigned char *one = job->got + (size_t)i * job->kind->bytes;
         bool differs = false;
+        take_out(job->kind, job->got, i, one);
         expect(job, first + i, expected);
         for (int u = 0; u < 2; ++u) {
             const size_t begin = job->kind->used[u].begin;
@@ -665,8 +725,8 @@ static void take_buffers(struct job *job) {
         for (int r = 0; r < job->on.ranks; ++r) all += job->counts[r];
     }
     const int results = job->call == EXSCAN ? all : result_count(job, job->on.rank, &first);
-    job->given_bytes = (size_t)(job->in_place ? 0 : all) * job->kind->bytes;
-    job->got_bytes = (size_t)(job->in_place ? all : results) * job->kind->bytes;
+    job->given_bytes = vector_bytes(job->kind, job->in_place ? 0 : all);
+    job->got_bytes = vector_bytes(job->kind, job->in_place ? all : results);
     job->given = take(job->given_bytes);
     job->got = take(job->got_bytes);
 }

@@ -22,15 +22,19 @@ bool takes_counts(Collective c) {
     return c == Collective::scatterv || c == Collective::gatherv || c == Collective::allgatherv;
 }
 
-/* (a, b) op (c, d) = (ac, ad + b): composing x -> ax + b, which does not commute. */
+/* (a, b) op (c, d) = (ac, ad + b): composing x -> ax + b, which does not commute. The two are the
+   first and the last integer of an element. */
 void compose(void *left, void *right, int *length, MPI_Datatype *type) {
     MPI_Aint lb = 0;
     MPI_Aint extent = 0;
+    MPI_Aint true_extent = 0;
     MPI_Type_get_extent(*type, &lb, &extent);
+    MPI_Type_get_true_extent(*type, &lb, &true_extent);
+    const auto last = true_extent / static_cast<MPI_Aint>(sizeof(unsigned)) - 1;
     for (int i = 0; i < *length; ++i) {
         const auto *f = reinterpret_cast<unsigned *>(static_cast<char *>(left) + i * extent);
         auto *g = reinterpret_cast<unsigned *>(static_cast<char *>(right) + i * extent);
-        g[1] = f[0] * g[1] + f[1];
+        g[last] = f[0] * g[last] + f[last];
         g[0] = f[0] * g[0];
     }
 }
@@ -199,8 +203,9 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
     return MPI_ERR_INTERN;
 }
 
-Element::Element(int kind) {
+Element::Element(int kind) : kind_(kind) {
     const int reversed[] = {1, 0};
+    const int over_the_next[] = {0, 3};
     const int ones[] = {1, 1};
     MPI_Datatype inner = MPI_DATATYPE_NULL;
     switch (kind) {
@@ -211,6 +216,10 @@ Element::Element(int kind) {
         case 2: MPI_Type_indexed(2, ones, reversed, MPI_INT, &type_); break;
         case 3: MPI_Type_contiguous(2, MPI_INT, &type_); break;
         case 4: MPI_Type_create_resized(MPI_INT, -4, 3 * sizeof(int), &type_); break;
+        case interleaved:
+            MPI_Type_indexed(2, ones, over_the_next, MPI_INT, &inner);
+            MPI_Type_create_resized(inner, 0, 2 * sizeof(int), &type_);
+            break;
         default: return;
     }
     if (inner != MPI_DATATYPE_NULL) MPI_Type_free(&inner);
@@ -355,7 +364,8 @@ Trial::Laid Trial::lay(const std::vector<int>& pairs, const Element& element, st
 void Trial::draw_reduction(std::mt19937& random) {
     commutes_ = random() % 2 == 0;
     // The user's operator works on pairs of integers, wherever their type puts them.
-    receive_ = std::make_unique<Element>(commutes_ ? 0 : 3);
+    const int pair = random() % 2 == 0 ? 3 : Element::interleaved;
+    receive_ = std::make_unique<Element>(commutes_ ? 0 : pair);
     send_ = std::make_unique<Element>(0);
     op_ = MPI_SUM;
     if (!commutes_) {
@@ -454,7 +464,9 @@ void Trial::forget_input(Memory& memory) const {
     const auto result = counts_[static_cast<std::size_t>(rank_)];
     const auto vector = std::accumulate(counts_.begin(), counts_.end(), 0);
     const auto begin = memory.begin() + integers_per_side + origin;
-    std::fill(begin + result * receive_->integers(), begin + vector * receive_->integers(), 0);
+    const int each = receive_->integers();
+    const int last = each - 1 + receive_->integers_over_the_next();
+    for (int i = result; i < vector; ++i) begin[i * each] = begin[i * each + last] = 0;
 }
 
 Trial::Memory Trial::by_the_mpi() {

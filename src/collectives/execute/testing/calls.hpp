@@ -32,10 +32,16 @@ class Element {
 
     MPI_Datatype type() const { return type_; }
     int integers() const { return integers_; }
+    /* Between its own. */
+    int integers_over_the_next() const { return kind_ == interleaved ? 2 : 0; }
 
     static constexpr int kinds = 5;
+    /* Two integers, of which the second lies between those of the next element. Some MPIs do not
+       move it everywhere, so it is only reduced. */
+    static constexpr int interleaved = 5;
 
   private:
+    int kind_ = 0;
     MPI_Datatype type_ = MPI_INT;
     int integers_ = 1;
     bool owned_ = false;
