@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -228,6 +230,17 @@ TEST_P(EachAlgorithm, DeliversCountsBeyondAnInteger) {
         for (const int root : roots(ranks, 0)) {
             auto made = trial(ranks, root, beyond_int);
             made.segment = beyond_int / 3;
+            ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, DeliversInASegmentThatIsAsLongAsCanBeCounted) {
+    for (int ranks = 1; ranks <= 12; ++ranks) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, 0)) {
+            auto made = trial(ranks, root, 3);
+            made.segment = std::numeric_limits<std::int64_t>::max();
             ASSERT_NO_FATAL_FAILURE(expect_proof(made));
         }
     }

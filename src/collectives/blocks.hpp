@@ -73,7 +73,8 @@ struct Pieces {
     std::int64_t count = 0;
     std::int64_t piece = 1;
 
-    int number() const { return static_cast<int>((count + piece - 1) / piece); }
+    /* Not rounded up by adding first: a piece may have nearly all that can be counted. */
+    int number() const { return count <= 0 ? 0 : static_cast<int>(1 + (count - 1) / piece); }
     std::int64_t begin(int i) const { return piece * i; }
     std::int64_t size(int i) const { return std::min(piece, count - begin(i)); }
 };

@@ -31,7 +31,8 @@ bool has_counts(Collective collective) {
 }
 
 std::int64_t units(std::uint64_t bytes, std::int64_t unit) {
-    return (static_cast<std::int64_t>(bytes) + unit - 1) / unit;
+    const auto whole = static_cast<std::int64_t>(bytes) / unit;
+    return static_cast<std::int64_t>(bytes) % unit == 0 ? whole : whole + 1;
 }
 
 /* What the ranks' shapes point at. */

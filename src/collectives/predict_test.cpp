@@ -260,6 +260,26 @@ TEST(Predict, ASlowerNetworkIsNeverToldToBeFaster) {
     }
 }
 
+TEST(Predict, ASegmentOfAllThatCanBeCountedIsTheWholeMessage) {
+    constexpr std::uint64_t largest = INT64_MAX;
+    const auto net = network(lmo_model(8, 1.0), 8, {});
+    int priced_ones = 0;
+    for (const auto *algorithm : algorithms()) {
+        Question call{.collective = algorithm->collective, .ranks = 8, .message_bytes = 1 << 20};
+        call.segment_bytes = call.message_bytes;
+        const auto whole = predict(*algorithm, call, net);
+        call.segment_bytes = largest;
+        const auto priced = predict(*algorithm, call, net);
+
+        ASSERT_EQ(bool(priced), bool(whole)) << algorithm->name;
+        if (!priced || !algorithm->needs.segmented) continue;
+        EXPECT_EQ(priced->total_s, whole->total_s)
+            << name_of(algorithm->collective) << " " << algorithm->name;
+        ++priced_ones;
+    }
+    EXPECT_GT(priced_ones, 0);
+}
+
 const Algorithm two_deaf_ranks{
     .collective = Collective::bcast,
     .name = "deaf",
