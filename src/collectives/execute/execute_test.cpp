@@ -308,6 +308,38 @@ TEST(Errors, leave_what_lies_behind_the_result_of_other_ranks_as_it_was) {
     }
 }
 
+// The other rank would wait for ever. A call that is made again sends its message without a
+// program, so the error comes before and after the first good one.
+TEST(Errors, of_an_argument_reach_the_rank_that_waits_for_the_message) {
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks < 2) return;
+    const ReturnedErrors returned;
+    const Choice linear{find_algorithm(Collective::gather, "linear"), 0, 1};
+    const int mine = 100 + rank;
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    Call call{.collective = Collective::gather,
+              .send = &mine,
+              .send_count = 1,
+              .send_type = MPI_INT,
+              .receive = all.data(),
+              .receive_count = 1,
+              .receive_type = MPI_INT,
+              .comm = MPI_COMM_WORLD};
+    const bool is_last = rank == ranks - 1;
+    for (const int nowhere : {1, 0, 1, 1, 0}) {
+        bool served = false;
+        call.send = is_last && nowhere ? nullptr : static_cast<const void *>(&mine);
+
+        const int code = execute(call, linear, served);
+
+        EXPECT_EQ(code != MPI_SUCCESS, nowhere && (is_last || rank == 0));
+        EXPECT_TRUE(nowhere || rank != 0 || all.back() == 100 + ranks - 1);
+    }
+}
+
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {
     return testing::test_name(*info.param);
 }

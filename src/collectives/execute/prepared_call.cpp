@@ -53,4 +53,11 @@ int run_program(PreparedCall& call, const void *send, void *receive) {
     return run(*call.program, operands, call.state->requests);
 }
 
+int make_up_for_message(PreparedCall& call, int tag, int code) {
+    if (!is_of_argument(code)) return code;
+    call.operands.tag = tag;
+    spoil(*call.program, call.operands, call.state->requests);
+    return code;
+}
+
 }  // namespace lanewise::collectives

@@ -45,6 +45,9 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
 /* Executes with any program. */
 int run_program(PreparedCall& call, const void *send, void *receive);
 
+/* After an error of the only message; returns it. */
+int make_up_for_message(PreparedCall& call, int tag, int code);
+
 inline int run_prepared(PreparedCall& call, const void *send, void *receive) {
     const Message& m = call.message;
     if (m.direction == Message::Direction::none) return run_program(call, send, receive);
@@ -52,11 +55,11 @@ inline int run_prepared(PreparedCall& call, const void *send, void *receive) {
     const int tag = call.state->tags.next();
     const auto *buffer = static_cast<const std::byte *>(m.in_send_buffer ? send : receive);
     const std::byte *data = buffer + m.offset_bytes;
-    if (m.direction == Message::Direction::send) {
-        return PMPI_Send(data, m.count, o.type, m.peer, tag, o.comm);
-    }
-    return PMPI_Recv(const_cast<std::byte *>(data), m.count, o.type, m.peer, tag, o.comm,
-                     MPI_STATUS_IGNORE);
+    const int code = m.direction == Message::Direction::send
+                         ? PMPI_Send(data, m.count, o.type, m.peer, tag, o.comm)
+                         : PMPI_Recv(const_cast<std::byte *>(data), m.count, o.type, m.peer, tag,
+                                     o.comm, MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS ? code : make_up_for_message(call, tag, code);
 }
 
 }  // namespace lanewise::collectives

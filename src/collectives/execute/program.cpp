@@ -340,8 +340,8 @@ void run_all(const Program& program, const Operands& operands, std::span<MPI_Req
                     break;
                 }
                 position.code = transfer(i, operands, request);
-                // An error of the message itself: it has been there.
-                if (position.code != MPI_SUCCESS) ++position.next;
+                // Any other error is one of the message itself: it has been there.
+                if (position.code != MPI_SUCCESS && !is_of_argument(position.code)) ++position.next;
                 break;
             }
             case Opcode::copy: position.code = copy(i, operands); break;
@@ -486,6 +486,13 @@ int run(const Program& program, const Operands& operands, std::span<MPI_Request>
 void spoil(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
     Position position;
     spoil_rest(program, operands, requests, position);
+}
+
+bool is_of_argument(int code) {
+    int error_class = MPI_SUCCESS;
+    PMPI_Error_class(code, &error_class);
+    return error_class == MPI_ERR_BUFFER || error_class == MPI_ERR_COUNT ||
+           error_class == MPI_ERR_TYPE;
 }
 
 void abandon(const Program& program, std::span<MPI_Request> requests) {

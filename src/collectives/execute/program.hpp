@@ -99,6 +99,10 @@ int run(const Program& program, const Operands& operands, std::span<MPI_Request>
 /* The same on a rank that has an error before it begins: it has no memory to run the program in. */
 void spoil(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
 
+/* Whether an error is one of a message's arguments, at which the MPI looks before it sends or takes
+   anything: then another rank still waits for the message. */
+bool is_of_argument(int code);
+
 /* Who continues a program: a call of the application, or the MPI's progress. */
 enum class CalledFrom : std::uint8_t { application, progress };
 
