@@ -18,6 +18,10 @@
 ! A buffer is an array of any rank, a scalar, MPI_IN_PLACE or MPI_BOTTOM of either module. A section
 ! that is not contiguous is refused with LW_ERR_ARGUMENT: pass a copy, or the array and a derived
 ! type. The buffers of a call in flight should have the attribute `asynchronous`.
+!
+! The first call on a communicator waits for all of its ranks, also a call such as lw_ibcast: where
+! that must not be, call lw_barrier on it before. An operator of the program, and the datatype that
+! it reduces, are to be freed only after `wait`.
 
 module lanewise_collectives
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_funloc, c_funptr, c_int, &

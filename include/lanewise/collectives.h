@@ -138,8 +138,15 @@ LW_API lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datat
 
 /*
  * The same without waiting, for the collectives in which no rank needs another's
- * counts first. The buffers belong to the call until it is complete. The call
- * makes progress only inside lw_pending_test and lw_pending_wait.
+ * counts first. The buffers belong to the call until lw_pending_wait returns, and
+ * so do the operator and the datatype of a reduction by an operator of the
+ * program: free them afterwards. The call makes progress only inside
+ * lw_pending_test and lw_pending_wait.
+ *
+ * The first call by these functions on a communicator, waited for or not, waits
+ * for all of its ranks, which make a duplicate of it for their messages. Where a
+ * call without waiting must not do that, make a blocking one before, such as
+ * lw_barrier.
  */
 typedef struct lw_pending lw_pending;
 

@@ -174,6 +174,38 @@ TEST(Collectives, a_call_that_has_ended_leaves_its_buffer_alone_however_often_it
     MPI_Type_free(&every_other);
 }
 
+MPI_Datatype type_seen = MPI_DATATYPE_NULL;
+
+void add_pairs(void *left, void *right, int *count, MPI_Datatype *type) {
+    type_seen = *type;
+    for (int i = 0; i < 2 * *count; ++i)
+        static_cast<int *>(right)[i] += static_cast<const int *>(left)[i];
+}
+
+TEST(Collectives, an_operator_is_given_the_type_that_the_program_passed) {
+    const auto algorithm = named("allreduce", "recursive_doubling");
+    const int ranks = size_of(MPI_COMM_WORLD);
+    MPI_Datatype pair = MPI_DATATYPE_NULL;
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Op_create(add_pairs, 1, &add);
+    const int own[] = {1, 2};
+    std::vector<int> sums(2, 0);
+    lw_pending *pending = nullptr;
+
+    EXPECT_EQ(
+        lw_iallreduce(own, sums.data(), 1, pair, add, MPI_COMM_WORLD, algorithm.get(), &pending),
+        LW_OK);
+    EXPECT_EQ(lw_pending_wait(&pending), LW_OK);
+
+    EXPECT_EQ(sums, (std::vector<int>{ranks, 2 * ranks}));
+    // A rank may have nothing to combine, but not each of two.
+    EXPECT_TRUE(type_seen == pair || (type_seen == MPI_DATATYPE_NULL && ranks != 2));
+    MPI_Op_free(&add);
+    MPI_Type_free(&pair);
+}
+
 TEST(Collectives, nothing_to_wait_for_is_refused) {
     lw_pending *none = nullptr;
     int done = 7;

@@ -156,7 +156,6 @@ class Pending {
   public:
     std::shared_ptr<CommunicatorState> state;
     Arrangement arrangement;
-    HeldType element;                      /* of what is reduced */
     HeldType unpacked;                     /* of where the result goes at the end */
     std::vector<HeldType> unpacked_blocks; /* the same where each block has a type of its own */
     std::vector<MPI_Datatype> block_types;
@@ -184,19 +183,14 @@ class Pending {
     }
 
     int hold_types() {
-        int code = MPI_SUCCESS;
         const auto& operands = arrangement.operands;
         // The MPI's own operators take only types of the MPI, of which it may have more than are
-        // known here. Nobody frees those.
-        if (!is_predefined_op(operands.op)) {
-            if (frees_are_intercepted) {
-                operation.hold(operands.op);
-                if (!is_predefined_type(operands.type)) operand.hold(operands.type);
-            } else {
-                code = element.hold(arrangement.operands.type);
-            }
+        // known here. Nobody frees those. An operator of the program is given the very type that
+        // the program passed; where nobody notices what is freed, the program keeps both.
+        if (frees_are_intercepted && !is_predefined_op(operands.op)) {
+            operation.hold(operands.op);
+            if (!is_predefined_type(operands.type)) operand.hold(operands.type);
         }
-        if (code != MPI_SUCCESS) return code;
         return arrangement.unpacked.types ? hold_block_types()
                                           : unpacked.hold(arrangement.unpacked.type);
     }
