@@ -10,12 +10,15 @@
  * Each function takes the arguments of the MPI function of its name, with the
  * same meaning, MPI_IN_PLACE and derived types included, and an algorithm of
  * that collective. All ranks name the same algorithm and segment. A schedule is
- * built at the first call of a shape and stored with the communicator.
+ * built at the first call of a shape and stored with the communicator. A count
+ * below 0, a root that is no rank, or an array that is not there where it is
+ * significant is LW_ERR_ARGUMENT on the rank that gives it, and nothing is sent.
  *
  * LW_ERR_UNSUPPORTED, on all ranks, means that the algorithm cannot serve the
- * call (its operator does not commute, the number of ranks does not fit, or it
- * needs more scratch memory than allowed). Nothing was sent, and another
- * algorithm or the MPI's own can be called instead.
+ * call (its operator does not commute, the number of ranks does not fit, it
+ * needs more scratch memory than allowed, or there are more than 512
+ * communicators with such calls). Nothing was sent, and another algorithm or the
+ * MPI's own can be called instead.
  */
 #ifndef LANEWISE_COLLECTIVES_H
 #define LANEWISE_COLLECTIVES_H

@@ -17,6 +17,7 @@
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/usable_counts.hpp"
 
 /* One algorithm, or for each call the one in the balanced bracketing that suits it. */
 struct lw_algorithm {
@@ -38,7 +39,6 @@ using lanewise::collectives::Call;
 using lanewise::collectives::Calling;
 using lanewise::collectives::Choice;
 using lanewise::collectives::Collective;
-using lanewise::collectives::CommunicatorState;
 using lanewise::collectives::name_of;
 using lanewise::collectives::RankFree;
 using lanewise::collectives::SameBits;
@@ -60,12 +60,6 @@ lw_status at_border(const Act& act) {
     }
 }
 
-bool has_root(const Call& call) {
-    int ranks = 0;
-    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) return false;
-    return call.root >= 0 && call.root < ranks;
-}
-
 /* A vector that every rank has has a type on every rank. */
 bool has_types(const Call& call) {
     const bool is_vector = call.collective == Collective::bcast ||
@@ -78,7 +72,12 @@ bool suits(const lw_algorithm *algorithm, const Call& call) {
     int between_groups = 0;
     if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS) return false;
     if (between_groups || algorithm->collective != call.collective) return false;
-    return (!is_rooted(call.collective) || has_root(call)) && has_types(call);
+    int rank = 0;
+    int ranks = 0;
+    if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS) return false;
+    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) return false;
+    if (is_rooted(call.collective) && (call.root < 0 || call.root >= ranks)) return false;
+    return has_types(call) && lanewise::collectives::has_usable_counts(call, rank, ranks);
 }
 
 /* Of a reduce_scatter, whose counts may differ, the size does not matter. */
@@ -89,24 +88,31 @@ std::uint64_t bytes_of(const Call& call) {
 }
 
 /* Why a call is not served, and what to do, as one sentence. */
-const char *why_not_served(const Call& call, const lw_algorithm& algorithm) {
+std::string why_not_served(const Call& call, const lw_algorithm& algorithm) {
+    using namespace lanewise::collectives;
+    const auto *state = state_of(call.comm);
+    if (state && state->is_left_to_mpi) {
+        return "calls are executed on at most " + std::to_string(duplicates_max) +
+               " communicators at a time; free some, or use the function of the MPI";
+    }
     const bool on_any_ranks = algorithm.choice.same_bits == SameBits::ranks;
-    if (!on_any_ranks || lanewise::collectives::rank_free(call, 1) != RankFree::no) {
-        return "the algorithm cannot serve this operator, number of ranks or size; take another "
-               "one, or the function of the MPI";
+    if (on_any_ranks && rank_free(call, 1) == RankFree::no) {
+        if (is_scan(call.collective)) {
+            return "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use "
+                   "LW_BITS_ORDER";
+        }
+        return "LW_BITS_RANKS knows sums and products of doubles, floats and their complex types, "
+               "maxima, minima and integers; use LW_BITS_ORDER";
     }
-    if (is_scan(call.collective)) {
-        return "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use LW_BITS_ORDER";
-    }
-    return "LW_BITS_RANKS knows sums and products of doubles, floats and their complex types, "
-           "maxima, minima and integers; use LW_BITS_ORDER";
+    return "the algorithm cannot serve this operator, number of ranks or size; take another one, "
+           "or the function of the MPI";
 }
 
 lw_status say_if_refused(lw_status status, const Call& call, const lw_algorithm& algorithm) {
     int rank = 0;
     if (status != LW_ERR_UNSUPPORTED || !algorithm.report) return status;
     if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS || rank != 0) return status;
-    algorithm.report(algorithm.report_context, status, why_not_served(call, algorithm));
+    algorithm.report(algorithm.report_context, status, why_not_served(call, algorithm).c_str());
     return status;
 }
 
@@ -135,19 +141,11 @@ Decision decide(const Call& call, const lw_algorithm& algorithm, Calling calling
     return {choice};
 }
 
-bool has_usable_counts(const Call& call, const CommunicatorState& state) {
-    if (call.receive_count < 0) return false;
-    if (call.collective != Collective::reduce_scatter) return true;
-    for (int rank = 0; rank < state.ranks; ++rank) {
-        if (!call.counts || call.counts[rank] < 0) return false;
-    }
-    return true;
-}
-
 lw_status reduce_exactly(const Call& call) {
     auto *state = lanewise::collectives::state_for(call.collective, call.comm);
     if (!state) return LW_ERR_MPI;
-    if (!has_usable_counts(call, *state)) return LW_ERR_ARGUMENT;
+    const int prepared = lanewise::collectives::prepare_to_execute(*state, call.comm);
+    if (prepared != MPI_SUCCESS || state->is_left_to_mpi) return status_of(prepared, false);
     return status_of(lanewise::collectives::reduce_exactly(call, *state), true);
 }
 

@@ -34,6 +34,12 @@ Algorithm named(const char *collective, const char *name) {
     return Algorithm(algorithm);
 }
 
+Algorithm existing(const char *collective, const char *name) {
+    auto algorithm = named(collective, name);
+    EXPECT_TRUE(algorithm) << collective << " " << name;
+    return algorithm;
+}
+
 std::vector<int> blocks_of_root() {
     std::vector<int> blocks(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
     std::iota(blocks.begin(), blocks.end(), 100);
@@ -85,6 +91,98 @@ TEST(Collectives, a_root_that_is_no_rank_and_a_vector_without_a_type_are_refused
     EXPECT_EQ(value, 3);
     EXPECT_EQ(result, 7);
     EXPECT_EQ(pending, nullptr);
+}
+
+TEST(Collectives, counts_below_zero_are_refused_where_they_are_looked_at) {
+    const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    const int me = rank_of(MPI_COMM_WORLD);
+    const std::vector<int> places(ranks, 0);
+    std::vector<int> counts(ranks, 0);
+    counts.back() = -1;
+    const std::vector<MPI_Datatype> types(ranks, MPI_INT);
+    std::vector<int> in(ranks, 3);
+    std::vector<int> out(ranks, 7);
+    const auto *from = in.data();
+    auto *to = out.data();
+    const auto *bad = counts.data();
+    const auto *at = places.data();
+    const auto world = MPI_COMM_WORLD;
+    lw_pending *pending = nullptr;
+    const auto refused = [](lw_status status) { EXPECT_EQ(status, LW_ERR_ARGUMENT); };
+
+    refused(lw_bcast(to, -1, MPI_INT, 0, world, existing("bcast", "binomial").get()));
+    refused(lw_scatter(from, -1, MPI_INT, to, -1, MPI_INT, 0, world,
+                       existing("scatter", "linear").get()));
+    refused(lw_scatterv(from, bad, at, MPI_INT, to, me == 0 ? 1 : -1, MPI_INT, 0, world,
+                        existing("scatterv", "linear").get()));
+    refused(lw_gather(from, -1, MPI_INT, to, -1, MPI_INT, 0, world,
+                      existing("gather", "linear").get()));
+    refused(lw_gatherv(from, me == 0 ? 1 : -1, MPI_INT, to, bad, at, MPI_INT, 0, world,
+                       existing("gatherv", "linear").get()));
+    refused(lw_allgather(from, 1, MPI_INT, to, -1, MPI_INT, world,
+                         existing("allgather", "ring").get()));
+    refused(lw_allgatherv(from, 1, MPI_INT, to, bad, at, MPI_INT, world,
+                          existing("allgatherv", "ring").get()));
+    refused(
+        lw_alltoall(from, -1, MPI_INT, to, 1, MPI_INT, world, existing("alltoall", "bruck").get()));
+    refused(lw_alltoallv(from, at, at, MPI_INT, to, bad, at, MPI_INT, world,
+                         existing("alltoallv", "pairwise").get()));
+    refused(lw_alltoallw(from, bad, at, types.data(), to, at, at, types.data(), world,
+                         existing("alltoallw", "pairwise").get()));
+    refused(
+        lw_reduce(from, to, -1, MPI_INT, MPI_SUM, 0, world, existing("reduce", "linear").get()));
+    refused(lw_reduce_scatter(from, to, bad, MPI_INT, MPI_SUM, world,
+                              existing("reduce_scatter", "ring").get()));
+    refused(lw_scan(from, to, -1, MPI_INT, MPI_SUM, world, existing("scan", "linear").get()));
+    refused(lw_iallreduce(from, to, -1, MPI_INT, MPI_SUM, world,
+                          existing("allreduce", "binomial").get(), &pending));
+
+    EXPECT_EQ(out, std::vector<int>(ranks, 7));
+    EXPECT_EQ(pending, nullptr);
+}
+
+TEST(Collectives, arrays_that_are_not_there_are_refused_where_they_are_looked_at) {
+    const std::vector<int> some(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 1);
+    const auto scatter = existing("scatterv", "linear");
+    const auto exchange = existing("alltoallw", "pairwise");
+    const auto reduce = existing("reduce_scatter", "ring");
+    int value = 3;
+
+    EXPECT_EQ(
+        lw_reduce_scatter(&value, &value, nullptr, MPI_INT, MPI_SUM, MPI_COMM_WORLD, reduce.get()),
+        LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_alltoallw(&value, some.data(), some.data(), nullptr, &value, some.data(),
+                           some.data(), nullptr, MPI_COMM_WORLD, exchange.get()),
+              LW_ERR_ARGUMENT);
+    const lanewise::testing::Communicator alone(
+        lanewise::testing::split_of(MPI_COMM_WORLD, rank_of(MPI_COMM_WORLD)));
+    EXPECT_EQ(lw_scatterv(&value, some.data(), nullptr, MPI_INT, &value, 1, MPI_INT, 0, alone.get(),
+                          scatter.get()),
+              LW_ERR_ARGUMENT);
+}
+
+TEST(Collectives, what_is_not_looked_at_on_a_rank_may_be_anything) {
+    const int me = rank_of(MPI_COMM_WORLD);
+    const auto blocks = blocks_of_root();
+    const std::vector<int> ones(blocks.size(), 1);
+    std::vector<int> places(blocks.size());
+    std::iota(places.begin(), places.end(), 0);
+    std::vector<int> gathered(blocks.size());
+    const bool root = me == 0;
+    int received = 0;
+
+    EXPECT_EQ(lw_scatterv(blocks.data(), root ? ones.data() : nullptr,
+                          root ? places.data() : nullptr, MPI_INT, &received, 1, MPI_INT, 0,
+                          MPI_COMM_WORLD, existing("scatterv", "linear").get()),
+              LW_OK);
+    EXPECT_EQ(received, 100 + me);
+    EXPECT_EQ(lw_gather(&received, 1, MPI_INT, gathered.data(), root ? 1 : -5, MPI_INT, 0,
+                        MPI_COMM_WORLD, existing("gather", "linear").get()),
+              LW_OK);
+    EXPECT_TRUE(!root || gathered == blocks);
+    EXPECT_EQ(lw_allgather(MPI_IN_PLACE, -3, MPI_DATATYPE_NULL, gathered.data(), 1, MPI_INT,
+                           MPI_COMM_WORLD, existing("allgather", "ring").get()),
+              LW_OK);
 }
 
 /* Rank r gives rank s r + 1 numbers 100 * r + s, behind a gap of one. */

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/execute/communicator_state.hpp"
 #include "testing/measuring.hpp"
 
 namespace {
@@ -393,7 +394,6 @@ TEST(ExactCall, refuses_counts_and_roots_that_are_none) {
     const auto at_root = made_for("reduce", on_any_ranks());
     double number = 1;
     double result = -1;
-    if (size_of(MPI_COMM_WORLD) == 2) return; /* which the ordinary algorithms serve */
 
     EXPECT_EQ(
         lw_allreduce(&number, &result, -1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, everywhere.get()),
@@ -403,6 +403,30 @@ TEST(ExactCall, refuses_counts_and_roots_that_are_none) {
         LW_ERR_ARGUMENT);
 
     EXPECT_EQ(result, -1);
+}
+
+TEST(ExactCall, is_refused_where_no_call_is_executed_on_a_communicator) {
+    Told told;
+    const auto reduction = made_for("allreduce", on_any_ranks(&told));
+    const lanewise::testing::Communicator comm(lanewise::testing::split_of(MPI_COMM_WORLD, 0));
+    lanewise::collectives::state_of(comm.get())->is_left_to_mpi = true;
+    double number = 1;
+    double result = -1;
+    lw_pending *pending = nullptr;
+
+    EXPECT_EQ(lw_allreduce(&number, &result, 1, MPI_DOUBLE, MPI_SUM, comm.get(), reduction.get()),
+              LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_iallreduce(&number, &result, 1, MPI_DOUBLE, MPI_SUM, comm.get(), reduction.get(),
+                            &pending),
+              LW_ERR_UNSUPPORTED);
+
+    EXPECT_EQ(result, -1);
+    EXPECT_EQ(pending, nullptr);
+    const bool first = rank_of(MPI_COMM_WORLD) == 0;
+    EXPECT_EQ(told.sentences,
+              std::vector<std::string>(first ? 2 : 0,
+                                       "calls are executed on at most 512 communicators at a time; "
+                                       "free some, or use the function of the MPI"));
 }
 
 TEST(ExactCall, leaves_no_choice_of_an_algorithm_and_says_what_to_name) {
