@@ -174,7 +174,7 @@ Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
     const CallTraits traits{.ranks = call.ranks,
                             .platform = true,
                             .hosts = several(call.hosts),
-                            .sites = !call.sites.empty()};
+                            .sites = several(call.sites)};
     const auto reason = refusal(algorithm, traits);
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
     const auto possible = can_be_built(algorithm, call);

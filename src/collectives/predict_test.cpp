@@ -61,18 +61,23 @@ model::Platform two_sites_measured() {
     return platform;
 }
 
-double over_lanes_s(Collective collective, const char *algorithm, int lanes) {
+Result<model::Priced> over_lanes(Collective collective, const char *algorithm, int ranks,
+                                 int lanes) {
     const auto platform = two_sites_measured();
-    const auto network = model::lane_network(platform, platform.ranks);
-    const auto places = places_of(platform, platform.ranks);
-    const auto priced = predict(*find_algorithm(collective, algorithm),
-                                {.collective = collective,
-                                 .ranks = platform.ranks,
-                                 .message_bytes = 16 << 20,
-                                 .lanes = lanes,
-                                 .hosts = places.hosts,
-                                 .sites = places.sites},
-                                *network);
+    const auto network = model::lane_network(platform, ranks);
+    const auto places = places_of(platform, ranks);
+    return predict(*find_algorithm(collective, algorithm),
+                   {.collective = collective,
+                    .ranks = ranks,
+                    .message_bytes = 16 << 20,
+                    .lanes = lanes,
+                    .hosts = places.hosts,
+                    .sites = places.sites},
+                   *network);
+}
+
+double over_lanes_s(Collective collective, const char *algorithm, int lanes) {
+    const auto priced = over_lanes(collective, algorithm, two_sites_measured().ranks, lanes);
     return priced ? priced->total_s : -1.0;
 }
 
@@ -331,6 +336,15 @@ TEST(PredictOverLanes, FindsFourLanesFasterThanATreeThatKnowsNoSites) {
         EXPECT_GT(lanes_s, 0.0);
         EXPECT_LT(lanes_s, over_lanes_s(collective, "lmo_binomial", 1));
         EXPECT_LE(lanes_s, 1.001 * over_lanes_s(collective, "three_step", 4));
+    }
+}
+
+TEST(PredictOverLanes, IsRefusedWhereAllRanksThatAreAskedAboutAreAtOneSite) {
+    for (const auto collective : {Collective::scatter, Collective::gather, Collective::bcast}) {
+        const auto priced = over_lanes(collective, "multilane", 4, 1);
+
+        ASSERT_FALSE(priced) << name_of(collective);
+        EXPECT_THAT(priced.failure().sentence, HasSubstr("all ranks are at one site"));
     }
 }
 

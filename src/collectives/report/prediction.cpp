@@ -144,7 +144,7 @@ Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
     const bool rooted = arguments.collective == collectives::Collective::scatter ||
                         arguments.collective == collectives::Collective::gather;
     if (!rooted || !candidate.algorithm->needs.lanes) return {};
-    const auto sites = model::two_sites(platform, arguments.root);
+    const auto sites = model::two_sites(platform, arguments.ranks, arguments.root);
     if (!sites || sites->lan_bandwidth_Bps <= 0.0) return {};
     // The algorithm takes no more.
     const int most = std::max(sites->root_site_ranks, sites->other_site_ranks);

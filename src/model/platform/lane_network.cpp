@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -184,20 +185,20 @@ Result<Network> lane_network(const Platform& platform, int ranks) {
     return network;
 }
 
-Result<TwoSites> two_sites(const Platform& platform, int root) {
-    const std::set<std::string> names(platform.sites.begin(), platform.sites.end());
+Result<TwoSites> two_sites(const Platform& platform, int ranks, int root) {
+    const auto known = std::min(index(ranks), platform.sites.size());
+    const auto site_of = std::span(platform.sites).first(known);
+    const std::set<std::string> names(site_of.begin(), site_of.end());
     if (names.size() != 2 || !knows_lanes(platform)) {
         return Failure{LW_ERR_UNSUPPORTED,
                        "the cost model of Chiba, Endo and Matsuoka is for two sites"};
     }
-    const auto& home = platform.sites[index(root)];
+    const auto& home = site_of[index(root)];
     const auto& other = home == *names.begin() ? *names.rbegin() : *names.begin();
     const auto *curve = curve_between(platform, home, other);
     TwoSites sites;
-    sites.root_site_ranks =
-        static_cast<int>(std::count(platform.sites.begin(), platform.sites.end(), home));
-    sites.other_site_ranks =
-        static_cast<int>(std::count(platform.sites.begin(), platform.sites.end(), other));
+    sites.root_site_ranks = static_cast<int>(std::ranges::count(site_of, home));
+    sites.other_site_ranks = static_cast<int>(std::ranges::count(site_of, other));
     sites.wan_latency_s = curve->latency_s;
     const auto lan = inside(platform, home);
     sites.lan_bandwidth_Bps = lan.s_per_byte > 0.0 ? 1.0 / lan.s_per_byte : 0.0;

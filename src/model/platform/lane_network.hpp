@@ -23,7 +23,8 @@ bool knows_lanes(const Platform& platform);
 
 Result<Network> lane_network(const Platform& platform, int ranks);
 
-/* The two sites, seen from `root`; fails where there are not two. */
-Result<TwoSites> two_sites(const Platform& platform, int root);
+/* The two sites of the first `ranks` ranks, seen from `root`, which is one of them; fails where
+   there are not two. */
+Result<TwoSites> two_sites(const Platform& platform, int ranks, int root);
 
 }  // namespace lanewise::model

@@ -136,7 +136,7 @@ TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
 }
 
 TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
-    const auto sites = two_sites(two_site_platform(), 0);
+    const auto sites = two_sites(two_site_platform(), 4, 0);
 
     ASSERT_TRUE(sites);
     EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
@@ -148,11 +148,20 @@ TEST(LaneNetwork, GivesThePapersModelNoMoreThanTheCurveHolds) {
     auto platform = two_site_platform();
     for (auto& curve : platform.lanes) curve.bandwidth_Bps = {lane_Bps};
 
-    const auto sites = two_sites(platform, 0);
+    const auto sites = two_sites(platform, 4, 0);
 
     ASSERT_TRUE(sites);
     EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
     EXPECT_DOUBLE_EQ(sites->lane_Bps(2), lane_Bps / 2) << "two lanes carry what one does";
+}
+
+TEST(LaneNetwork, GivesThePapersModelNoRanksButThoseThatAreAskedAbout) {
+    const auto three = two_sites(two_site_platform(), 3, 2);
+
+    ASSERT_TRUE(three);
+    EXPECT_EQ(three->root_site_ranks, 1);
+    EXPECT_EQ(three->other_site_ranks, 2);
+    EXPECT_FALSE(two_sites(two_site_platform(), 2, 0));
 }
 
 TEST(LaneNetwork, IsKeptInPlatformJson) {
