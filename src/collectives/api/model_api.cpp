@@ -193,17 +193,16 @@ Outcome check_step(const lw_schedule& schedule, int rank, const lw_step& step) {
     return Done{};
 }
 
-/* The schedule is as it was where memory is short. */
+/* Where memory is short, no step is added; numbers that none refers to may stay behind. */
 void append(model::Schedule& schedule, const lw_step& step) {
     const auto begin = schedule.after.size();
-    schedule.after.reserve(begin + step.after_count);
+    for (std::size_t i = 0; i < step.after_count; ++i)
+        schedule.after.push_back(static_cast<std::uint32_t>(step.after[i]));
     schedule.steps.push_back({.kind = kind_of(step.kind),
                               .peer = step.peer,
                               .count = static_cast<std::int64_t>(step.bytes),
                               .after_begin = static_cast<std::uint32_t>(begin),
                               .after_count = static_cast<std::uint32_t>(step.after_count)});
-    for (std::size_t i = 0; i < step.after_count; ++i)
-        schedule.after.push_back(static_cast<std::uint32_t>(step.after[i]));
 }
 
 }  // namespace

@@ -349,6 +349,23 @@ TEST_F(ModelApi, RefusesStepsThatNameWhatIsNotThere) {
     lw_schedule_free(schedule);
 }
 
+// With the memory of all steps before it copied by each, these would take minutes.
+TEST_F(ModelApi, TakesAMillionStepsThatWaitForOneAnother) {
+    constexpr std::size_t steps = 1'000'000;
+    lw_schedule *schedule = nullptr;
+    ASSERT_EQ(lw_schedule_create(1, Heard::hear, &heard, &schedule), LW_OK);
+    lw_step step = LW_STEP;
+    step.kind = LW_STEP_COPY;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < steps; ++i) {
+        step.after = &last;
+        step.after_count = i > 0 ? 1 : 0;
+        ASSERT_EQ(lw_schedule_add(schedule, 0, &step, &last), LW_OK);
+    }
+    EXPECT_EQ(last, steps - 1);
+    lw_schedule_free(schedule);
+}
+
 TEST_F(ModelApi, SaysWhoWaitsWhereAScheduleCannotFinish) {
     lw_schedule *schedule = nullptr;
     ASSERT_EQ(lw_schedule_create(2, nullptr, nullptr, &schedule), LW_OK);
