@@ -335,11 +335,12 @@ void DevicePair::read_data(unsigned device) {
     reading_ = false;
 }
 
-void DevicePair::read_control(unsigned device) {
+bool DevicePair::read_control(unsigned device) {
     Side& side = sides_[device];
     std::array<ibv_wc, batch> done;
     int count = batch;
-    while (count == batch) {
+    for (int left = control_entries; count == batch; left -= batch) {
+        if (left <= 0) return false;
         count = side.operations.poll_cq(side.control_queue, batch, done.data());
         for (int i = 0; i < count; ++i) {
             const auto found = side.by_control.find(done[static_cast<std::size_t>(i)].qp_num);
@@ -347,6 +348,7 @@ void DevicePair::read_control(unsigned device) {
             found->second->on_letter(done[static_cast<std::size_t>(i)], device);
         }
     }
+    return true;
 }
 
 void DevicePair::progress() {
@@ -407,7 +409,7 @@ DevicePair::Rest DevicePair::serve() {
         drain(side.data_channel);
         arm(side.control_queue, device);
         if (!polls) arm(side.data_queue, device);
-        read_control(device);
+        if (!read_control(device)) wake();
         if (!polls && side.live > 0) read_data(device);
     }
     step_all();

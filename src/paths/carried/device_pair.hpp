@@ -160,7 +160,8 @@ class DevicePair {
     void replace_operations();
     void restore_operations();
     void progress();
-    void read_control(unsigned device);
+    // False if it stopped before the end, so that others get the lock.
+    bool read_control(unsigned device);
     void step_all();
     void drop_departed();
     void remove_numbers(const QueuePair& queue_pair);

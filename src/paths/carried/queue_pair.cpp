@@ -280,6 +280,7 @@ void QueuePair::send_letter(const Letter& letter, unsigned device) {
     ibv_sge piece{reinterpret_cast<std::uintptr_t>(out), sizeof letter,
                   carrier.control_memory->lkey};
     ibv_send_wr work{};
+    work.wr_id = send_mark;
     work.sg_list = &piece;
     work.num_sge = 1;
     work.opcode = IBV_WR_SEND;
@@ -309,16 +310,16 @@ void QueuePair::post_letter_receive(unsigned device, std::uint32_t slot) {
 }
 
 void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
-    if (!(completion.opcode & IBV_WC_RECV)) {
+    if (completion.wr_id == send_mark) {
         --carriers_[device].letters;
         return;
     }
+    // Its queue pair is in the error state, where a receive comes back at once, again and again.
+    if (completion.status != IBV_WC_SUCCESS) return;
     const auto slot = static_cast<std::uint32_t>(completion.wr_id);
-    std::optional<Letter> found;
-    if (completion.status == IBV_WC_SUCCESS) {
-        found = read_letter({memory_.letter_in(device, slot) + datagram_header_bytes,
-                             completion.byte_len - datagram_header_bytes});
-    }
+    const std::optional<Letter> found =
+        read_letter({memory_.letter_in(device, slot) + datagram_header_bytes,
+                     completion.byte_len - datagram_header_bytes});
     post_letter_receive(device, slot);
     const bool connected = attributes_.dest_qp_num != 0 && carriers_[0].peer;
     if (!found || !connected || !is_between(*found, attributes_.dest_qp_num, shown_.qp.qp_num)) {

@@ -441,6 +441,21 @@ TEST(CarriedQueuePairTest, PacketsThatComeInTheNextEpochOfTheirDeviceChangeNothi
     EXPECT_EQ(network.mistaken_count(), 0U);
 }
 
+// Whatever is posted to a dead device comes back at once.
+TEST(CarriedQueuePairTest, ADeviceThatDiesLeadsToTheOtherOne) {
+    World world(5);
+    world.run(20 * ms);
+    world.network().flush_at_once();
+
+    world.network().fail(0, 0);
+    world.run(200 * ms);
+
+    world.drain(1'000 * ms);
+    expect_once_and_in_order(world);
+    EXPECT_EQ(world.program(0).counters().migrations, 1U);
+    EXPECT_EQ(world.program(1).counters().migrations, 1U);
+}
+
 void expect_once_and_in_order_whatever_happens(Peer peer, std::uint32_t last) {
     std::uint64_t migrations = 0;
     std::uint64_t kept = 0;

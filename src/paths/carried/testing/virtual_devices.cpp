@@ -98,6 +98,7 @@ struct VirtualDevice {
     VirtualNetwork *network = nullptr;
     ibv_gid gid{};
     std::size_t number = 0;  // of its link
+    bool is_dead = false;
     std::deque<ibv_async_event> events;
     std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
     // Those that were destroyed as well, since something may be planned for them.
@@ -191,6 +192,7 @@ void complete_flushed(VirtualQueuePair& qp) {
         ibv_wc wc{};
         wc.wr_id = one.id;
         wc.status = IBV_WC_WR_FLUSH_ERR;
+        wc.opcode = IBV_WC_RECV;
         qp.complete(wc);
     }
     qp.posted.clear();
@@ -394,6 +396,7 @@ int query_gid(ibv_context *context, std::uint8_t, int index, ibv_gid *gid) {
 }
 
 int query_port(ibv_context *context, std::uint8_t, ibv_port_attr *attributes, std::size_t) {
+    if (own(context).is_dead) return EIO;
     *attributes = {};
     attributes->state = own(context).is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attributes->active_mtu = IBV_MTU_1024;
@@ -475,6 +478,7 @@ ibv_qp *create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
 
 int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
     VirtualQueuePair& qp = own(shown);
+    if (qp.device->is_dead) return EIO;
     if (attributes->qp_state == IBV_QPS_ERR) {
         if (shown->state != IBV_QPS_ERR) flush(qp);
         return 0;
@@ -504,15 +508,19 @@ int destroy_qp(ibv_qp *shown) {
 }
 
 void post_datagram(VirtualQueuePair& qp, const ibv_send_wr& work) {
+    ibv_wc wc{};
+    wc.wr_id = work.wr_id;
+    wc.opcode = IBV_WC_SEND;
+    if (qp.shown.state == IBV_QPS_ERR) {
+        wc.status = IBV_WC_WR_FLUSH_ERR;
+        return qp.complete(wc);
+    }
     Packet packet;
     packet.kind = PacketKind::datagram;
     packet.to = reinterpret_cast<AddressHandle *>(work.wr.ud.ah)->gid;
     packet.to_number = work.wr.ud.remote_qpn;
     packet.bytes = {at(work.sg_list->addr), at(work.sg_list->addr) + work.sg_list->length};
     qp.device->network->send(*qp.device, std::move(packet));
-    ibv_wc wc{};
-    wc.wr_id = work.wr_id;
-    wc.opcode = IBV_WC_SEND;
     qp.complete(wc);
 }
 
@@ -651,6 +659,15 @@ void VirtualNetwork::set_up(std::size_t number, bool up) {
         event.element.port_num = 1;
         device->events.push_back(event);
     }
+}
+
+void VirtualNetwork::fail(std::size_t host, std::size_t device) {
+    VirtualDevice& dead = own(context(host, device));
+    dead.is_dead = true;
+    for (const auto& [number, queue_pair] : dead.queue_pairs) flush(*queue_pair);
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_DEVICE_FATAL;
+    dead.events.push_back(event);
 }
 
 bool VirtualNetwork::chance(double probability) {

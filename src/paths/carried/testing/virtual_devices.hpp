@@ -63,6 +63,8 @@ class VirtualNetwork {
     Link& link(std::size_t number) { return links_[number]; }
     // The ports of a link get or lose their carrier, and the devices report it.
     void set_up(std::size_t number, bool up);
+    // A device dies: it flushes all work, reports that, and refuses every call from then on.
+    void fail(std::size_t host, std::size_t device);
 
     // From now on work is flushed as soon as a queue pair is in the error state: who destroys one
     // waits for that, and time does not move meanwhile.
