@@ -15,6 +15,7 @@
 #include <ctime>
 
 #include "base/clock.hpp"
+#include "paths/lock_at_end.hpp"
 
 namespace lanewise::paths {
 namespace {
@@ -269,11 +270,20 @@ Result<Snapshot> Protection::query(ibv_qp *queue_pair) {
                     machine.counters()};
 }
 
-PathCounters Protection::sum() {
-    const std::lock_guard guard(lock_);
+PathCounters Protection::sum_of_all() const {
     PathCounters made = past_counters_;
     for (const auto& [queue_pair, watched] : watched_) made = made + watched.machine.counters();
     return made;
+}
+
+PathCounters Protection::sum() {
+    const std::lock_guard guard(lock_);
+    return sum_of_all();
+}
+
+PathCounters Protection::sum_at_end() {
+    const std::unique_lock guard = lock_at_end(lock_);
+    return guard ? sum_of_all() : PathCounters{};
 }
 
 std::size_t Protection::watched() {

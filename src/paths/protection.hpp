@@ -87,6 +87,8 @@ class Protection {
     Result<Snapshot> query(ibv_qp *queue_pair);
 
     PathCounters sum();
+    // At the end of the process: nothing if it ends in the middle of a call.
+    PathCounters sum_at_end();
     std::size_t watched();
     // In the child of a fork, where there is no thread.
     void abandon();
@@ -99,6 +101,7 @@ class Protection {
         Nanoseconds planned = never;      // its place in the agenda
     };
 
+    PathCounters sum_of_all() const;
     void run();
     Nanoseconds next_wake();
     void perform_due();

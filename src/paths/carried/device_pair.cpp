@@ -14,6 +14,8 @@
 #include <ctime>
 #include <utility>
 
+#include "paths/lock_at_end.hpp"
+
 namespace lanewise::paths::carried {
 namespace {
 
@@ -790,18 +792,24 @@ int DevicePair::post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr 
     return QueuePair::of(queue_pair).post_receive(work, bad);
 }
 
-PairCounters DevicePair::counters() {
-    const std::lock_guard guard(lock_);
+PairCounters DevicePair::sum() const {
     PairCounters made = past_;
     for (const auto& one : queue_pairs_) made = made + one->counters();
     return made;
 }
 
-void DevicePair::depart() {
-    const std::unique_lock guard(lock_, std::try_to_lock);
-    if (!guard) return;
+PairCounters DevicePair::counters() {
+    const std::lock_guard guard(lock_);
+    return sum();
+}
+
+PairCounters DevicePair::depart() {
+    const std::unique_lock guard = lock_at_end(lock_);
+    if (!guard) return {};
+    const PairCounters made = sum();
     for (unsigned device = 0; device < device_count; ++device) read_data(device);
     for (const auto& one : queue_pairs_) one->depart();
+    return made;
 }
 
 }  // namespace lanewise::paths::carried

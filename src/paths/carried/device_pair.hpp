@@ -96,8 +96,9 @@ class DevicePair {
         bool watches_data = true;   // the program does not poll
     };
     Rest serve();
-    // Says good-bye for queue pairs that the program has left behind, at its end.
-    void depart();
+    // At the end of the program: says good-bye for queue pairs that it has left behind, and returns
+    // what all have done; nothing if the program ends in the middle of a call.
+    PairCounters depart();
 
     // What queue pairs of this folder use, under the lock.
     const Verbs& verbs() const { return verbs_; }
@@ -152,6 +153,7 @@ class DevicePair {
 
     DevicePair(const Verbs& verbs, PairOptions options)
         : verbs_(verbs), options_(std::move(options)) {}
+    PairCounters sum() const;
     void limit(ibv_device_attr& attributes) const;
     ibv_device_attr limits() const;
     bool fits(const ibv_qp_init_attr& wanted) const;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +32,9 @@ class DevicePairTest : public ::testing::Test {
         options.now = VirtualNetwork::now;
         options.helper = Helper::caller;
         options.forward = [](const ibv_async_event&) { return false; };
-        options.note = [](Occasion, std::uint8_t) {};
+        options.note = [this](Occasion, std::uint8_t) {
+            if (on_note_) on_note_();
+        };
         options.warn = [](const std::string&) {};
         pair_ = std::move(*DevicePair::open(network_.context(0, 0), network_.context(0, 1),
                                             VirtualNetwork::verbs(), std::move(options)));
@@ -67,6 +70,7 @@ class DevicePairTest : public ::testing::Test {
     }
 
     VirtualNetwork network_{1};
+    std::function<void()> on_note_;  // with the lock of the pair held
     std::unique_ptr<DevicePair> pair_;
     ibv_pd *domain_ = nullptr;
     ibv_cq *completions_ = nullptr;
@@ -159,6 +163,19 @@ TEST_F(DevicePairTest, WhatTheDevicesCannotHoldIsRefused) {
         init.attr = attr;
         EXPECT_EQ(pair_->create_srq(domain_, init), nullptr);
     }
+}
+
+TEST_F(DevicePairTest, AProcessThatEndsInTheMiddleOfACallDoesNotWaitForIt) {
+    bool has_ended = false;
+    on_note_ = [&] {
+        pair_->depart();
+        has_ended = true;
+    };
+    network_.set_up(0, false);
+
+    pair_->serve();
+
+    EXPECT_TRUE(has_ended);
 }
 
 TEST_F(DevicePairTest, AQueueIsAskedForOnlyWhatIsWanted) {

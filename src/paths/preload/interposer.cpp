@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/use_mark.hpp"
+#include "paths/lock_at_end.hpp"
 #include "paths/preload/event_queue.hpp"
 #include "paths/preload/look_up.hpp"
 #include "paths/preload/pairs.hpp"
@@ -286,11 +287,11 @@ void begin_in_child() {
         return;
     }
     const PairReport of_pairs = end_pairs();
-    const std::unique_lock guard(all.lock, std::try_to_lock);
+    const std::unique_lock guard = lock_at_end(all.lock);
     if (!guard) return;
     add(of_pairs, all.report);
     for (const auto& [context, device] : all.devices) {
-        all.report.counters = all.report.counters + device->protection->sum();
+        all.report.counters = all.report.counters + device->protection->sum_at_end();
     }
     if (is_empty(all.report)) return;
     if (all.settings.report.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "paths/lock_at_end.hpp"
 #include "paths/preload/look_up.hpp"
 
 namespace lanewise::paths::preload {
@@ -156,11 +157,9 @@ PairReport close_pair(ibv_context *context) {
 
 PairReport end_pairs() {
     PairReport report;
-    const std::lock_guard guard(pairs_lock);
-    for (const auto& [context, pair] : pairs()) {
-        report = report + pair->devices->counters();
-        pair->devices->depart();
-    }
+    const std::unique_lock guard = lock_at_end(pairs_lock);
+    if (!guard) return report;
+    for (const auto& [context, pair] : pairs()) report = report + pair->devices->depart();
     return report;
 }
 
