@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 
@@ -61,6 +62,10 @@ struct CompletionQueue {
         const bool wakes =
             !solicited_only || waking == Waking::solicited || completion.status != IBV_WC_SUCCESS;
         if (wakes) notify();
+    }
+    // What a queue pair that is destroyed has left, as drivers do.
+    void forget(std::uint32_t queue_pair) {
+        std::erase_if(done, [=](const ibv_wc& one) { return one.qp_num == queue_pair; });
     }
     void arm() {
         if (!armed) ++*armed_queues;

@@ -769,6 +769,7 @@ int DevicePair::destroy_qp(ibv_qp *queue_pair) {
     QueuePair& gone = QueuePair::of(queue_pair);
     for (unsigned device = 0; device < device_count; ++device) read_data(device);
     gone.depart();
+    gone.forget_completions();
     past_ = past_ + gone.counters();
     for (Side& side : sides_) {
         std::erase_if(side.by_carrier, [&](const auto& entry) { return entry.second == &gone; });

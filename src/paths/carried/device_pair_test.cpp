@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "paths/carried/testing/virtual_devices.hpp"
@@ -163,6 +164,20 @@ TEST_F(DevicePairTest, WhatTheDevicesCannotHoldIsRefused) {
         init.attr = attr;
         EXPECT_EQ(pair_->create_srq(domain_, init), nullptr);
     }
+}
+
+TEST_F(DevicePairTest, NothingIsLeftOfAQueuePairThatIsDestroyed) {
+    create();
+    ASSERT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+    ibv_recv_wr receive{};
+    ibv_recv_wr *bad = nullptr;
+    ASSERT_EQ(ibv_post_recv(queue_pair_, &receive, &bad), 0);
+    ASSERT_EQ(modify(IBV_QPS_ERR, IBV_QP_STATE), 0);
+
+    pair_->destroy_qp(std::exchange(queue_pair_, nullptr));
+
+    ibv_wc done{};
+    EXPECT_EQ(pair_->poll_cq(completions_, 1, &done), 0);
 }
 
 TEST_F(DevicePairTest, AProcessThatEndsInTheMiddleOfACallDoesNotWaitForIt) {

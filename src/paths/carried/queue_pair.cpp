@@ -849,4 +849,8 @@ void QueuePair::depart() {
     if (shared_) std::erase(shared_->hungry, this);
 }
 
+void QueuePair::forget_completions() {
+    for (CompletionQueue *queue : {send_queue_, receive_queue_}) queue->forget(shown_.qp.qp_num);
+}
+
 }  // namespace lanewise::paths::carried

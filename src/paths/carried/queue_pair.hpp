@@ -61,6 +61,7 @@ class QueuePair {
     int post_receive(ibv_recv_wr *work, ibv_recv_wr **bad);
     // Says good-bye to the peer. What is left answers its letters.
     void depart();
+    void forget_completions();
 
     // What the hardware reports.
     void on_data(const ibv_wc& completion, unsigned device);
