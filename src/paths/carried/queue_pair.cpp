@@ -384,6 +384,8 @@ void QueuePair::step() {
     if (departed_at_ != never || failed_) return;
     const Nanoseconds now = pair_.now();
     if (peer_gone_) {
+        // Receives of a carrier that has failed would be posted and come back for ever.
+        if (agreement_.task(now) == Task::freeze) freeze();
         wait_in_vain(now);
         return;
     }
@@ -652,7 +654,7 @@ void QueuePair::on_send_done(const ibv_wc& completion, Carrier& carrier) {
                          completion.status == IBV_WC_RNR_RETRY_EXC_ERR ||
                          completion.status == IBV_WC_WR_FLUSH_ERR;
     if (!is_path) {
-        fail(completion.status);
+        fail(completion.status, log_.place_on_its_way());
     } else if (!carrier.freezing) {
         on_trouble();
     }
@@ -699,7 +701,7 @@ void QueuePair::on_result(const Frame& frame) {
     if (!request || failed_) return;
     const ibv_wc_status status = put_result(frame, *request, own_regions());
     if (status != IBV_WC_SUCCESS) {
-        fail(status);
+        fail(status, log_.place_awaiting_result());
         return;
     }
     log_.on_result();
@@ -808,16 +810,18 @@ void QueuePair::flush_receives() {
     }
 }
 
-// The queue pair of the program goes to the error state: the oldest request has the status, and all
-// else is flushed.
-void QueuePair::fail(ibv_wc_status status) {
+// The queue pair of the program goes to the error state: the request at a place in the log has the
+// status, or the oldest one behind it, and all else is flushed.
+void QueuePair::fail(ibv_wc_status status, std::uint64_t place) {
     if (failed_) return;
     failed_ = true;
     shown_.qp.state = IBV_QPS_ERR;
-    while (std::optional<Request> request = log_.take_failed()) {
+    for (std::uint64_t at = log_.taken();; ++at) {
+        const std::optional<Request> request = log_.take_failed();
+        if (!request) break;
         if (request->operation == Operation::result) continue;
-        complete(*request, status);
-        status = IBV_WC_WR_FLUSH_ERR;
+        complete(*request,
+                 at < place ? IBV_WC_WR_FLUSH_ERR : std::exchange(status, IBV_WC_WR_FLUSH_ERR));
     }
     flush_receives();
     freeze();

@@ -121,7 +121,7 @@ class QueuePair {
     void deliver_held();
     void finish_requests();
     void complete(const Request& request, ibv_wc_status status);
-    void fail(ibv_wc_status status);
+    void fail(ibv_wc_status status, std::uint64_t place = 0);
     void flush_receives();
     int add_request(const ibv_send_wr& work);
 

@@ -88,6 +88,14 @@ const Request *SendLog::awaiting_result() const {
     return nullptr;
 }
 
+std::uint64_t SendLog::place_awaiting_result() const {
+    const auto waits = [](const Entry& entry) {
+        return is_atomic(entry.request.operation) && !entry.has_result;
+    };
+    const auto found = std::find_if(entries_.begin(), entries_.end(), waits);
+    return taken_ + static_cast<std::uint64_t>(found - entries_.begin());
+}
+
 void SendLog::on_result() {
     for (Entry& entry : entries_) {
         if (!is_atomic(entry.request.operation) || entry.has_result) continue;

@@ -89,6 +89,13 @@ class SendLog {
     void on_result();
     // The oldest request, if it has ended.
     std::optional<Request> take_ended();
+    // The request whose message is the oldest on its way, or that the next result is for: how many
+    // were taken, or will be, before it.
+    std::uint64_t place_on_its_way() const {
+        return in_flight_.empty() ? taken_ : in_flight_.front();
+    }
+    std::uint64_t place_awaiting_result() const;
+    std::uint64_t taken() const { return taken_; }
     // The oldest request, ended or not; none if the log is empty.
     std::optional<Request> take_failed();
     // The queue pair that carried messages has failed, and the peer has received `received` of them
