@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -83,13 +82,6 @@ int post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr **bad) {
         return QueuePair::of(queue_pair).pair().post_receive(queue_pair, work, bad);
     }
     return pair_behind(queue_pair)->operations(0).post_recv(queue_pair, work, bad);
-}
-
-bool query_port(ibv_context *context, ibv_port_attr& attributes) {
-    const verbs_context *extended = verbs_get_ctx(context);
-    constexpr auto reach_bytes = sizeof(verbs_context) - offsetof(verbs_context, query_port);
-    if (!extended || extended->sz < reach_bytes || !extended->query_port) return false;
-    return extended->query_port(context, 1, &attributes, sizeof attributes) == 0;
 }
 
 bool is_alike(const Gid& a, const Gid& b) {
@@ -273,6 +265,18 @@ bool DevicePair::is_own(const ibv_ah_attr& path) const {
             return true;
     }
     return false;
+}
+
+bool DevicePair::reaches_like(const ibv_ah_attr& path) const {
+    if (!path.is_global) return own_lid(1) != 0;
+    Gid like{};
+    std::copy(std::begin(path.grh.dgid.raw), std::end(path.grh.dgid.raw), like.begin());
+    std::uint8_t unused = 0;
+    return own_gid(1, like, unused) != Gid{};
+}
+
+void DevicePair::warn_once(const std::string& sentence) {
+    if (warned_.insert(sentence).second) options_.warn(sentence);
 }
 
 void DevicePair::add_numbers(QueuePair *queue_pair) {
@@ -459,7 +463,7 @@ bool DevicePair::take_event(unsigned device) {
         event.event_type == IBV_EVENT_CLIENT_REREGISTER;
     if (is_device) {
         read_ports();
-        for (const auto& one : queue_pairs_) one->on_ports(usable_);
+        for (const auto& one : queue_pairs_) one->on_ports();
     }
     if (is_port) {
         options_.note(
@@ -779,6 +783,11 @@ int DevicePair::destroy_qp(ibv_qp *queue_pair) {
     departed_.push_back(std::move(*found));
     queue_pairs_.erase(found);
     return 0;
+}
+
+bool DevicePair::lacks_second_path(ibv_qp *queue_pair) {
+    const std::lock_guard guard(lock_);
+    return QueuePair::of(queue_pair).lacks_second_path();
 }
 
 int DevicePair::post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad) {

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -87,6 +88,8 @@ class DevicePair {
     int modify_qp(ibv_qp *queue_pair, const ibv_qp_attr& attributes, unsigned mask);
     int query_qp(ibv_qp *queue_pair, ibv_qp_attr *attributes, ibv_qp_init_attr *init);
     int destroy_qp(ibv_qp *queue_pair);
+    // Whether a queue pair is known to have no path over the second device.
+    bool lacks_second_path(ibv_qp *queue_pair);
     int post_send(ibv_qp *queue_pair, ibv_send_wr *work, ibv_send_wr **bad);
     int post_receive(ibv_qp *queue_pair, ibv_recv_wr *work, ibv_recv_wr **bad);
     PairCounters counters();
@@ -120,10 +123,13 @@ class DevicePair {
     std::uint16_t own_lid(unsigned device) const { return sides_[device].lid; }
     // Whether a path from the program's device leads back to it.
     bool is_own(const ibv_ah_attr& path) const;
+    // Whether the second device has an address of the kind that the path uses.
+    bool reaches_like(const ibv_ah_attr& path) const;
     unsigned mtu(unsigned device) const { return sides_[device].mtu; }
     std::uint32_t message_bytes_max() const;
     std::uint8_t reads_max(unsigned device) const { return sides_[device].reads_max; }
     std::uint32_t draw();
+    void warn_once(const std::string& sentence);
     void add_numbers(QueuePair *queue_pair);
     void wake();
     // Reads what the hardware has completed on the carriers of a device.
@@ -191,6 +197,7 @@ class DevicePair {
     PairCounters past_;
     std::uint8_t usable_ = 0;
     std::uint32_t random_ = 1;
+    std::set<std::string> warned_;
     int armed_queues_ = 0;
     bool reading_ = false;
     Nanoseconds polled_at_ = 0;

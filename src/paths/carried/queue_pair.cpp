@@ -187,6 +187,17 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     if (state == IBV_QPS_RESET && before != IBV_QPS_RESET && has_begun) return EOPNOTSUPP;
     // What is under way on the devices is not drained.
     if (state == IBV_QPS_SQD) return EOPNOTSUPP;
+    const bool connects = state == IBV_QPS_RTR && before == IBV_QPS_INIT;
+    if (const int error = connects ? reach(attributes.ah_attr) : 0) return error;
+    keep(attributes, mask);
+    shown_.qp.state = attributes_.qp_state = state;
+    if (connects) connect();
+    if (state == IBV_QPS_ERR && before != IBV_QPS_ERR) fail(IBV_WC_WR_FLUSH_ERR);
+    step();
+    return 0;
+}
+
+void QueuePair::keep(const ibv_qp_attr& attributes, unsigned mask) {
     ibv_qp_attr& kept = attributes_;
     if (mask & IBV_QP_ACCESS_FLAGS) kept.qp_access_flags = attributes.qp_access_flags;
     if (mask & IBV_QP_PKEY_INDEX) kept.pkey_index = attributes.pkey_index;
@@ -202,11 +213,6 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) kept.max_dest_rd_atomic = attributes.max_dest_rd_atomic;
     if (mask & IBV_QP_MIN_RNR_TIMER) kept.min_rnr_timer = attributes.min_rnr_timer;
     if (mask & IBV_QP_DEST_QPN) kept.dest_qp_num = attributes.dest_qp_num;
-    shown_.qp.state = kept.qp_state = state;
-    if (state == IBV_QPS_RTR && before == IBV_QPS_INIT) connect(attributes);
-    if (state == IBV_QPS_ERR && before != IBV_QPS_ERR) fail(IBV_WC_WR_FLUSH_ERR);
-    step();
-    return 0;
 }
 
 void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) const {
@@ -217,31 +223,64 @@ void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) const {
     init = init_;
 }
 
-// The end with the lower number leads; where both are equal, that with the lower address. A queue
-// pair may be its own peer, at any address of its device.
-void QueuePair::connect(const ibv_qp_attr& attributes) {
+// 0, or why no path leads to the peer from the first device.
+int QueuePair::reach(const ibv_ah_attr& path) {
     Carrier& home = carriers_[0];
-    home.path = attributes.ah_attr;
-    home.path.port_num = 1;
-    home.contact.control_number = attributes.dest_qp_num;
-    home.peer = pair_.verbs().create_ah(pair_.control_domain(0), &home.path);
+    ibv_ah_attr wanted = path;
+    wanted.port_num = 1;
+    errno = EINVAL;
+    ibv_ah *peer = pair_.verbs().create_ah(pair_.control_domain(0), &wanted);
+    if (!peer) return errno;
+    if (home.peer) pair_.verbs().destroy_ah(home.peer);  // of a connection that was reset
+    home.peer = peer;
+    home.path = wanted;
+    return 0;
+}
+
+// The end with the lower number leads; where both are equal, that with the lower address.
+bool QueuePair::leads() const {
+    const ibv_ah_attr& path = attributes_.ah_attr;
     const std::uint32_t mine = shown_.qp.qp_num;
-    const std::uint32_t theirs = attributes.dest_qp_num;
+    if (mine != attributes_.dest_qp_num) return mine < attributes_.dest_qp_num;
+    if (!path.is_global) return pair_.own_lid(0) < path.dlid;
     ibv_gid gid{};
-    pair_.verbs().query_gid(pair_.context(0), 1, attributes.ah_attr.grh.sgid_index, &gid);
-    const bool is_alone = mine == theirs && pair_.is_own(attributes.ah_attr);
-    const bool leads =
-        mine != theirs ? mine < theirs : gid_of(gid) < gid_of(attributes.ah_attr.grh.dgid);
-    const Role role = is_alone ? Role::alone : leads ? Role::leader : Role::follower;
+    pair_.verbs().query_gid(pair_.context(0), 1, path.grh.sgid_index, &gid);
+    return gid_of(gid) < gid_of(path.grh.dgid);
+}
+
+// A queue pair may be its own peer, at any address of its device.
+void QueuePair::connect() {
+    const std::uint32_t mine = shown_.qp.qp_num;
+    const std::uint32_t theirs = attributes_.dest_qp_num;
+    carriers_[0].contact.control_number = theirs;
+    const bool is_alone = mine == theirs && pair_.is_own(attributes_.ah_attr);
+    const Role role = is_alone ? Role::alone : leads() ? Role::leader : Role::follower;
     const bool odd = ((mine ^ theirs) & 1U) != 0;
     const std::uint8_t first = pair_.options().balances && odd ? 1 : 0;
-    agreement_.begin(role, first, pair_.usable(), pair_.now());
+    if (!pair_.reaches_like(attributes_.ah_attr)) {
+        lack_second_path(fmt::format("{} has no address like the one that a queue pair uses on {}",
+                                     pair_.context(1)->device->name,
+                                     pair_.context(0)->device->name));
+    }
+    agreement_.begin(role, first, usable(), pair_.now());
     pair_.wake();
 }
 
+void QueuePair::lack_second_path(const std::string& why) {
+    lacks_second_path_ = true;
+    pair_.warn_once(why + ", so the queue pair is not protected");
+}
+
+// The devices whose ports are up, of those over which the peer can be reached.
+std::uint8_t QueuePair::usable() const {
+    return lacks_second_path_ ? pair_.usable() & 1U : pair_.usable();
+}
+
 PairCounters QueuePair::counters() const {
-    if (starts_ == 0) return {0, attributes_.dest_qp_num != 0 ? 1U : 0U, 0, 0};
-    return {1, 0, starts_ - 1, returns_};
+    const bool is_connected = attributes_.dest_qp_num != 0;
+    if (lacks_second_path_) return {.unprotected_count = is_connected ? 1U : 0U};
+    if (starts_ == 0) return {.idle_count = is_connected ? 1U : 0U};
+    return {.protected_count = 1, .migrations = starts_ - 1, .returns = returns_};
 }
 
 Nanoseconds QueuePair::deadline() const {
@@ -344,21 +383,35 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     step();
 }
 
-// How the peer is reached on both devices. Its numbers do not change.
+// How the peer is reached on both devices. Its numbers do not change, but an address that the
+// second device lacks may come later.
 void QueuePair::learn(const Letter& letter) {
-    if (knows_peer_) return;
+    if (carriers_[1].peer) return;
     carriers_[0].contact = letter.contacts[0];
+    carriers_[1].contact = letter.contacts[1];
+    knows_peer_ = true;
+    if (reach_over_second()) {
+        lacks_second_path_ = false;
+    } else if (!lacks_second_path_) {
+        lack_second_path(fmt::format("no path leads from {} to the second device of a peer",
+                                     pair_.context(1)->device->name));
+    }
+    agreement_.on_ports(usable(), pair_.now());
+}
+
+bool QueuePair::reach_over_second() {
     Carrier& second = carriers_[1];
-    second.contact = letter.contacts[1];
     second.path = carriers_[0].path;
     second.path.dlid = second.contact.lid;
+    bool has_ends = second.contact.lid != 0 && pair_.own_lid(1) != 0;
     if (second.path.is_global) {
-        std::copy(second.contact.gid.begin(), second.contact.gid.end(),
-                  std::begin(second.path.grh.dgid.raw));
-        pair_.own_gid(1, second.contact.gid, second.path.grh.sgid_index);
+        const Gid& to = second.contact.gid;
+        std::copy(to.begin(), to.end(), std::begin(second.path.grh.dgid.raw));
+        has_ends = to != Gid{} && pair_.own_gid(1, to, second.path.grh.sgid_index) != Gid{};
     }
+    if (!has_ends) return false;
     second.peer = pair_.verbs().create_ah(pair_.control_domain(1), &second.path);
-    knows_peer_ = second.peer != nullptr;
+    return second.peer != nullptr;
 }
 
 // What the peer's atomics, and the results of this end's, may touch.
@@ -374,8 +427,8 @@ void QueuePair::answer_key(const Letter& question, unsigned device) {
     send_letter(made, device);
 }
 
-void QueuePair::on_ports(std::uint8_t usable) {
-    agreement_.on_ports(usable, pair_.now());
+void QueuePair::on_ports() {
+    agreement_.on_ports(usable(), pair_.now());
     step();
 }
 
@@ -467,7 +520,7 @@ void QueuePair::look_frozen() {
 bool QueuePair::open(unsigned device) {
     const Verbs& verbs = pair_.verbs();
     Carrier& carrier = carriers_[device];
-    if (!knows_peer_) return false;
+    if (!knows_peer_ || !carrier.peer) return false;
     ibv_qp_attr made{};
     made.qp_state = IBV_QPS_RESET;
     int error = verbs.modify_qp(carrier.data, &made, IBV_QP_STATE);

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -33,15 +34,17 @@ namespace lanewise::paths::carried {
 class DevicePair;
 
 struct PairCounters {
-    std::uint64_t protected_count = 0;  // queue pairs that have been in service
-    std::uint64_t idle_count = 0;       // that were connected and never were
+    std::uint64_t protected_count = 0;    // queue pairs that have been in service
+    std::uint64_t idle_count = 0;         // that were connected and never were
+    std::uint64_t unprotected_count = 0;  // that have no path over the second device
     std::uint64_t migrations = 0;
     std::uint64_t returns = 0;
 };
 
 inline PairCounters operator+(const PairCounters& a, const PairCounters& b) {
     return {a.protected_count + b.protected_count, a.idle_count + b.idle_count,
-            a.migrations + b.migrations, a.returns + b.returns};
+            a.unprotected_count + b.unprotected_count, a.migrations + b.migrations,
+            a.returns + b.returns};
 }
 
 // All of it wants the lock of the pair of devices held.
@@ -69,12 +72,13 @@ class QueuePair {
     // The shared receive queue has receives again.
     void on_receives();
     // Ports have changed, or time has passed.
-    void on_ports(std::uint8_t usable);
+    void on_ports();
     void step();
     Nanoseconds deadline() const;
 
     DevicePair& pair() const { return pair_; }
     PairCounters counters() const;
+    bool lacks_second_path() const { return lacks_second_path_; }
     Nanoseconds departed_at() const { return departed_at_; }
     const Carrier& carrier(unsigned device) const { return carriers_[device]; }
     bool belongs_to(const CompletionQueue *queue) const {
@@ -95,8 +99,14 @@ class QueuePair {
     bool make_carriers(ibv_pd *domain);
     bool make_carrier(unsigned device, ibv_pd *domain);
     bool make_control(unsigned device);
-    void connect(const ibv_qp_attr& attributes);
+    int reach(const ibv_ah_attr& path);
+    void keep(const ibv_qp_attr& attributes, unsigned mask);
+    bool leads() const;
+    void connect();
     void learn(const Letter& letter);
+    bool reach_over_second();
+    void lack_second_path(const std::string& why);
+    std::uint8_t usable() const;
     bool open(unsigned device);
     void freeze();
     void look_frozen();
@@ -142,7 +152,8 @@ class QueuePair {
     std::vector<std::uint32_t> free_slots_;
     Deliveries deliveries_;
     PeerKeys peer_keys_;
-    bool knows_peer_ = false;  // how to reach it on both devices
+    bool knows_peer_ = false;  // its carriers, and how to reach that of the first device
+    bool lacks_second_path_ = false;
     bool peer_gone_ = false;
     Nanoseconds fails_at_ = never;  // after the peer is gone
     bool failed_ = false;

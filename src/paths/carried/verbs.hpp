@@ -37,4 +37,12 @@ struct Verbs {
     void (*ack_async_event)(ibv_async_event *) = nullptr;
 };
 
+// Of the one port that a device has.
+inline bool query_port(ibv_context *context, ibv_port_attr& attributes) {
+    const verbs_context *extended = verbs_get_ctx(context);
+    constexpr auto reach_bytes = sizeof(verbs_context) - offsetof(verbs_context, query_port);
+    if (!extended || extended->sz < reach_bytes || !extended->query_port) return false;
+    return extended->query_port(context, 1, &attributes, sizeof attributes) == 0;
+}
+
 }  // namespace lanewise::paths::carried

@@ -235,6 +235,7 @@ int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
 void add(const PairReport& of_pairs, ProcessReport& report) {
     report.armed_count += of_pairs.protected_count;
     report.loaded_count += of_pairs.protected_count + of_pairs.idle_count;
+    report.unprotected_count += of_pairs.unprotected_count;
     report.counters.migrations += of_pairs.migrations;
     report.counters.returns += of_pairs.returns;
 }
@@ -245,10 +246,18 @@ void add_to_report(const PairReport& of_pair) {
 }
 
 // A queue pair of a pair of devices has been modified: 0, or what ibv_modify_qp is to answer.
-int on_carried_modified(const ibv_qp& queue_pair, unsigned mask, ibv_qp_state state) {
+int on_carried_modified(const Pair& pair, ibv_qp& queue_pair, unsigned mask, ibv_qp_state state) {
     if (!(mask & IBV_QP_STATE)) return 0;
     if (state == IBV_QPS_RTR) use_mark().set(use_connected);
-    if (queue_pair.qp_type == IBV_QPT_RC || state != IBV_QPS_RTS) return 0;
+    if (state != IBV_QPS_RTS) return 0;
+    if (queue_pair.qp_type == IBV_QPT_RC) {
+        const bool is_refused =
+            process().settings.strict && pair.devices->lacks_second_path(&queue_pair);
+        if (!is_refused) return 0;
+        const std::lock_guard guard(process().lock);
+        warn_once("--strict refuses queue pairs that are not protected");
+        return EOPNOTSUPP;
+    }
     const std::lock_guard guard(process().lock);
     ++process().report.pathless_count;
     warn_once(std::string("only queue pairs of type RC are carried by two devices; what the "
@@ -345,7 +354,7 @@ SHOWN int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     if (const auto pair = pair_on(qp->context)) {
         const int error = qp->qp_type == IBV_QPT_RC ? pair->devices->modify_qp(qp, *attr, mask)
                                                     : next().calls.modify_qp(qp, attr, attr_mask);
-        return error ? error : on_carried_modified(*qp, mask, attr->qp_state);
+        return error ? error : on_carried_modified(*pair, *qp, mask, attr->qp_state);
     }
     const int error = next().calls.modify_qp(qp, attr, attr_mask);
     if (error) return error;

@@ -68,19 +68,29 @@ std::optional<int> ports_of(ibv_context *context) {
     return attributes.phys_port_cnt;
 }
 
-// The next device in the list that has one port, opened; null if there is none.
-ibv_context *open_second(const ibv_context *first) {
+bool has_link_layer_of(ibv_context *one, ibv_context *other) {
+    ibv_port_attr first{};
+    ibv_port_attr second{};
+    return carried::query_port(one, first) && carried::query_port(other, second) &&
+           first.link_layer == second.link_layer;
+}
+
+// The next device in the list that has one port, of the same link layer if there is such a one,
+// opened; null if there is none.
+ibv_context *open_second(ibv_context *first) {
     const carried::Verbs& verbs = pair_calls().verbs;
     int count = 0;
     ibv_device **list = verbs.get_device_list(&count);
     int mine = 0;
     while (mine < count && std::strcmp(list[mine]->name, first->device->name) != 0) ++mine;
     ibv_context *found = nullptr;
-    for (int step = 1; step < count && !found; ++step) {
-        found = verbs.open_device(list[(mine + step) % count]);
-        if (!found || ports_of(found) == 1) continue;
-        verbs.close_device(found);
-        found = nullptr;
+    bool is_alike = false;
+    for (int step = 1; step < count && !is_alike; ++step) {
+        ibv_context *next = verbs.open_device(list[(mine + step) % count]);
+        if (!next) continue;
+        is_alike = ports_of(next) == 1 && has_link_layer_of(next, first);
+        if (is_alike || (!found && ports_of(next) == 1)) std::swap(found, next);
+        if (next) verbs.close_device(next);
     }
     if (list) verbs.free_device_list(list);
     return found;
