@@ -54,6 +54,15 @@ std::map<const ibv_context *, DevicePair *>& pairs() {
     return *all;
 }
 
+// So that a child finds it free.
+void hold_lock_over_fork() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        pthread_atfork([] { pairs_lock.lock(); }, [] { pairs_lock.unlock(); },
+                       [] { pairs_lock.unlock(); });
+    });
+}
+
 DevicePair *pair_behind(const ibv_qp *queue_pair) {
     const std::lock_guard guard(pairs_lock);
     return pairs().at(queue_pair->context);
@@ -159,6 +168,7 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
 void DevicePair::replace_operations() {
     ibv_context *context = sides_[0].context;
     replaced_ = true;
+    hold_lock_over_fork();
     {
         const std::lock_guard guard(pairs_lock);
         pairs()[context] = this;

@@ -231,7 +231,11 @@ int QueuePair::reach(const ibv_ah_attr& path) {
     errno = EINVAL;
     ibv_ah *peer = pair_.verbs().create_ah(pair_.control_domain(0), &wanted);
     if (!peer) return errno;
-    if (home.peer) pair_.verbs().destroy_ah(home.peer);  // of a connection that was reset
+    // What is left of a connection that was reset.
+    for (Carrier& carrier : carriers_) {
+        if (carrier.peer) pair_.verbs().destroy_ah(std::exchange(carrier.peer, nullptr));
+    }
+    knows_peer_ = lacks_second_path_ = false;
     home.peer = peer;
     home.path = wanted;
     return 0;

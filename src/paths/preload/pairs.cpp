@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "paths/preload/pairs.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -60,6 +62,15 @@ std::mutex pairs_lock;
 std::map<ibv_context *, std::shared_ptr<Pair>>& pairs() {
     static auto *all = new std::map<ibv_context *, std::shared_ptr<Pair>>;
     return *all;
+}
+
+// So that a child finds it free.
+void hold_lock_over_fork() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        pthread_atfork([] { pairs_lock.lock(); }, [] { pairs_lock.unlock(); },
+                       [] { pairs_lock.unlock(); });
+    });
 }
 
 std::optional<int> ports_of(ibv_context *context) {
@@ -139,6 +150,7 @@ Result<std::shared_ptr<Pair>> make_pair(ibv_context *context, const PairSettings
     if (!devices) return devices.failure();
     made->devices = std::move(*devices);
     context->async_fd = made->event_queue.descriptor();
+    hold_lock_over_fork();
     const std::lock_guard guard(pairs_lock);
     pairs()[context] = made;
     return made;

@@ -3,15 +3,26 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 namespace lanewise::verbs::faults {
 namespace {
+
+// Of the injector.
+std::mutex the_lock;
+
+// So that a child finds it free. Before all that is held over fork as well and may want it, which
+// is then taken before it.
+[[gnu::constructor]] void hold_lock_over_fork() {
+    pthread_atfork([] { the_lock.lock(); }, [] { the_lock.unlock(); }, [] { the_lock.unlock(); });
+}
 
 void complain(const std::string& sentence) {
     std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
@@ -63,12 +74,12 @@ Injector *Injector::get() {
 }
 
 void Injector::left(std::string_view kind, std::uint64_t count) {
-    const std::lock_guard guard(lock_);
+    const std::lock_guard guard(the_lock);
     if (count > 0) census_.left(kind, count);
 }
 
 void Injector::write_census() {
-    const std::lock_guard guard(lock_);
+    const std::lock_guard guard(the_lock);
     if (!census_file_ || getpid() != process_) return;
     const std::string line = census_.line();
     if (write(census_file_.number(), line.data(), line.size()) < 0) {
@@ -79,7 +90,7 @@ void Injector::write_census() {
 
 std::optional<Rule> Injector::decide(Occurrence one) {
     constexpr std::int64_t microsecond_ns = 1'000;
-    const std::lock_guard guard(lock_);
+    const std::lock_guard guard(the_lock);
     if (census_file_) census_.saw(one.place, one.name);
     one.time_us = static_cast<std::uint64_t>((monotonic_ns() - begun_ns_) / microsecond_ns);
     const std::optional<Decision> decision = plan_.decide(one);

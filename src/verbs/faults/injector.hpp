@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -43,7 +42,6 @@ class Injector {
         : plan_(std::move(script)), log_(std::move(log)), census_file_(std::move(census)) {}
     static Injector *open();
 
-    std::mutex lock_;
     Plan plan_;
     port::Descriptor log_;
     Census census_;

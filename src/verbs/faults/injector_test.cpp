@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/faults/injector.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+namespace lanewise::verbs::faults {
+namespace {
+
+// A child that waits for a lock of its parent's threads ends by the alarm.
+int status_of_child_that_asks() {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        planned_error("ibv_alloc_pd", "lanewise0");
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+// Every call fails and is logged, so that the threads spend their time with the lock held.
+TEST(InjectorTest, AChildMayMeetFaultsWhateverTheThreadsOfItsParentDo) {
+    setenv("LANEWISE_HCA_FAULTS", "seed=1\nplace=call what=ENOMEM value=12\n", 1);
+    setenv("LANEWISE_HCA_FAULT_LOG", "/dev/null", 1);
+    ASSERT_EQ(planned_error("ibv_alloc_pd", "lanewise0"), 12);
+    std::atomic<bool> goes_on = true;
+    std::thread other([&] {
+        while (goes_on) planned_error("ibv_alloc_pd", "lanewise0");
+    });
+
+    int status = 0;
+    for (int forks = 0; forks < 200 && status == 0; ++forks) status = status_of_child_that_asks();
+
+    goes_on = false;
+    other.join();
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::faults
