@@ -184,8 +184,9 @@ int ibv_attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
     const std::lock_guard guard(context.adapter->lock());
     return context.adapter->attach(own(qp).engine, address_of(*gid));
 }
+// As what destroys an object, since a queue pair in a group cannot be destroyed.
 int ibv_detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
-    if (const int error = command_error("ibv_detach_mcast", qp)) return error;
+    if (const int error = planned_error("ibv_detach_mcast", qp)) return told(error);
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());

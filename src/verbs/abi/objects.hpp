@@ -289,7 +289,7 @@ int planned_error(std::string_view call, Shown *on) {
 }
 
 // The same for a call that asks the device, which one that has died refuses with EIO. What destroys
-// an object, posts to a queue pair or reads completions does not ask it.
+// an object, takes a queue pair out of a group, posts to one or reads completions does not ask it.
 template <typename Shown>
 int command_error(std::string_view call, Shown *on) {
     const int planned = planned_error(call, on);

@@ -19,7 +19,9 @@ static struct ibv_comp_channel *channel;
 static struct ibv_cq *cq;
 static struct ibv_srq *srq;
 static struct ibv_qp *qp;
+static struct ibv_qp *in_group;  // for datagrams
 static union ibv_gid gid;
+static const union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3}};
 
 static void require(int good, const char *what) {
     if (good) return;
@@ -39,8 +41,17 @@ static void create(void) {
     struct ibv_qp_init_attr wanted = {
         .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = {8, 8, 1, 1, 0}};
     qp = ibv_create_qp(pd, &wanted);
-    require(mr && cq && srq && qp && ibv_query_gid(context, 1, 0, &gid) == 0,
+    wanted.qp_type = IBV_QPT_UD;
+    in_group = ibv_create_qp(pd, &wanted);
+    require(mr && cq && srq && qp && in_group && ibv_query_gid(context, 1, 0, &gid) == 0,
             "an object is missing");
+}
+
+static void join(void) {
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    const int error =
+        ibv_modify_qp(in_group, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    require(error == 0 && ibv_attach_mcast(in_group, &group, 0) == 0, "no group");
 }
 
 static struct ibv_ah_attr to_itself(void) {
@@ -159,9 +170,11 @@ static void print_queues(void) {
 }
 
 static void print_destroyed(void) {
-    const int failed = ibv_destroy_qp(qp) | ibv_destroy_srq(srq) | ibv_destroy_cq(cq) |
-                       ibv_destroy_comp_channel(channel) | ibv_dereg_mr(mr) | ibv_dealloc_pd(pd) |
-                       ibv_close_device(context);
+    printf("ibv_attach_mcast %d\n", ibv_attach_mcast(in_group, &group, 0));
+    printf("ibv_detach_mcast %d\n", ibv_detach_mcast(in_group, &group, 0));
+    const int failed = ibv_destroy_qp(in_group) | ibv_destroy_qp(qp) | ibv_destroy_srq(srq) |
+                       ibv_destroy_cq(cq) | ibv_destroy_comp_channel(channel) | ibv_dereg_mr(mr) |
+                       ibv_dealloc_pd(pd) | ibv_close_device(context);
     printf("destroyed %d\n", failed);
     create();  // as after the driver has reset a card
     loop();
@@ -170,6 +183,7 @@ static void print_destroyed(void) {
 
 int main(void) {
     create();
+    join();
     loop();
     require(post_receive() == 0 && post_send() == 0, "nothing is posted");
     struct ibv_async_event event;
