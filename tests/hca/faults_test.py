@@ -179,6 +179,19 @@ def test_a_rule_for_a_queue_pair_leaves_the_others_alone(
     assert run("--replay", str(log)) == says
 
 
+def test_packets_of_a_queue_pair_that_was_reset_meet_faults_again(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    script, log = tmp_path / "faults.toml", tmp_path / "log"
+    script.write_text('[[fault]]\npacket = "send"\naction = "double"\nafter = 60\ntimes = 1\n')
+    options = ["--ports", "lan0", "--faults", str(script), "--fault-log", str(log)]
+
+    done = Hosts(hosts.bed, options).run(LISTENER, [compiled("looped", tmp_path), "-r"])
+
+    assert "success, 100 messages\n" in done.stdout
+    assert '"occurrence": 61' in log.read_text()
+
+
 def test_a_device_that_has_died_flushes_work_and_refuses_what_asks_it(
     hosts: Hosts, tmp_path: Path
 ) -> None:

@@ -89,6 +89,9 @@ class Adapter {
     // Letters of other users.
     std::uint64_t letters_refused() const { return wire_.letters_refused(); }
 
+    // For faults: a queue pair is reset or destroyed, and what arrives for its number is new.
+    void forget_arrived(std::uint32_t number) { arrived_.forget(number); }
+
     // A queue-pair number that nobody else uses; 0 where all are taken.
     std::uint32_t take_number();
 

@@ -10,6 +10,7 @@
 #include "verbs/abi/adapter.hpp"
 #include "verbs/abi/objects.hpp"
 #include "verbs/faults/injector.hpp"
+#include "verbs/proto/wire/icrc.hpp"
 #include "verbs/proto/wire/opcode.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
@@ -60,6 +61,14 @@ std::uint64_t data_bytes(const std::optional<Packet>& packet) {
     return packet ? packet->payload.size() : 0;
 }
 
+// Whether the device takes a packet of a connection. One that it drops anyway, since its queue pair
+// is not ready or its checksum is wrong, comes again: how often depends on time.
+bool is_taken(Device& engine, const Packet& packet, std::span<const std::byte> bytes,
+              const Arrival& arrival) {
+    const QueuePair *queue_pair = engine.find(packet.base.destination_qpn);
+    return queue_pair && queue_pair->receives() && (arrival.in_memory || intact(bytes, arrival));
+}
+
 // Whether a packet that meets this fault has arrived nevertheless, and will not be sent again.
 bool arrives_with(std::string_view what) {
     constexpr std::array<std::string_view, 6> lost{"lose",      "corrupt",    "not_ready",
@@ -73,7 +82,8 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
                                Nanoseconds now) {
     const auto decoded = decode(packet).packet;
     const auto sent = numbered(decoded);
-    if (sent && arrived_.has(sent->stream, sent->psn)) {
+    if (sent &&
+        (arrived_.has(sent->stream, sent->psn) || !is_taken(*engine_, *decoded, packet, arrival))) {
         return engine_->on_packet(packet, arrival, now);
     }
     const std::string peer = port::text(arrival.source);

@@ -261,6 +261,9 @@ int modify(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
         return EINVAL;
     }
     if (const int error = object.engine->modify(attributes, mask)) return error;
+    if (object.engine->state() == State::reset) {
+        context.adapter->forget_arrived(qp->qp_num);
+    }
     qp->state = static_cast<ibv_qp_state>(object.engine->state());
     context.adapter->transmit(lanewise::monotonic_ns());
     context.progress->deadline_changed();
@@ -328,6 +331,7 @@ int ibv_destroy_qp(ibv_qp *qp) {
         context.adapter->send_all(lanewise::monotonic_ns());
         if (context.adapter->engine().is_member(object.engine)) return told(EBUSY);
         if (const int error = context.adapter->engine().destroy(object.engine)) return told(error);
+        context.adapter->forget_arrived(qp->qp_num);
         if (qp->pd) --own(qp->pd).users;
         if (object.extended_domain) --object.extended_domain->users;
     }

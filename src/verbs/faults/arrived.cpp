@@ -32,4 +32,10 @@ void Arrived::add(Stream stream, Psn psn) {
     at[place_of(psn)] = true;
 }
 
+void Arrived::forget(std::uint32_t destination_qpn) {
+    for (const bool responses : {false, true}) {
+        streams_.erase({.destination_qpn = destination_qpn, .responses = responses});
+    }
+}
+
 }  // namespace lanewise::verbs::faults

@@ -29,6 +29,8 @@ class Arrived {
 
     bool has(Stream stream, Psn psn) const;
     void add(Stream stream, Psn psn);
+    // The queue pair begins anew, or is no more.
+    void forget(std::uint32_t destination_qpn);
 
   private:
     struct Numbers {

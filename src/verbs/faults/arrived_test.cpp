@@ -24,6 +24,18 @@ TEST(ArrivedTest, HasWhatWasAddedToTheSameStreamAlone) {
     EXPECT_FALSE(arrived.has({.destination_qpn = 18}, Psn(5)));
 }
 
+TEST(ArrivedTest, ForgetsBothStreamsOfAQueuePairAndNoOther) {
+    constexpr Stream others{.destination_qpn = 18};
+    Arrived arrived;
+    for (const Stream stream : {requests, responses, others}) arrived.add(stream, Psn(5));
+
+    arrived.forget(17);
+
+    EXPECT_FALSE(arrived.has(requests, Psn(5)));
+    EXPECT_FALSE(arrived.has(responses, Psn(5)));
+    EXPECT_TRUE(arrived.has(others, Psn(5)));
+}
+
 // Numbers that wrap, come out of order, again, or not at all.
 TEST(ArrivedTest, AgreesWithASetOfNumbersWithinTheWindow) {
     std::mt19937_64 random(1);

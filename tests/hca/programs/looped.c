@@ -3,7 +3,8 @@
 // Sends a hundred messages to itself over a queue pair that is looped, one after the other. Prints
 // the status of the last completion, how many came, then each asynchronous event. At the end it
 // runs the command that it was given, if any, while it still has the device. With -s the queue pair
-// is the second that it creates; the first one stays idle.
+// is the second that it creates; the first one stays idle. With -r it is reset after half of the
+// messages, and looped again.
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -31,6 +32,11 @@ static void make(int is_second) {
     if (is_second && !ibv_create_qp(pd, &wanted)) exit(2);
     qp = ibv_create_qp(pd, &wanted);
     if (!mr || !qp) exit(2);
+}
+
+static void reset(void) {
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_RESET};
+    if (ibv_modify_qp(qp, &to, IBV_QP_STATE)) exit(2);
 }
 
 static void loop(void) {
@@ -78,12 +84,17 @@ static enum ibv_wc_status pass_on(void) {
 
 int main(int argc, char **argv) {
     const int is_second = argc > 1 && strcmp(argv[1], "-s") == 0;
-    const char *command = argv[1 + is_second];
+    const int is_reset = argc > 1 && strcmp(argv[1], "-r") == 0;
+    const char *command = argv[1 + (is_second || is_reset)];
     make(is_second);
     loop();
     int passed = 0;
     enum ibv_wc_status status = IBV_WC_SUCCESS;
-    while (passed < messages && (status = pass_on()) == IBV_WC_SUCCESS) ++passed;
+    while (passed < messages && (status = pass_on()) == IBV_WC_SUCCESS) {
+        if (++passed != messages / 2 || !is_reset) continue;
+        reset();
+        loop();
+    }
     printf("%s, %d messages\n", ibv_wc_status_str(status), passed);
     struct pollfd ready = {context->async_fd, POLLIN, 0};
     while (poll(&ready, 1, events_wait_ms) == 1) {
