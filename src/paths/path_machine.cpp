@@ -68,7 +68,7 @@ void Machine::on_load_refused(Nanoseconds now) {
     ++counters_.loads_refused;
     alternate_ = 0;
     since_ = now;
-    load_at_ = never;  // until a port comes up
+    load_at_ = never;  // until a port comes up, or addresses change
 }
 
 void Machine::on_observed(PathState state, Nanoseconds now) {
@@ -138,12 +138,15 @@ void Machine::on_port(std::uint8_t port, bool up_now, Nanoseconds now) {
     if (port < 1 || port > ports_max) return;
     ports_[port - 1U] = up_now;
     if (!up_now && port == home_ && port_ != home_) returns_ = true;
+    if (up_now) on_addresses(now);
     if (!is_connected()) return;
-    if (up_now && path_ == PathState::migrated && load_at_ == never) {
-        plan_load(std::max(now, since_ + rules_.settle_ns));
-    }
     if (up_now && path_ == PathState::rearm && port == alternate_) plan_query(now);
     if (path_ == PathState::armed) plan_return(now);
+}
+
+void Machine::on_addresses(Nanoseconds now) {
+    if (!is_connected() || path_ != PathState::migrated || load_at_ != never) return;
+    plan_load(std::max(now, since_ + rules_.settle_ns));
 }
 
 Action Machine::next(Nanoseconds now) const {

@@ -80,6 +80,8 @@ class Machine {
     void on_migrated(Nanoseconds now);
     void on_migration_error(Nanoseconds now);
     void on_port(std::uint8_t port, bool up, Nanoseconds now);
+    // The addresses of the ports have changed.
+    void on_addresses(Nanoseconds now);
 
     Action next(Nanoseconds now) const;
     // When next() will ask for something; not after `now` only where it does so now.

@@ -60,6 +60,26 @@ TEST(Machine, LoadsAgainWhenItCanSendWhatWasRefusedBefore) {
     EXPECT_EQ(machine.next(30 * ms), Action::load);
 }
 
+TEST(Machine, LoadsAgainWhenAddressesChangeWhatWasRefusedBefore) {
+    Machine machine(rules, both_up());
+    machine.on_communication(Communication::rts, 1, 1, 0);
+    machine.on_load_refused(0);
+
+    machine.on_addresses(5 * ms);
+
+    EXPECT_EQ(machine.next(5 * ms), Action::none);
+    EXPECT_EQ(machine.next(20 * ms), Action::load);
+}
+
+TEST(Machine, LeavesAnAlternateThatIsLoadedWhenAddressesChange) {
+    Machine machine = armed();
+
+    machine.on_addresses(30 * ms);
+
+    EXPECT_EQ(machine.deadline(), never);
+    EXPECT_EQ(machine.path(), PathState::armed);
+}
+
 TEST(Machine, LooksUntilItIsArmedLessAndLessOften) {
     Machine machine(rules, both_up());
     machine.on_communication(Communication::rtr, 1, 1, 0);

@@ -365,6 +365,9 @@ void Protection::on_event(const ibv_async_event& event, Nanoseconds now) {
             on_port(static_cast<std::uint8_t>(event.element.port_num),
                     event.event_type == IBV_EVENT_PORT_ACTIVE, now);
             return;
+        case IBV_EVENT_GID_CHANGE:
+        case IBV_EVENT_LID_CHANGE:
+        case IBV_EVENT_CLIENT_REREGISTER: on_addresses(now); return;
         case IBV_EVENT_QP_FATAL:
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR:
@@ -406,6 +409,15 @@ void Protection::on_port(std::uint8_t port, bool up, Nanoseconds now) {
         plan(queue_pair, watched);
     }
     note(up ? NoticeKind::port_up : NoticeKind::port_down, nullptr, port);
+}
+
+// What was refused for want of an address may go well now.
+void Protection::on_addresses(Nanoseconds now) {
+    read_device();
+    for (auto& [queue_pair, watched] : watched_) {
+        watched.machine.on_addresses(now);
+        plan(queue_pair, watched);
+    }
 }
 
 void Protection::on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {

@@ -110,6 +110,7 @@ class Protection {
     void on_event(const ibv_async_event& event, Nanoseconds now);
     void on_path(ibv_qp *queue_pair, bool migrated, Nanoseconds now);
     void on_port(std::uint8_t port, bool up, Nanoseconds now);
+    void on_addresses(Nanoseconds now);
     void on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void perform(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
