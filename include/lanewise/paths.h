@@ -133,7 +133,10 @@ LW_API void lw_paths_close(lw_paths *paths);
  */
 LW_API lw_status lw_paths_add(lw_paths *paths, struct ibv_qp *qp);
 
-/* Call this before the queue pair is destroyed. */
+/*
+ * Call this before the queue pair is destroyed.  No notice about it comes afterwards: a callback
+ * that is under way is waited for, so hold no lock that a callback takes.
+ */
 LW_API void lw_paths_remove(lw_paths *paths, struct ibv_qp *qp);
 
 /*

@@ -91,44 +91,51 @@ Protection::Watched *Protection::find(ibv_qp *queue_pair) {
 
 void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
                       std::string sentence) {
-    if (options_.notice) {
-        notices_.push_back(
-            {kind, queue_pair, port, monotonic_ns(), std::move(sentence), MigrationCause::unknown});
-    }
+    if (!options_.notice) return;
+    notices_.push_back(
+        {kind, queue_pair, port, monotonic_ns(), std::move(sentence), MigrationCause::unknown});
+    wake();
 }
 
+// One thread at a time, so that they come in order.
 void Protection::deliver_notices() {
-    if (!options_.notice) return;
-    std::vector<Notice> pending;
-    {
-        const std::lock_guard guard(lock_);
-        pending.swap(notices_);
-    }
-    for (const Notice& notice : pending) options_.notice(notice);
+    std::unique_lock guard(lock_);
+    delivered_.wait(guard, [&] { return delivering_.empty(); });
+    delivering_.swap(notices_);
+    if (delivering_.empty()) return;
+    deliverer_ = std::this_thread::get_id();
+    guard.unlock();
+    for (const Notice& notice : delivering_) options_.notice(notice);
+    guard.lock();
+    delivering_.clear();
+    deliverer_ = {};
+    delivered_.notify_all();
+}
+
+bool Protection::is_delivering(const ibv_qp *queue_pair) const {
+    return std::any_of(delivering_.begin(), delivering_.end(),
+                       [&](const Notice& one) { return one.queue_pair == queue_pair; });
 }
 
 // Both ends take the same port for the home of a queue pair, since both know both numbers.
 Outcome Protection::changed(ibv_qp *queue_pair) {
     if (const Outcome type = check_type(*queue_pair); !type) return type;
+    const std::lock_guard guard(lock_);
     Outcome outcome = Done{};
-    {
-        const std::lock_guard guard(lock_);
-        Watched& watched =
-            watched_.try_emplace(queue_pair, Watched{Machine(options_.rules, up_), {}, {}})
-                .first->second;
-        const std::optional<QueuePairStatus> status = read_status(queue_pair, ports_, calls_);
-        if (!status) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
-        std::uint8_t home = status->primary.port;
-        const bool other = ((queue_pair->qp_num ^ status->peer_number) & 1U) != 0;
-        if (options_.rules.policy == Policy::balance && ports_.size() == 2) home = other ? 2 : 1;
-        const Nanoseconds now = monotonic_ns();
-        watched.machine.on_communication(status->communication, status->primary.port, home, now);
-        if (watched.machine.next(now) == Action::load) {
-            outcome = load_now(queue_pair, watched, now);
-        }
-        plan(queue_pair, watched);
+    Watched& watched =
+        watched_.try_emplace(queue_pair, Watched{Machine(options_.rules, up_), {}, {}})
+            .first->second;
+    const std::optional<QueuePairStatus> status = read_status(queue_pair, ports_, calls_);
+    if (!status) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
+    std::uint8_t home = status->primary.port;
+    const bool other = ((queue_pair->qp_num ^ status->peer_number) & 1U) != 0;
+    if (options_.rules.policy == Policy::balance && ports_.size() == 2) home = other ? 2 : 1;
+    const Nanoseconds now = monotonic_ns();
+    watched.machine.on_communication(status->communication, status->primary.port, home, now);
+    if (watched.machine.next(now) == Action::load) {
+        outcome = load_now(queue_pair, watched, now);
     }
-    deliver_notices();
+    plan(queue_pair, watched);
     return outcome;
 }
 
@@ -143,13 +150,16 @@ void Protection::look(ibv_qp *queue_pair) {
 }
 
 void Protection::forget(ibv_qp *queue_pair) {
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
+    if (deliverer_ != std::this_thread::get_id()) {
+        delivered_.wait(guard, [&] { return !is_delivering(queue_pair); });
+    }
+    std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
     const Watched *watched = find(queue_pair);
     if (!watched) return;
     past_counters_ = past_counters_ + watched->machine.counters();
     deadlines_.erase({watched->planned, queue_pair});
     watched_.erase(queue_pair);
-    std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
 }
 
 Result<Alternate> Protection::alternate_for(ibv_qp *queue_pair, const Watched& watched) {
@@ -232,18 +242,13 @@ Outcome Protection::specify(ibv_qp *queue_pair, const std::optional<Alternate>& 
 }
 
 Outcome Protection::load(ibv_qp *queue_pair) {
-    Outcome outcome = Done{};
-    {
-        const std::lock_guard guard(lock_);
-        Watched *watched = find(queue_pair);
-        if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it"};
-        if (watched->machine.path() == PathState::armed) {
-            return Failure{LW_ERR_ARGUMENT, "the queue pair is armed; its alternate is loaded"};
-        }
-        outcome = load_now(queue_pair, *watched, monotonic_ns());
+    const std::lock_guard guard(lock_);
+    Watched *watched = find(queue_pair);
+    if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it"};
+    if (watched->machine.path() == PathState::armed) {
+        return Failure{LW_ERR_ARGUMENT, "the queue pair is armed; its alternate is loaded"};
     }
-    deliver_notices();
-    return outcome;
+    return load_now(queue_pair, *watched, monotonic_ns());
 }
 
 Outcome Protection::migrate(ibv_qp *queue_pair) {
@@ -327,7 +332,7 @@ void Protection::run() {
         const timespec timeout = timespec_of(deadline == never ? 0 : left);
         pollfd wanted[] = {{wake_, POLLIN, 0}, {events_, POLLIN, 0}};
         ppoll(wanted, 2, deadline == never ? nullptr : &timeout, nullptr);
-        if (stop_) return;
+        if (stop_) break;
         if (wanted[0].revents) {
             eventfd_t unused = 0;
             eventfd_read(wake_, &unused);
@@ -337,6 +342,7 @@ void Protection::run() {
         perform_due();
         deliver_notices();
     }
+    deliver_notices();
 }
 
 // Under the lock from the taking to the acknowledging, so that nobody who has called forget() can

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -50,7 +51,8 @@ struct Notice {
 struct ProtectionOptions {
     MigrationRules rules;
     std::optional<Directory> directory;
-    std::function<void(const Notice&)> notice;            // without the lock; may be empty
+    // By the thread, and by look(), without the lock; may be empty.
+    std::function<void(const Notice&)> notice;
     std::function<bool(const ibv_async_event&)> forward;  // false: acknowledge it at once
 };
 
@@ -74,10 +76,10 @@ class Protection {
     // The program has changed the state of a queue pair, which is watched from then on. A failure
     // where an alternate was due and could not be loaded.
     Outcome changed(ibv_qp *queue_pair);
-    // Looks whether it is armed by now, and gives notice.
+    // Looks whether it is armed by now, and gives notice before it returns.
     void look(ibv_qp *queue_pair);
-    // Before it is destroyed, or where the program migrates by itself. Its counters stay in the
-    // sum.
+    // Before it is destroyed, or where the program migrates by itself. There are no notices about
+    // it afterwards: waits for one that is being given. Its counters stay in the sum.
     void forget(ibv_qp *queue_pair);
 
     // The three modules. `none`: choose.
@@ -123,6 +125,7 @@ class Protection {
     MigrationCause cause_of_last(ibv_qp *queue_pair, const Watched& watched);
     void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
     void deliver_notices();
+    bool is_delivering(const ibv_qp *queue_pair) const;
 
     ibv_context *context_;
     Calls calls_;
@@ -138,6 +141,9 @@ class Protection {
     Nanoseconds wakes_at_ = 0;                              // while the thread sleeps
     PathCounters past_counters_;
     std::vector<Notice> notices_;
+    std::vector<Notice> delivering_;  // by `deliverer_`, without the lock
+    std::thread::id deliverer_;
+    std::condition_variable delivered_;
     std::atomic<bool> stop_{false};
     std::thread thread_;
 };

@@ -192,19 +192,27 @@ void protect_device(ibv_context *context) {
     process().devices.emplace(context, std::move(made));
 }
 
+// Queue pairs whose paths the program handles itself.
+void leave_to_program(const ibv_qp *queue_pair) {
+    const std::lock_guard guard(process().lock);
+    process().unmanaged.insert(queue_pair);
+}
+
+bool is_left_to_program(const ibv_qp *queue_pair) {
+    const std::lock_guard guard(process().lock);
+    return process().unmanaged.contains(queue_pair);
+}
+
 // 0, or what ibv_modify_qp is to answer.
 int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     const std::shared_ptr<ProtectedDevice> device = protected_device(queue_pair->context);
     if (!device) return 0;
     if (mask & IBV_QP_STATE && state == IBV_QPS_RTR) use_mark().set(use_connected);
     const bool program_migrates = (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0;
-    {
-        const std::lock_guard guard(process().lock);
-        if (program_migrates) process().unmanaged.insert(queue_pair);
-        if (process().unmanaged.contains(queue_pair)) {
-            device->protection->forget(queue_pair);
-            return 0;
-        }
+    if (program_migrates) leave_to_program(queue_pair);
+    if (is_left_to_program(queue_pair)) {
+        device->protection->forget(queue_pair);
+        return 0;
     }
     if (!(mask & IBV_QP_STATE) || (state != IBV_QPS_RTR && state != IBV_QPS_RTS &&
                                    state != IBV_QPS_RESET && state != IBV_QPS_ERR)) {
