@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,48 @@ def test_a_peer_that_is_not_protected_is_told(hosts: Hosts) -> None:
     listening.communicate()
     assert calling.returncode != 0
     assert "has not answered on either device; protect both ends" in calling.stdout
+
+
+@pytest.fixture
+def bare(hosts: Hosts) -> Iterator[Hosts]:
+    """Give both hosts an interface without an address, and the second device on it."""
+    for host in (LISTENER, CALLER):
+        for words in (["add", "bare", "type", "bridge"], ["set", "bare", "up"]):
+            subprocess.run(hosts.bed.line(host, ["ip", "link", *words]), check=True)
+        flush = ["ip", "-6", "address", "flush", "dev", "bare"]
+        subprocess.run(hosts.bed.line(host, flush), check=True)
+    yield Hosts(hosts.bed, ("--devices", f"{ONE},bare", "--", *PROTECT))
+    for host in (LISTENER, CALLER):
+        subprocess.run(hosts.bed.line(host, ["ip", "link", "del", "bare"]), check=True)
+
+
+def test_a_second_device_without_an_address_leaves_queue_pairs_on_the_first(bare: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    words = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
+
+    said = bare.pair(words, [*words, ADDRESS])
+
+    assert said.good, said
+    assert (
+        "lanewise1 has no address like the one that a queue pair uses on lanewise0" in said.caller
+    )
+    assert "0 queue pairs protected, 1 unprotected, 0 migrations" in said.caller
+
+
+def test_strict_refuses_queue_pairs_without_a_path_over_the_second_device(bare: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    words = ["ibv_rc_pingpong", "-g", "0", "-n", "10"]
+    strict = Hosts(bare.bed, (*bare.options, "--strict"))
+    listening = bare.listen(words, 18515)
+
+    calling = strict.run(CALLER, [*words, ADDRESS])
+
+    stop(listening)
+    listening.communicate()
+    assert calling.returncode != 0
+    assert "--strict refuses queue pairs that are not protected" in calling.stdout
 
 
 def test_nothing_is_left_behind(hosts: Hosts) -> None:

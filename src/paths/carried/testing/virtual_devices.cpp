@@ -30,7 +30,16 @@ std::int32_t ahead_of(std::uint32_t psn, std::uint32_t base) {
 
 }  // namespace
 
-enum class PacketKind : std::uint8_t { send, write, read, response, ack, not_ready, datagram };
+enum class PacketKind : std::uint8_t {
+    send,
+    write,
+    read,
+    response,
+    ack,
+    not_ready,
+    refused,
+    datagram,
+};
 
 struct Packet {
     PacketKind kind = PacketKind::send;
@@ -98,6 +107,7 @@ struct VirtualDevice {
     VirtualNetwork *network = nullptr;
     ibv_gid gid{};
     std::size_t number = 0;  // of its link
+    std::uint16_t lid = 0;
     bool is_dead = false;
     std::deque<ibv_async_event> events;
     std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
@@ -262,6 +272,14 @@ void on_response(VirtualQueuePair& qp, const Packet& packet) {
     }
 }
 
+void on_refused(VirtualQueuePair& qp, std::uint32_t psn) {
+    on_ack(qp, (psn - 1) & psn_mask);
+    if (qp.posted.empty()) return;
+    qp.complete(completion_of(qp.posted.front(), IBV_WC_REM_ACCESS_ERR));
+    qp.posted.pop_front();
+    flush(qp);
+}
+
 // The responder.
 
 void answer(VirtualQueuePair& qp, PacketKind kind, std::uint32_t psn,
@@ -284,6 +302,11 @@ void answer_read(VirtualQueuePair& qp, const Packet& packet) {
 bool execute(VirtualQueuePair& qp, const Packet& packet) {
     const bool receives = packet.kind == PacketKind::send || packet.has_immediate;
     if (receives && qp.receives.empty()) return false;
+    const Link& link = qp.device->network->link(qp.device->number);
+    if (packet.kind == PacketKind::write && link.refuses_writes) {
+        answer(qp, PacketKind::refused, packet.psn);
+        return true;
+    }
     if (packet.kind == PacketKind::read) {
         const std::uint32_t count = std::max(1U, (packet.length + packet_bytes - 1) / packet_bytes);
         qp.expected = (qp.expected + count) & psn_mask;
@@ -356,6 +379,7 @@ void deliver(VirtualDevice& device, const Packet& packet) {
         case PacketKind::datagram: return on_datagram(qp, packet);
         case PacketKind::ack: return on_ack(qp, packet.psn);
         case PacketKind::response: return on_response(qp, packet);
+        case PacketKind::refused: return on_refused(qp, packet.psn);
         case PacketKind::not_ready:
             on_ack(qp, (packet.psn - 1) & psn_mask);
             if (!qp.posted.empty()) --qp.failures;
@@ -390,7 +414,8 @@ int query_device(ibv_context *, ibv_device_attr *attributes) {
 }
 
 int query_gid(ibv_context *context, std::uint8_t, int index, ibv_gid *gid) {
-    if (index != 0) return -1;
+    const ibv_gid none{};
+    if (index != 0 || std::memcmp(&own(context).gid, &none, sizeof none) == 0) return -1;
     *gid = own(context).gid;
     return 0;
 }
@@ -400,6 +425,7 @@ int query_port(ibv_context *context, std::uint8_t, ibv_port_attr *attributes, st
     *attributes = {};
     attributes->state = own(context).is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attributes->active_mtu = IBV_MTU_1024;
+    attributes->lid = own(context).lid;
     attributes->max_msg_sz = 1U << 30;
     return 0;
 }
@@ -491,7 +517,7 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
         qp.early.clear();
         qp.failures = 0;
     }
-    if (mask & IBV_QP_AV) qp.peer = attributes->ah_attr.grh.dgid;
+    if (mask & IBV_QP_AV) qp.peer = qp.device->network->gid_of(attributes->ah_attr);
     if (mask & IBV_QP_DEST_QPN) qp.peer_number = attributes->dest_qp_num;
     if (mask & IBV_QP_RQ_PSN) qp.expected = attributes->rq_psn;
     if (mask & IBV_QP_SQ_PSN) qp.next_psn = attributes->sq_psn;
@@ -558,9 +584,12 @@ int post_receive(ibv_qp *shown, ibv_recv_wr *work, ibv_recv_wr **) {
 }
 
 ibv_ah *create_ah(ibv_pd *domain, ibv_ah_attr *attributes) {
+    const ibv_gid none{};
+    const ibv_gid gid = own(domain->context).network->gid_of(*attributes);
+    if (std::memcmp(&gid, &none, sizeof none) == 0) return errno = EINVAL, nullptr;
     auto *made = new AddressHandle;
     made->shown.context = domain->context;
-    made->gid = attributes->grh.dgid;
+    made->gid = gid;
     return &made->shown;
 }
 int destroy_ah(ibv_ah *handle) {
@@ -589,6 +618,7 @@ VirtualNetwork::VirtualNetwork(std::uint32_t seed) : random_(seed) {
         made->network = this;
         made->number = at % devices_each;
         made->gid = gid(at / devices_each, made->number);
+        made->lid = lid(at / devices_each, made->number);
         std::snprintf(made->shown.name, sizeof made->shown.name, "virtual%zu", made->number);
         verbs_context& extended = made->extended;
         extended.sz = sizeof extended;
@@ -668,6 +698,22 @@ void VirtualNetwork::fail(std::size_t host, std::size_t device) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_DEVICE_FATAL;
     dead.events.push_back(event);
+}
+
+void VirtualNetwork::remove_address(std::size_t host, std::size_t device) {
+    own(context(host, device)).gid = {};
+}
+
+void VirtualNetwork::number_from(std::uint32_t number) {
+    last_number = number;
+}
+
+ibv_gid VirtualNetwork::gid_of(const ibv_ah_attr& path) const {
+    if (path.is_global) return path.grh.dgid;
+    for (const auto& device : devices_) {
+        if (device->lid == path.dlid) return device->gid;
+    }
+    return {};
 }
 
 bool VirtualNetwork::chance(double probability) {

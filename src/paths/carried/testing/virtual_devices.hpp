@@ -32,8 +32,9 @@ inline constexpr std::size_t devices_each = 2;
 inline constexpr int pieces_max = 32;  // of a request
 
 struct Link {
-    bool up = true;       // both ports have a carrier
-    bool silent = false;  // packets are lost, and nobody is told
+    bool up = true;               // both ports have a carrier
+    bool silent = false;          // packets are lost, and nobody is told
+    bool refuses_writes = false;  // as to memory that may not be written
     double loss = 0;
     double late = 0;  // packets that take up to `late_max_ns`
     // Packets of which the network keeps a copy until their queue pair has been reset and is ready
@@ -60,11 +61,20 @@ class VirtualNetwork {
 
     ibv_context *context(std::size_t host, std::size_t device);
     ibv_gid gid(std::size_t host, std::size_t device) const;
+    // The address of who has a LID, or that of a path by addresses.
+    ibv_gid gid_of(const ibv_ah_attr& path) const;
+    static std::uint16_t lid(std::size_t host, std::size_t device) {
+        return static_cast<std::uint16_t>(1 + host * devices_each + device);
+    }
     Link& link(std::size_t number) { return links_[number]; }
     // The ports of a link get or lose their carrier, and the devices report it.
     void set_up(std::size_t number, bool up);
     // A device dies: it flushes all work, reports that, and refuses every call from then on.
     void fail(std::size_t host, std::size_t device);
+    // A device has no address from now on.
+    void remove_address(std::size_t host, std::size_t device);
+    // The next object of any device has the number behind this one.
+    static void number_from(std::uint32_t number);
 
     // From now on work is flushed as soon as a queue pair is in the error state: who destroys one
     // waits for that, and time does not move meanwhile.

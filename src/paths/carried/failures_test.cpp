@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What becomes of a carried queue pair whose second device is of no use, whose peer is gone, or
+// whose request fails.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "paths/carried/device_pair.hpp"
+#include "paths/carried/testing/virtual_devices.hpp"
+
+namespace lanewise::paths::carried::testing {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000;
+constexpr unsigned to_init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+constexpr unsigned to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr unsigned to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+
+enum class Homes { first_device, both_devices };
+
+// A program with a queue pair.
+class End {
+  public:
+    End(VirtualNetwork& network, std::size_t host, Homes homes);
+    ~End();
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+
+    DevicePair& pair() { return *pair_; }
+    ibv_qp *queue_pair() { return queue_pair_; }
+    std::uint32_t number() const { return queue_pair_->qp_num; }
+    const std::vector<std::string>& warnings() const { return warnings_; }
+    int modify(ibv_qp_attr attributes, ibv_qp_state state, unsigned mask);
+    int connect(std::uint32_t peer, const ibv_ah_attr& path);
+    void post_receive();
+    void post(ibv_wr_opcode operation);
+    void destroy() { pair_->destroy_qp(std::exchange(queue_pair_, nullptr)); }
+    std::vector<ibv_wc_status> statuses();
+
+  private:
+    std::vector<std::string> warnings_;
+    std::unique_ptr<DevicePair> pair_;
+    alignas(8) std::array<std::byte, 64> memory_{};
+    ibv_pd *domain_ = nullptr;
+    ibv_mr *region_ = nullptr;
+    ibv_cq *completions_ = nullptr;
+    ibv_qp *queue_pair_ = nullptr;
+};
+
+End::End(VirtualNetwork& network, std::size_t host, Homes homes) {
+    PairOptions options;
+    options.now = VirtualNetwork::now;
+    options.helper = Helper::caller;
+    options.balances = homes == Homes::both_devices;
+    options.forward = [](const ibv_async_event&) { return false; };
+    options.note = [](Occasion, std::uint8_t) {};
+    options.warn = [this](const std::string& sentence) { warnings_.push_back(sentence); };
+    pair_ = std::move(*DevicePair::open(network.context(host, 0), network.context(host, 1),
+                                        VirtualNetwork::verbs(), std::move(options)));
+    domain_ = pair_->alloc_pd();
+    region_ = pair_->reg_mr(domain_, memory_.data(), memory_.size(),
+                            reinterpret_cast<std::uintptr_t>(memory_.data()),
+                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    completions_ = pair_->create_cq(256, nullptr, nullptr, 0);
+    ibv_qp_init_attr init{};
+    init.send_cq = init.recv_cq = completions_;
+    init.qp_type = IBV_QPT_RC;
+    init.cap = {8, 8, 1, 1, 0};
+    queue_pair_ = pair_->create_qp(domain_, &init);
+}
+
+End::~End() {
+    if (queue_pair_) destroy();
+    pair_->destroy_cq(completions_);
+    pair_->dereg_mr(region_);
+    pair_->dealloc_pd(domain_);
+}
+
+int End::modify(ibv_qp_attr attributes, ibv_qp_state state, unsigned mask) {
+    attributes.qp_state = state;
+    return pair_->modify_qp(queue_pair_, attributes, mask);
+}
+
+int End::connect(std::uint32_t peer, const ibv_ah_attr& path) {
+    ibv_qp_attr attributes{};
+    attributes.path_mtu = IBV_MTU_1024;
+    attributes.dest_qp_num = peer;
+    attributes.ah_attr = path;
+    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+    modify(attributes, IBV_QPS_INIT, to_init);
+    if (const int error = modify(attributes, IBV_QPS_RTR, to_rtr)) return error;
+    return modify(attributes, IBV_QPS_RTS, to_rts);
+}
+
+void End::post_receive() {
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data()), 8, region_->lkey};
+    ibv_recv_wr work{0, nullptr, &piece, 1};
+    ibv_recv_wr *bad = nullptr;
+    EXPECT_EQ(pair_->post_receive(queue_pair_, &work, &bad), 0);
+}
+
+void End::post(ibv_wr_opcode operation) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    ibv_sge piece{address, 8, region_->lkey};
+    ibv_send_wr work{};
+    work.sg_list = &piece;
+    work.num_sge = 1;
+    work.opcode = operation;
+    work.send_flags = IBV_SEND_SIGNALED;
+    if (operation == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+        work.wr.atomic = {address, 1, 0, region_->rkey};
+    } else {
+        work.wr.rdma = {address, region_->rkey};
+    }
+    ibv_send_wr *bad = nullptr;
+    EXPECT_EQ(pair_->post_send(queue_pair_, &work, &bad), 0);
+}
+
+std::vector<ibv_wc_status> End::statuses() {
+    std::vector<ibv_wc_status> found;
+    ibv_wc done{};
+    while (pair_->poll_cq(completions_, 1, &done) == 1) found.push_back(done.status);
+    return found;
+}
+
+ibv_ah_attr by_gid(const ibv_gid& gid) {
+    ibv_ah_attr made{};
+    made.is_global = 1;
+    made.grh.dgid = gid;
+    return made;
+}
+
+ibv_ah_attr by_lid(std::uint16_t lid) {
+    ibv_ah_attr made{};
+    made.dlid = lid;
+    return made;
+}
+
+class FailuresTest : public ::testing::Test {
+  protected:
+    FailuresTest() { network_.flush_at_once(); }
+    void open(Homes homes = Homes::first_device) {
+        for (const std::size_t host : {0U, 1U}) {
+            ends_.at(host) = std::make_unique<End>(network_, host, homes);
+        }
+    }
+    void connect() {
+        for (const std::size_t host : {0U, 1U}) {
+            const ibv_ah_attr path = by_gid(network_.gid(1 - host, 0));
+            EXPECT_EQ(end(host).connect(end(1 - host).number(), path), 0);
+        }
+    }
+    End& end(std::size_t host) { return *ends_.at(host); }
+    void run(Nanoseconds duration) {
+        for (const Nanoseconds until = VirtualNetwork::now() + duration;
+             VirtualNetwork::now() < until;) {
+            network_.run_until(VirtualNetwork::now() + ms / 10);
+            for (const auto& one : ends_) one->pair().serve();
+        }
+    }
+    void expect_a_message_to_arrive() {
+        end(1).post_receive();
+        end(0).post(IBV_WR_SEND);
+        run(300 * ms);
+        EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_SUCCESS});
+        EXPECT_EQ(end(1).statuses(), std::vector{IBV_WC_SUCCESS});
+    }
+
+    VirtualNetwork network_{1};
+    std::array<std::unique_ptr<End>, host_count> ends_;
+};
+
+class WithoutAnAddress : public FailuresTest,
+                         public ::testing::WithParamInterface<std::pair<std::size_t, Homes>> {};
+
+TEST_P(WithoutAnAddress, OfTheSecondDeviceAQueuePairRunsOnTheFirst) {
+    const auto [host, homes] = GetParam();
+    network_.remove_address(host, 1);
+    open(homes);
+
+    connect();
+
+    expect_a_message_to_arrive();
+    for (const std::size_t at : {0U, 1U}) {
+        EXPECT_EQ(end(at).pair().counters().unprotected_count, 1U);
+        EXPECT_EQ(end(at).pair().counters().protected_count, 0U);
+        EXPECT_EQ(end(at).warnings().size(), 1U);
+        EXPECT_TRUE(end(at).pair().lacks_second_path(end(at).queue_pair()));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(EitherEnd, WithoutAnAddress,
+                         ::testing::Values(std::pair{0U, Homes::first_device},
+                                           std::pair{1U, Homes::first_device},
+                                           std::pair{0U, Homes::both_devices},
+                                           std::pair{1U, Homes::both_devices}));
+
+TEST_F(FailuresTest, APathThatTheFirstDeviceRefusesIsAnErrorAtOnce) {
+    open();
+
+    EXPECT_EQ(end(0).connect(end(1).number(), by_gid({})), EINVAL);
+
+    EXPECT_EQ(end(0).queue_pair()->state, IBV_QPS_INIT);
+}
+
+TEST_F(FailuresTest, EndsOfOneNumberThatAreConnectedByLidsAgree) {
+    for (const std::size_t host : {0U, 1U}) {
+        VirtualNetwork::number_from(0x1000);
+        ends_.at(host) = std::make_unique<End>(network_, host, Homes::first_device);
+    }
+    ASSERT_EQ(end(0).number(), end(1).number());
+
+    for (const std::size_t host : {0U, 1U}) {
+        const ibv_ah_attr path = by_lid(VirtualNetwork::lid(1 - host, 0));
+        EXPECT_EQ(end(host).connect(end(1 - host).number(), path), 0);
+    }
+
+    expect_a_message_to_arrive();
+}
+
+class AfterThePeer : public FailuresTest, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(AfterThePeer, IsGoneWhatIsSentToItFailsOnce) {
+    const std::size_t left = GetParam();
+    open();
+    connect();
+    expect_a_message_to_arrive();
+    network_.link(0).silent = true;
+    end(left).post(IBV_WR_SEND);
+
+    end(1 - left).destroy();
+
+    run(200 * ms);
+    EXPECT_EQ(end(left).statuses(), std::vector{IBV_WC_RETRY_EXC_ERR});
+}
+
+INSTANTIATE_TEST_SUITE_P(EitherEnd, AfterThePeer, ::testing::Values(0U, 1U));
+
+TEST_F(FailuresTest, TheRequestThatWasRefusedHasTheStatusAndNotAnAtomicBeforeIt) {
+    open();
+    connect();
+    expect_a_message_to_arrive();
+    network_.link(0).refuses_writes = true;
+
+    end(0).post(IBV_WR_ATOMIC_FETCH_AND_ADD);
+    end(0).post(IBV_WR_RDMA_WRITE);
+    network_.run_until(VirtualNetwork::now() + ms / 2);
+    end(0).pair().serve();
+
+    EXPECT_EQ(end(0).statuses(), (std::vector{IBV_WC_WR_FLUSH_ERR, IBV_WC_REM_ACCESS_ERR}));
+}
+
+}  // namespace
+}  // namespace lanewise::paths::carried::testing
