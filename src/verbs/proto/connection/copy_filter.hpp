@@ -2,11 +2,15 @@
 //
 // Drops the second of two copies of a datagram that were sent over both ports, as the Parallel
 // Redundancy Protocol does (IEC 62439-3). Copies have the same packet sequence number, which counts
-// the datagrams of a queue pair. A number that comes twice on one port is of a sender that has
-// begun anew.
+// the datagrams of a queue pair. A number that comes twice on one port, or far behind one that came
+// before it on that port, is of a sender that has begun anew.
+//
+// One port may lag far behind the other. What comes there and is so far behind that it is not
+// remembered any more is taken for a copy.
 
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <map>
@@ -28,10 +32,22 @@ class CopyFilter {
     void clear() { senders_.clear(); }
 
   private:
-    struct Sender {
+    // What has come on one port.
+    struct Track {
+        bool is_begun = false;
         Psn newest;
-        std::bitset<window> seen[2];  // by port; bit i is for the number i before the newest
+        std::bitset<window> seen;  // bit i is for the number i before the newest
+        void begin(Psn psn);
+        void advance(Psn psn);
     };
+    struct Sender {
+        Psn first;  // since it has begun; or some millions of numbers ago
+        std::array<Track, 2> tracks;
+    };
+    static bool has_begun_anew(const Sender& sender, const Track& here, const Track& there,
+                               Psn psn);
+    static bool has_come(const Sender& sender, const Track& there, Psn psn);
+
     std::map<std::pair<Address, std::uint32_t>, Sender> senders_;
 };
 

@@ -57,6 +57,32 @@ TEST_F(Filter, FarAwayIsASenderThatHasBegunAnew) {
     EXPECT_TRUE(copy(200'000, 2));
 }
 
+TEST_F(Filter, DropsTheCopiesOfAPortThatLagsFarBehind) {
+    constexpr std::uint32_t lag = 3 * CopyFilter::window;
+    for (std::uint32_t psn = 0; psn < lag; ++psn) EXPECT_FALSE(copy(psn, 1));
+    for (std::uint32_t psn = 0; psn < 2 * lag; ++psn) {
+        EXPECT_FALSE(copy(psn + lag, 1)) << psn;
+        EXPECT_TRUE(copy(psn, 2)) << psn;
+    }
+}
+
+TEST_F(Filter, GoesOnOnAPortThatWasOutForLong) {
+    EXPECT_FALSE(copy(0, 1));
+    EXPECT_TRUE(copy(0, 2));
+    for (std::uint32_t psn = 1; psn < 5'000; ++psn) EXPECT_FALSE(copy(psn, 1));
+    EXPECT_FALSE(copy(5'000, 2));
+    EXPECT_TRUE(copy(5'000, 1));
+    EXPECT_TRUE(copy(4'999, 2));
+}
+
+TEST_F(Filter, ASenderThatHasBegunAnewIsHeardOnAPortThatWasOutForLong) {
+    EXPECT_FALSE(copy(0, 1));
+    EXPECT_TRUE(copy(0, 2));
+    for (std::uint32_t psn = 1; psn < 50'000; ++psn) EXPECT_FALSE(copy(psn, 1));
+    EXPECT_FALSE(copy(20'000, 2));
+    EXPECT_FALSE(copy(20'001, 2));
+}
+
 TEST_F(Filter, GoesOnWhereTheNumbersWrap) {
     EXPECT_FALSE(copy(0xffffff, 1));
     EXPECT_FALSE(copy(0, 1));
