@@ -2,6 +2,7 @@
 #include "paths/carried/send_log.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace lanewise::paths::carried {
@@ -24,19 +25,47 @@ void SendLog::add(Request request) {
         entry.first_number = last_number_ + 1;
         last_number_ += entry.messages;
     }
-    if (request.operation == Operation::result) ++results_;
+    const Operation operation = request.operation;
     entry.request = std::move(request);
-    entries_.push_back(std::move(entry));
+    if (is_atomic(operation)) ++unanswered_;
+    if (operation == Operation::result) {
+        ++results_;
+        insert_result(std::move(entry));
+    } else {
+        entries_.push_back(std::move(entry));
+    }
 }
 
-// A fenced request starts when all reads and atomics before it have ended (ibv_post_send(3)).
+// Before all that has not begun: what waits for a result itself would hold this one back, and the
+// peer may wait for it in the same way.
+void SendLog::insert_result(Entry result) {
+    auto place = entries_.end();
+    while (place != entries_.begin()) {
+        const Entry& before = *std::prev(place);
+        if (before.posted > 0 || before.request.operation == Operation::result) break;
+        --place;
+    }
+    for (auto later = entries_.end(); later != place;) {
+        --later;
+        if (later->first_number == 0) continue;
+        result.first_number = later->first_number;
+        ++later->first_number;
+    }
+    entries_.insert(place, std::move(result));
+}
+
+// A fenced request starts when all reads and atomics before it have ended (ibv_post_send(3)). A
+// read starts when all atomics have, since the hardware does not wait for the peer's processor,
+// which executes them.
 bool SendLog::may_start(std::uint64_t ordinal) const {
     const Entry& entry = at(ordinal);
-    if (!entry.request.fenced || entry.posted > 0) return true;
+    const bool is_fenced = entry.request.fenced;
+    const bool waits = is_fenced || (entry.request.operation == Operation::read && unanswered_ > 0);
+    if (!waits || entry.posted > 0) return true;
     for (std::uint64_t earlier = taken_; earlier < ordinal; ++earlier) {
         const Operation operation = at(earlier).request.operation;
-        const bool reads = operation == Operation::read || is_atomic(operation);
-        if (reads && !has_ended(at(earlier))) return false;
+        const bool counts = is_atomic(operation) || (is_fenced && operation == Operation::read);
+        if (counts && !has_ended(at(earlier))) return false;
     }
     return true;
 }
@@ -100,11 +129,14 @@ void SendLog::on_result() {
     for (Entry& entry : entries_) {
         if (!is_atomic(entry.request.operation) || entry.has_result) continue;
         entry.has_result = true;
+        --unanswered_;
         return;
     }
 }
 
 Request SendLog::take_first() {
+    const Entry& first = entries_.front();
+    if (is_atomic(first.request.operation) && !first.has_result) --unanswered_;
     Request request = std::move(entries_.front().request);
     entries_.pop_front();
     ++taken_;

@@ -78,7 +78,7 @@ class SendLog {
     explicit SendLog(std::uint32_t payload_bytes) : payload_bytes_(payload_bytes) {}
 
     void add(Request request);
-    // None if all is on its way, or waits for a read that it must not overtake.
+    // None if all is on its way, or waits for a read or an atomic that it must not overtake.
     std::optional<Message> next() const;
     // The message that next() returned is on its way.
     void on_posted();
@@ -117,6 +117,7 @@ class SendLog {
         bool has_result = false;
     };
     std::uint32_t messages_of(const Request& request) const;
+    void insert_result(Entry result);
     static bool has_ended(const Entry& entry);
     bool may_start(std::uint64_t ordinal) const;
     const Entry& at(std::uint64_t ordinal) const { return entries_[ordinal - taken_]; }
@@ -129,6 +130,7 @@ class SendLog {
     std::uint64_t cursor_ = 0;  // the ordinal of the first that has messages to be posted
     std::uint64_t last_number_ = 0;
     std::size_t results_ = 0;
+    std::size_t unanswered_ = 0;           // atomics without a result
     std::deque<std::uint64_t> in_flight_;  // ordinals, one for each message on its way
 };
 

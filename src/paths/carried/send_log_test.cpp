@@ -123,6 +123,51 @@ TEST(SendLogTest, AFencedRequestWaitsForTheReadsBeforeIt) {
     EXPECT_EQ(post_all(log), std::vector<std::uint64_t>{1});
 }
 
+TEST(SendLogTest, AReadWaitsForTheAtomicsBeforeItAndForNothingElse) {
+    SendLog log(payload_bytes);
+    log.add(request(Operation::read));
+    log.add(request(Operation::write));
+    log.add(request(Operation::fetch_add, 8));
+    log.add(request(Operation::read));
+    EXPECT_EQ(post_all(log), (std::vector<std::uint64_t>{0, 1, 2}));
+    for (int i = 0; i < 3; ++i) log.on_done();
+    EXPECT_TRUE(post_all(log).empty());
+    log.on_result();
+    EXPECT_EQ(post_all(log), std::vector<std::uint64_t>{0});
+}
+
+TEST(SendLogTest, WhatWaitsForAResultDoesNotHoldBackResultsForThePeer) {
+    SendLog log(payload_bytes);
+    log.add(request(Operation::fetch_add, 8));
+    Request fenced = request(Operation::send);
+    fenced.fenced = true;
+    log.add(fenced);
+    EXPECT_EQ(post_all(log), std::vector<std::uint64_t>{1});
+
+    log.add(request(Operation::result, 0));
+    log.add(request(Operation::result, 0));
+
+    EXPECT_EQ(post_all(log), (std::vector<std::uint64_t>{2, 3}));
+    for (int i = 0; i < 3; ++i) log.on_done();
+    log.on_result();
+    EXPECT_EQ(post_all(log), std::vector<std::uint64_t>{4});
+}
+
+TEST(SendLogTest, AResultTakesNoNumberOfWhatHasBegunOrWasExecuted) {
+    SendLog log(payload_bytes);
+    log.add(request(Operation::read));
+    log.add(request(Operation::write));
+    log.add(request(Operation::send, 250));
+    for (int posted = 0; posted < 3; ++posted) log.on_posted();
+    log.add(request(Operation::result, 0));
+    EXPECT_EQ(log.next()->number, 3U);
+
+    ASSERT_TRUE(log.restart(2));
+    log.add(request(Operation::result, 0));
+
+    EXPECT_EQ(post_all(log), (std::vector<std::uint64_t>{0, 3, 4, 5, 6}));
+}
+
 TEST(SendLogTest, ResultsForThePeerAreNoRequestsOfTheProgram) {
     SendLog log(payload_bytes);
     log.add(request(Operation::result, 0));
