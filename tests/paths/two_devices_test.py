@@ -102,6 +102,17 @@ def test_a_queue_pair_that_is_connected_to_itself_is_carried_too(
     assert "1 queue pair protected" in done.stdout
 
 
+def test_a_program_may_end_in_a_signal_handler_in_the_middle_of_a_poll(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    looped = compiled(OF_THE_DEVICE / "looped.c", tmp_path, "ibverbs")
+
+    done = protected(hosts).run(LISTENER, [looped, "-x"])
+
+    assert done.returncode == 0
+    assert "success, 100 messages\n" in done.stdout
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cuts_at_random_moments_lose_nothing(hosts: Hosts, seed: int) -> None:
     drawn = random.Random(seed)

@@ -4,14 +4,16 @@
 // the status of the last completion, how many came, then each asynchronous event. At the end it
 // runs the command that it was given, if any, while it still has the device. With -s the queue pair
 // is the second that it creates; the first one stays idle. With -r it is reset after half of the
-// messages, and looped again.
+// messages, and looped again. With -x it polls after them until a signal handler ends the process.
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { messages = 100, events_wait_ms = 300 };
 
@@ -82,20 +84,35 @@ static enum ibv_wc_status pass_on(void) {
     return status;
 }
 
+static void end(int number) {
+    (void)number;
+    exit(0);
+}
+
+static void poll_until_a_signal(void) {
+    signal(SIGALRM, end);
+    alarm(1);
+    for (;;) {
+        struct ibv_wc completion;
+        ibv_poll_cq(cq, 1, &completion);
+    }
+}
+
 int main(int argc, char **argv) {
-    const int is_second = argc > 1 && strcmp(argv[1], "-s") == 0;
-    const int is_reset = argc > 1 && strcmp(argv[1], "-r") == 0;
-    const char *command = argv[1 + (is_second || is_reset)];
-    make(is_second);
+    const char option = argc > 1 && argv[1][0] == '-' ? argv[1][1] : '\0';
+    const char *command = argv[option ? 2 : 1];
+    make(option == 's');
     loop();
     int passed = 0;
     enum ibv_wc_status status = IBV_WC_SUCCESS;
     while (passed < messages && (status = pass_on()) == IBV_WC_SUCCESS) {
-        if (++passed != messages / 2 || !is_reset) continue;
+        if (++passed != messages / 2 || option != 'r') continue;
         reset();
         loop();
     }
     printf("%s, %d messages\n", ibv_wc_status_str(status), passed);
+    fflush(stdout);
+    if (option == 'x') poll_until_a_signal();
     struct pollfd ready = {context->async_fd, POLLIN, 0};
     while (poll(&ready, 1, events_wait_ms) == 1) {
         struct ibv_async_event event;
