@@ -198,6 +198,24 @@ TEST_P(WithoutAnAddress, OfTheSecondDeviceAQueuePairRunsOnTheFirst) {
     }
 }
 
+TEST_P(WithoutAnAddress, AQueuePairIsProtectedOnceTheSecondDeviceHasOne) {
+    const auto [host, homes] = GetParam();
+    network_.remove_address(host, 1);
+    open(homes);
+    connect();
+    expect_a_message_to_arrive();
+
+    network_.restore_address(host, 1);
+    run(300 * ms);
+
+    network_.set_up(0, false);
+    expect_a_message_to_arrive();
+    for (const std::size_t at : {0U, 1U}) {
+        EXPECT_EQ(end(at).pair().counters().protected_count, 1U);
+        EXPECT_EQ(end(at).pair().counters().migrations, 1U);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(EitherEnd, WithoutAnAddress,
                          ::testing::Values(std::pair{0U, Homes::first_device},
                                            std::pair{1U, Homes::first_device},

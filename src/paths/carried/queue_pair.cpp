@@ -432,6 +432,7 @@ void QueuePair::answer_key(const Letter& question, unsigned device) {
 }
 
 void QueuePair::on_ports() {
+    if (lacks_second_path_ && knows_peer_ && reach_over_second()) lacks_second_path_ = false;
     agreement_.on_ports(usable(), pair_.now());
     step();
 }

@@ -704,6 +704,15 @@ void VirtualNetwork::remove_address(std::size_t host, std::size_t device) {
     own(context(host, device)).gid = {};
 }
 
+void VirtualNetwork::restore_address(std::size_t host, std::size_t device) {
+    VirtualDevice& restored = own(context(host, device));
+    restored.gid = gid(host, device);
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_GID_CHANGE;
+    event.element.port_num = 1;
+    restored.events.push_back(event);
+}
+
 void VirtualNetwork::number_from(std::uint32_t number) {
     last_number = number;
 }

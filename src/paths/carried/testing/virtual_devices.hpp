@@ -71,8 +71,9 @@ class VirtualNetwork {
     void set_up(std::size_t number, bool up);
     // A device dies: it flushes all work, reports that, and refuses every call from then on.
     void fail(std::size_t host, std::size_t device);
-    // A device has no address from now on.
+    // A device has no address from now on, or has it again and reports that.
     void remove_address(std::size_t host, std::size_t device);
+    void restore_address(std::size_t host, std::size_t device);
     // The next object of any device has the number behind this one.
     static void number_from(std::uint32_t number);
 
