@@ -105,7 +105,10 @@ void Protection::deliver_notices() {
     if (delivering_.empty()) return;
     deliverer_ = std::this_thread::get_id();
     guard.unlock();
-    for (const Notice& notice : delivering_) options_.notice(notice);
+    // A callback may forget a queue pair, whose other notices then go.
+    for (delivering_at_ = 0; delivering_at_ < delivering_.size(); ++delivering_at_) {
+        options_.notice(delivering_[delivering_at_]);
+    }
     guard.lock();
     delivering_.clear();
     deliverer_ = {};
@@ -151,10 +154,14 @@ void Protection::look(ibv_qp *queue_pair) {
 
 void Protection::forget(ibv_qp *queue_pair) {
     std::unique_lock guard(lock_);
-    if (deliverer_ != std::this_thread::get_id()) {
+    const auto is_its = [&](const Notice& one) { return one.queue_pair == queue_pair; };
+    if (deliverer_ == std::this_thread::get_id()) {
+        const auto later = delivering_.begin() + static_cast<std::ptrdiff_t>(delivering_at_) + 1;
+        delivering_.erase(std::remove_if(later, delivering_.end(), is_its), delivering_.end());
+    } else {
         delivered_.wait(guard, [&] { return !is_delivering(queue_pair); });
     }
-    std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
+    std::erase_if(notices_, is_its);
     const Watched *watched = find(queue_pair);
     if (!watched) return;
     past_counters_ = past_counters_ + watched->machine.counters();

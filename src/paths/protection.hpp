@@ -142,6 +142,7 @@ class Protection {
     PathCounters past_counters_;
     std::vector<Notice> notices_;
     std::vector<Notice> delivering_;  // by `deliverer_`, without the lock
+    std::size_t delivering_at_ = 0;
     std::thread::id deliverer_;
     std::condition_variable delivered_;
     std::atomic<bool> stop_{false};

@@ -68,6 +68,28 @@ TEST_F(ProtectionTest, GivesNoticesOnItsOwnThread) {
     EXPECT_NE(thread.get(), std::this_thread::get_id());
 }
 
+TEST_F(ProtectionTest, GivesNoFurtherNoticeAboutAQueuePairThatACallbackForgets) {
+    ibv_qp before{};
+    before.qp_type = IBV_QPT_RC;
+    std::promise<void> are_waiting;
+    int noted = 0;
+    Protection *made = nullptr;
+    {
+        Protection protection(&context_, calls_without_ports(), noting([&](const Notice& notice) {
+            if (notice.queue_pair == &before) return are_waiting.get_future().wait();
+            ++noted;
+            made->forget(notice.queue_pair);
+        }));
+        made = &protection;
+        EXPECT_FALSE(protection.changed(&before));
+        EXPECT_FALSE(protection.changed(&queue_pair_));
+        EXPECT_FALSE(protection.load(&queue_pair_));
+        are_waiting.set_value();
+    }
+
+    EXPECT_EQ(noted, 1);
+}
+
 TEST_F(ProtectionTest, GivesNoNoticeAboutAQueuePairOnceItHasForgottenIt) {
     std::promise<void> begun;
     std::atomic<bool> forgets = false;

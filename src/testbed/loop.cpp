@@ -95,13 +95,18 @@ Json refusal(const std::string& sentence) {
     return {{"error", sentence}};
 }
 
-/* A host sees at its interface that the cable is out; a router does not see it of a link. */
-Outcome show_carrier(const Station& station) {
-    if (station.link.layer != Layer::ethernet) return Done{};
+Carrier carrier_of(const Station& station) {
     const bool out = std::ranges::all_of(
         station.lines, [](const Line& line) { return line.settings().carrier == Carrier::cut; });
+    return out ? Carrier::cut : Carrier::up;
+}
+
+/* A host sees at its interface that the cable is out; a router does not see it of a link. */
+Outcome show_carrier(const Station& station, Carrier before) {
+    const auto carrier = carrier_of(station);
+    if (station.link.layer != Layer::ethernet || carrier == before) return Done{};
     for (const auto& device : station.devices) {
-        auto shown = set_carrier(device, out ? Carrier::cut : Carrier::up);
+        auto shown = set_carrier(device, carrier);
         if (!shown) return shown;
     }
     return Done{};
@@ -113,6 +118,7 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
     if (request->link.empty()) return status_of(stations);
     for (auto& station : stations) {
         if (station.link.name != request->link) continue;
+        const auto before = carrier_of(station);
         LinkSettings last;
         for (std::size_t i = 0; i < station.lines.size(); ++i) {
             if (request->direction && *request->direction != i) continue;
@@ -120,7 +126,7 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
             if (!settings) return refusal(settings.failure().sentence);
             station.lines[i].change(monotonic_ns(), last = *settings);
         }
-        if (const auto shown = show_carrier(station); !shown)
+        if (const auto shown = show_carrier(station, before); !shown)
             return refusal(shown.failure().sentence);
         return {{"settings", as_json(last)}};
     }

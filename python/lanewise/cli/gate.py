@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -258,10 +259,20 @@ class Course:
             if title not in self.starters:
                 continue
             self.launched[title].samples.append(self.starters[title].start())
+            self.check_ranks()
             self.blocks[title].append(block)
             done = ", ".join(f"{name} {one.count}" for name, one in self.launched.items())
             if sys.stderr.isatty():
                 self.say(f"\r{done} of {count} launches ", end="")
+
+    def check_ranks(self) -> None:
+        """Raise RequestError where base and candidate turn out to have different numbers."""
+        from lanewise.results.gate_launches import require_same_ranks
+
+        started = {f"the {title}": one for title, one in self.launched.items() if one.samples}
+        if self.baseline is not None:
+            started = {"the baseline": self.baseline, **started}
+        require_same_ranks({name: one.first for name, one in started.items()})
 
     def look(self, number: int, rule: Rule) -> Verdict:
         """Judge what has been launched so far."""
@@ -270,7 +281,6 @@ class Course:
             installations,
             joined,
             on_the_same_cores,
-            require_same_ranks,
             statistic_of,
             strangers,
             told,
@@ -279,7 +289,6 @@ class Course:
         candidate = self.launched["candidate"]
         base = self.baseline or self.launched["base"]
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
-        require_same_ranks(base.first, candidate.first)
         statistic = statistic_of(base.first, candidate.first)
         launches, notes = joined(base.times(statistic), candidate.times(statistic), blocks)
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
@@ -299,7 +308,10 @@ class Course:
             for one in verdict.findings
             if one.message_bytes is None and one.slowdown > self.rule.gate
         ]
-        why = f"would see {share_text(verdict.least_visible_anywhere)}"
+        least = verdict.least_visible_anywhere
+        why = f"would see {share_text(least)}"
+        if math.isinf(least):
+            why = "would not see one operation alone slow down"
         if suspects:
             why += f", suspects {', '.join(suspects)}"
         return f"\rafter {verdict.counts[1]} launches: {why}; going on"

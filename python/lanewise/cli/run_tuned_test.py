@@ -115,6 +115,7 @@ def test_a_signal_that_ends_a_command_ends_the_program_that_it_runs(number: sign
 TOLD_OF_A_SIGNAL = """
 import os, signal, sys
 from lanewise.cli.run_tuned import status_of
+signal.signal(signal.SIG{name}, signal.SIG_DFL)
 script = "trap 'exit 7' {name}; echo started; while :; do sleep 0.01; done"
 sys.exit(status_of(["sh", "-c", script], dict(os.environ)))
 """

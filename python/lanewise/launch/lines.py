@@ -22,6 +22,7 @@ from typing import IO, cast
 # What the process wrote is in the pipes when it ends, so this is only for who still writes.
 LAST_WORDS_S = 1.0
 READ_BYTES = 1 << 16
+PIPE_BYTES_MAX = 1 << 20  # sixteen pages, which have up to 64 KiB
 
 
 class Lines:
@@ -66,8 +67,17 @@ def lines_of(process: subprocess.Popen[str]) -> Generator[tuple[IO[str], str]]:
                     selector.unregister(stream)
                     del begun[stream]
     for stream, lines in begun.items():
-        for text in lines.take(b""):
+        rest = rest_of(stream)
+        for text in [*(lines.take(rest) if rest else []), *lines.take(b"")]:
             yield stream, text
+
+
+def rest_of(stream: IO[str]) -> bytes:
+    """Return what is in a pipe now."""
+    os.set_blocking(stream.fileno(), False)
+    with contextlib.suppress(BlockingIOError):
+        return os.read(stream.fileno(), PIPE_BYTES_MAX)
+    return b""
 
 
 @contextlib.contextmanager

@@ -94,7 +94,7 @@ def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
     """Return the number of cores among `cpus` (default: those this process may use).
 
     Hardware threads of one core count once, which is how Open MPI counts slots.  A quota of CPU
-    time, such as that of a container, counts as so many cores.
+    time, such as that of a container, counts as that many cores.
     """
     cpus = os.sched_getaffinity(0) if cpus is None else cpus
     cores = set()

@@ -12,6 +12,9 @@ from collections.abc import Collection
 from functools import cache
 
 ASKING_S = 20.0
+# How a user takes another launcher than srun: by an option, or in the file of a transport.
+BY_OPTION = "use --launcher {}"
+BY_FILE = 'write launcher = "{}" in the file of the transport'
 USUAL = {"openmpi": "pmix", "mpich": "pmi2"}
 
 
@@ -40,13 +43,13 @@ def pmi_plugin(srun: str, mpi: str) -> str:
     return common(mpi, offered, pmi2_built=asks_open_mpi and open_mpi_has("pmix:s2"))
 
 
-def refusal(srun: str, mpi: str) -> str:
+def refusal(srun: str, mpi: str, remedy: str = BY_OPTION) -> str:
     """Return the sentence that says why srun cannot start `mpi` here, and what can."""
     offered = ", ".join(sorted(offered_in(said([srun, "--mpi=list"])) - {"none"})) or "nothing"
     other = "openmpi" if mpi == "openmpi" else "mpich"
     return (
         f"srun cannot start ranks of {mpi} here: it needs {USUAL[mpi]} and srun --mpi=list offers "
-        f"{offered}; use --launcher {other}, which takes its hosts from the job"
+        f"{offered}; {remedy.format(other)}, which takes its hosts from the job"
     )
 
 

@@ -76,14 +76,18 @@ def programs_in(words: Sequence[str], launcher: str, search: str | None) -> list
 
 def program_in(words: Sequence[str], launcher: str, search: str | None) -> Path | None:
     """Return the first word that can be executed and is no option's value."""
-    rest = list(words)
-    while rest:
-        rest = rest[options_count(rest, launcher) :]
-        path = shutil.which(rest[0], path=search) if rest else None
-        if path is not None:
-            return Path(path)
-        rest = rest[1:]
-    return None
+    place = place_of_program(words, launcher, search)
+    path = shutil.which(words[place], path=search) if place < len(words) else None
+    return None if path is None else Path(path)
+
+
+def place_of_program(words: Sequence[str], launcher: str, search: str | None) -> int:
+    """Return the place of that word; behind all of them where there is none."""
+    place = options_count(words, launcher)
+    while place < len(words) and shutil.which(words[place], path=search) is None:
+        place += 1
+        place += options_count(words[place:], launcher)
+    return place
 
 
 def options_count(words: Sequence[str], launcher: str) -> int:

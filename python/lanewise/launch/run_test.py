@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RunError
+from lanewise.launch import lines
 from lanewise.launch.run import TAIL_LINES, Event, EveryLine, living_members, run
 
 
@@ -85,6 +86,16 @@ def test_a_process_that_leaves_the_session_with_a_stream_does_not_hold_up_the_en
         assert (outcome.status, alive(left[0])) == (0, True)
     finally:
         os.kill(left[0], signal.SIGKILL)
+
+
+def test_what_a_process_said_before_its_end_is_read_though_no_time_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lines, "LAST_WORDS_S", 0.0)
+
+    outcome = run(["sh", "-c", "seq 2000"], {}, lambda _event: None, tail_lines=None)
+
+    assert len(outcome.output) == 2000
 
 
 def test_a_launch_that_takes_too_long_is_ended_and_said() -> None:

@@ -15,7 +15,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.hosts import hosts_in
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.pmi_plugin import USUAL
-from lanewise.launch.program import options_count
+from lanewise.launch.program import options_count, place_of_program
 
 
 def command(job: Job) -> list[str]:
@@ -54,13 +54,19 @@ def on_hosts(words: Sequence[str]) -> list[str]:
     return [f"--nodes={len(names)}", f"--nodelist={','.join(names)}", *each]
 
 
+def options_in(words: Sequence[str]) -> Sequence[str]:
+    """Return the words before the program: before one that is there, or behind options we know."""
+    place = place_of_program(words, "srun", search=None)
+    return words[: place if place < len(words) else options_count(words, "srun")]
+
+
 def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return `line` with variables for the ranks; srun takes one list of them, with commas.
 
     A value with a comma reaches the ranks by the environment of srun, where LD_PRELOAD would be
     for srun as well.
     """
-    options = line[1 : 1 + options_count(line[1:], "srun")]
+    options = options_in(line[1:])
     if any(word == "--export" or word.startswith("--export=") for word in options):
         raise RequestError("srun takes one --export; leave it out and set the variables before")
     settings = [f"{name}={value}" for name, value in variables.items()]

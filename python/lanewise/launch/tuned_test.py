@@ -70,6 +70,7 @@ def test_a_program_without_a_launcher_gets_them_by_env() -> None:
         ("openmpi", "mpirun -x LD_PRELOAD=/tool.so -n 2 ./app"),
         ("srun", "srun --export=NONE -n 2 ./app"),
         ("srun", "srun -A test --export NONE -n 2 ./app"),
+        ("srun", "srun --container-image debian --export NONE true"),
     ],
 )
 def test_a_line_that_sets_the_same_itself_is_refused(launcher: str, line: str) -> None:

@@ -17,7 +17,7 @@ from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
 from lanewise.measurement import html
 from lanewise.results.cautions import cautions_of
-from lanewise.results.launches import medians_of
+from lanewise.results.launches import by_launch
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples, load
 from lanewise.results.records import Context, Point
@@ -139,8 +139,9 @@ class Measurement:
 
         NaN where a point was not measured in a launch, as in a run that was interrupted.
         """
-        medians = [medians_of(point) for point in self.samples.points]
-        filled = [(*found, *[math.nan] * (self.launches - len(found))) for found in medians]
+        launches = range(1, self.launches + 1)
+        found = by_launch(self.samples.points, self.samples.launch_points)
+        filled = [[times_s.get(launch, math.nan) for launch in launches] for times_s in found]
         return np.asarray(filled, dtype=np.float64).reshape(len(filled), self.launches)
 
     @property

@@ -92,6 +92,17 @@ def test_a_point_that_a_launch_lacks_has_no_median_there(tmp_path: Path) -> None
     assert any("interrupted" in sentence for sentence in found.cautions)
 
 
+def test_each_launch_has_its_own_column_where_one_has_no_time(tmp_path: Path) -> None:
+    context, *points, end = specimen.launched_records(launches=3, sizes_bytes=[8, 16])
+    points[0] |= {"median_s": None, "mean_s": None, "low_s": None, "high_s": None}
+    path = specimen.write(tmp_path / "late.jsonl", [context, *points, end])
+
+    medians_s = lanewise.Measurement.load(path).launch_medians_s
+
+    assert np.isnan(medians_s).tolist() == [[True, False, False], [False] * 3]
+    assert medians_s[0, 1:].tolist() == [points[2]["median_s"], points[4]["median_s"]]
+
+
 def test_the_data_frame_is_that_of_read(tmp_path: Path) -> None:
     found = measured(tmp_path)
 

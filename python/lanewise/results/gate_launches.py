@@ -78,19 +78,20 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
 
     Raises RequestError for a file of one launch, or where no point is in all launches.
     """
-    require_same_ranks(base, candidate)
+    require_same_ranks({str(base.path): base, str(candidate.path): candidate})
     statistic = statistic_of(base, candidate)
     launches, notes = joined(several(base, statistic), several(candidate, statistic))
     launches, more = on_the_same_cores(launches, base, candidate)
     return launches, [*notes, *more, *told(statistic), *strangers(base, candidate)]
 
 
-def require_same_ranks(base: Samples, candidate: Samples) -> None:
-    """Raise RequestError where two files are of different numbers of ranks."""
-    ranks = [samples.context.ranks for samples in (base, candidate)]
-    if all(ranks) and ranks[0] != ranks[1]:
+def require_same_ranks(sides: Mapping[str, Samples]) -> None:
+    """Raise RequestError where two sides, by their names, are of different numbers of ranks."""
+    known = {name: samples.context.ranks for name, samples in sides.items()}
+    if all(known.values()) and len(set(known.values())) > 1:
+        base, candidate = known
         raise RequestError(
-            f"{base.path} is of {ranks[0]} ranks and {candidate.path} of {ranks[1]}; "
+            f"{base} is of {known[base]} ranks and {candidate} of {known[candidate]}; "
             "measure both on the same number"
         )
 

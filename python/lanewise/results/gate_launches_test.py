@@ -9,7 +9,7 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.results.gate import PointName
-from lanewise.results.gate_launches import joined, of_files
+from lanewise.results.gate_launches import joined, of_files, require_same_ranks
 from lanewise.results.gate_reference import OPERATION as REFERENCE
 from lanewise.results.read import Samples, load
 
@@ -112,6 +112,13 @@ def test_operations_from_another_root_have_nothing_in_common(tmp_path: Path) -> 
         of_files(base, candidate)
     launches, _ = of_files(candidate, candidate)
     assert launches.points == (PointName("bcast (root 1)", 8),)
+
+
+def test_sides_on_different_numbers_of_ranks_are_refused(tmp_path: Path) -> None:
+    base, candidate = written(tmp_path / "a", ranks=4), written(tmp_path / "b", ranks=2)
+
+    with pytest.raises(RequestError, match=r"^the base is of 4 ranks and the candidate of 2; "):
+        require_same_ranks({"the base": base, "the candidate": candidate})
 
 
 def test_weights_that_differ_are_told(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ CLASS = "lanewise.gate"
 
 def share_text(share: float) -> str:
     """Write a slowdown with one decimal, `7.1 %`, so that 4.9 % does not appear as 5 %."""
-    return "none" if math.isinf(share) else f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} %"
 
 
 def change_text(share: float) -> str:
@@ -167,9 +167,9 @@ def markdown(verdict: Verdict) -> str:
     ]  # fmt: skip
     for operation in verdict.operations:
         found = [one for one in verdict.findings if one.operation == operation]
-        least = share_text(verdict.least_visible[operation])
+        least = verdict.least_visible[operation]
         shown = [one for one in found[:-1] if one.alarm]
-        lines.append(markdown_row(found[-1], least))
+        lines.append(markdown_row(found[-1], "any" if math.isinf(least) else share_text(least)))
         lines += [markdown_row(one, "") for one in shown]
     told = [launches_text(verdict), rule_text(verdict), reference_text(verdict)]
     lines += ["", f"<sub>{'; '.join(filter(None, told))}.</sub>"]

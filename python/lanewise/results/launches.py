@@ -80,6 +80,24 @@ def medians_of(point: Point) -> tuple[float, ...]:
     return point.launch_medians_s if isinstance(point, PointOverLaunches) else (point.median_s,)
 
 
+def by_launch(points: Iterable[Point], launched: Iterable[Point]) -> list[dict[int, float]]:
+    """Return for each point its medians in seconds by the number of the launch, or its means.
+
+    `launched` are the points of single launches.  A launch that lacks the point is left out.
+    """
+    found: dict[tuple[Any, ...], dict[int, Point]] = {}
+    for one in launched:
+        found.setdefault(key_of(one), {})[one.launch] = one
+    return [
+        {
+            launch: one.mean_s if isinstance(point, PointOverLaunches) and point.of_means
+            else one.median_s
+            for launch, one in found.get(key_of(point), {point.launch: point}).items()
+        }
+        for point in points
+    ]  # fmt: skip
+
+
 def key_of(point: Point) -> tuple[Any, ...]:
     """Return what a point is of, in any launch."""
     ranks = (point.root, point.peer, point.second_peer)

@@ -21,7 +21,7 @@ from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
-from lanewise.launch.pmi_plugin import pmi_plugin, refusal
+from lanewise.launch.pmi_plugin import BY_FILE, pmi_plugin, refusal
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, EveryLine, Outcome, ignored, started
@@ -88,7 +88,7 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
         return Choice(launcher, path, builds[0])
     plugin = pmi_plugin(path, transport.mpi)
     if not plugin:
-        raise RunError(refusal(path, transport.mpi))
+        raise RunError(refusal(path, transport.mpi, BY_FILE))
     return Choice(launcher, path, builds[0], plugin)
 
 

@@ -26,7 +26,6 @@ DESCRIPTION = "testbed.toml"
 CONTROL = "control"
 _INFO = "info.json"
 _LOCK = "lock"
-_READY = "ready"
 # What the folder of a testbed has before its name until the lock is held.
 _UNFINISHED = ".unfinished."
 # What tempfile adds to the name of a testbed.
@@ -164,14 +163,9 @@ def lives(state: Path) -> bool:
     return False
 
 
-def make_ready(state: Path) -> None:
-    """Note that all of a testbed is there, so that others may find it."""
-    (state / _READY).touch()
-
-
 def is_ready(state: Path) -> bool:
-    """Tell whether all of a testbed is there."""
-    return (state / _READY).exists()
+    """Tell whether all of a testbed is there: its supervisor listens once it has made the rest."""
+    return (state / CONTROL).exists()
 
 
 def name_of(folder: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_a_testbed_is_found_once_all_of_it_is_there(base: Path) -> None:
         assert bed.beds() == []
         assert [each.folder for each in bed.begun()] == [folder]
 
-        state.make_ready(folder)
+        (folder / state.CONTROL).touch()
 
         assert [each.folder for each in bed.beds()] == [folder]
 
@@ -129,16 +130,17 @@ def test_a_path_that_is_too_long_for_a_socket_is_refused(
     assert list(state.base().iterdir()) == []
 
 
-def test_a_name_that_is_too_long_for_a_socket_is_refused(base: Path) -> None:
+def test_a_name_that_is_too_long_for_a_socket_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "n" * 100
-
     info = Info(name, f"{name}.toml", shared=True)
     said = f"'{name}' is too long a name for a testbed, which has at most [0-9]+ characters"
 
-    with pytest.raises(RequestError, match=said), state.new_folder(info):
-        pass
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as base:
+        monkeypatch.setenv("LANEWISE_TESTBEDS", base)
+        with pytest.raises(RequestError, match=said), state.new_folder(info):
+            pass
 
-    assert list(base.iterdir()) == []
+        assert list(Path(base).iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["my beds", "a:b"])

@@ -34,7 +34,7 @@ from lanewise.testbed.layout import make_plan
 from lanewise.testbed.network import Network
 from lanewise.testbed.plan import End, Plan
 from lanewise.testbed.read import read
-from lanewise.testbed.state import CONTROL, DESCRIPTION, make_ready, read_info, write_info
+from lanewise.testbed.state import CONTROL, DESCRIPTION, read_info, write_info
 
 # As it is before a user namespace makes it another.
 USER_ID = os.geteuid()
@@ -90,10 +90,13 @@ def supervise(state: Path, program: Path, lifeline: int | None) -> int:
         return report_refusal(error.what, error.number)
     inner = os.fork()
     if inner == 0:
+        status = 1
         try:
-            os._exit(live(state, program, lifeline))
+            status = live(state, program, lifeline)
+        except Exception:
+            traceback.print_exc()
         finally:  # the rest is the outer half's, also where this one fails
-            os._exit(1)
+            os._exit(status)
     info = read_info(state)
     assert info is not None
     write_info(state, replace(info, supervisor=inner, outer=os.getpid(), own_users=own_users))
@@ -130,7 +133,6 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
         network = Network(state)
         network.make(plan, program)
         control = listen(state / CONTROL)
-        make_ready(state)
     except namespaces.NamespaceError as error:
         return report_refusal(error.what, error.number)
     except OSError as error:

@@ -2,6 +2,8 @@
 
 #include "verbs/proto/connection/copy_filter.hpp"
 
+#include <cstdlib>
+
 namespace lanewise::verbs {
 namespace {
 
@@ -30,17 +32,20 @@ void CopyFilter::Track::advance(Psn psn) {
     }
 }
 
-// A port that has been out for a while goes on where the other one is, and one that has brought
-// nothing yet may lag.
-bool CopyFilter::has_begun_anew(const Sender& sender, const Track& here, const Track& there,
-                                Psn psn) {
-    const std::int32_t ahead = here.is_begun ? distance(here.newest, psn) : far;
-    if (ahead <= -far) return true;
-    if (ahead <= 0) return here.seen.test(static_cast<std::size_t>(-ahead));
-    if (ahead < far) return false;
-    const std::int32_t beyond = there.is_begun ? distance(there.newest, psn) : far;
-    if (beyond > -far) return beyond >= far;
-    return here.is_begun || distance(sender.first, psn) <= -far;
+// On one port numbers go back only then. They may go far ahead: where it was out for a while.
+bool CopyFilter::has_begun_anew(const Track& here, Psn psn) {
+    if (!here.is_begun) return false;
+    const std::int32_t ahead = distance(here.newest, psn);
+    if (ahead > 0) return false;
+    return ahead <= -far || here.seen.test(static_cast<std::size_t>(-ahead));
+}
+
+// A port that brings what is far behind the other one lags, or the sender has begun anew. The other
+// port shows which it is: it goes on, or goes back as well.
+bool CopyFilter::may_have_begun_anew(const Sender& sender, const Track& here, const Track& there,
+                                     Psn psn) {
+    if (!there.is_begun || distance(there.newest, psn) > -far) return false;
+    return here.is_begun ? distance(here.newest, psn) >= far : distance(sender.first, psn) < 0;
 }
 
 bool CopyFilter::has_come(const Sender& sender, const Track& there, Psn psn) {
@@ -57,19 +62,26 @@ bool CopyFilter::is_copy(const Address& source, std::uint32_t source_qpn, Psn ps
     if (senders_.size() >= senders_max && !senders_.contains({source, source_qpn})) {
         senders_.clear();
     }
-    Sender& sender = senders_[{source, source_qpn}];
+    Sender& sender = senders_.try_emplace({source, source_qpn}, Sender{psn, {}}).first->second;
     Track& here = sender.tracks[port % 2];
     Track& there = sender.tracks[1 - port % 2];
-    if (has_begun_anew(sender, here, there, psn)) {
-        sender = {.first = psn, .tracks = {}};
-        here.begin(psn);
-        return false;
+    const bool goes_on = here.is_begun && std::abs(distance(here.newest, psn)) < far;
+    if (has_begun_anew(here, psn)) {
+        const bool knows_it = there.is_apart && std::abs(distance(there.newest, psn)) < far;
+        here = {};
+        if (!knows_it) there = {};
+        there.is_apart = false;
+        sender.first = knows_it && distance(there.newest, psn) > 0 ? there.newest : psn;
+    } else if (goes_on) {
+        there.is_apart = false;
+    } else if (may_have_begun_anew(sender, here, there, psn)) {
+        here.is_apart = true;
     }
     here.advance(psn);
     if (distance(sender.first, here.newest) > remembered_max) {
         sender.first = here.newest - remembered_max;
     }
-    return has_come(sender, there, psn);
+    return !here.is_apart && has_come(sender, there, psn);
 }
 
 }  // namespace lanewise::verbs

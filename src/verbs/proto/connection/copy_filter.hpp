@@ -6,7 +6,7 @@
 // before it on that port, is of a sender that has begun anew.
 //
 // One port may lag far behind the other. What comes there and is so far behind that it is not
-// remembered any more is taken for a copy.
+// remembered any more is taken for a copy, once the other port has been seen to go on.
 
 #pragma once
 
@@ -35,17 +35,19 @@ class CopyFilter {
     // What has come on one port.
     struct Track {
         bool is_begun = false;
+        bool is_apart = false;  // far behind the other port, perhaps of a sender that begins anew
         Psn newest;
         std::bitset<window> seen;  // bit i is for the number i before the newest
         void begin(Psn psn);
         void advance(Psn psn);
     };
     struct Sender {
-        Psn first;  // since it has begun; or some millions of numbers ago
+        Psn first;  // since it has begun, or was first heard; or some millions of numbers ago
         std::array<Track, 2> tracks;
     };
-    static bool has_begun_anew(const Sender& sender, const Track& here, const Track& there,
-                               Psn psn);
+    static bool has_begun_anew(const Track& here, Psn psn);
+    static bool may_have_begun_anew(const Sender& sender, const Track& here, const Track& there,
+                                    Psn psn);
     static bool has_come(const Sender& sender, const Track& there, Psn psn);
 
     std::map<std::pair<Address, std::uint32_t>, Sender> senders_;

@@ -66,6 +66,31 @@ TEST_F(Filter, DropsTheCopiesOfAPortThatLagsFarBehind) {
     }
 }
 
+TEST_F(Filter, DropsTheCopiesOfAPortThatLagsFarBehindWhenItIsFirstHeard) {
+    constexpr std::uint32_t lag = 3 * CopyFilter::window;
+    constexpr std::uint32_t first = 50'000;
+    for (std::uint32_t psn = first; psn < first + lag; ++psn) {
+        EXPECT_FALSE(copy(psn, 1)) << psn;
+        EXPECT_FALSE(copy(psn - lag, 2)) << psn;
+    }
+    for (std::uint32_t psn = first; psn < first + lag; ++psn) {
+        EXPECT_FALSE(copy(psn + lag, 1)) << psn;
+        EXPECT_TRUE(copy(psn, 2)) << psn;
+    }
+}
+
+TEST_F(Filter, DropsTheCopiesOfAPortThatLagsFarBehindAndLosesMuch) {
+    constexpr std::uint32_t lag = 3 * CopyFilter::window;
+    for (std::uint32_t psn = 0; psn <= lag; ++psn) EXPECT_FALSE(copy(psn, 1));
+    EXPECT_TRUE(copy(0, 2));
+    constexpr std::uint32_t resumed = CopyFilter::window + 9;
+    EXPECT_FALSE(copy(resumed, 2));  // a sender might have begun anew
+    for (std::uint32_t psn = resumed + 1; psn < 2 * lag; ++psn) {
+        EXPECT_FALSE(copy(psn + lag - resumed, 1)) << psn;
+        EXPECT_TRUE(copy(psn, 2)) << psn;
+    }
+}
+
 TEST_F(Filter, GoesOnOnAPortThatWasOutForLong) {
     EXPECT_FALSE(copy(0, 1));
     EXPECT_TRUE(copy(0, 2));
