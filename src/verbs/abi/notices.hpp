@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cerrno>
 #include <deque>
 #include <mutex>
@@ -36,6 +37,7 @@ class Notices {
     // for what is taken: who has called forget_if() afterwards finds it counted.
     template <typename Count>
     std::optional<Notice> take(const Count& count) {
+        const Taker here(takers_);
         for (;;) {
             eventfd_t unused = 0;
             if (eventfd_read(count_.number(), &unused) != 0) return std::nullopt;
@@ -51,6 +53,10 @@ class Notices {
         }
     }
 
+    // Whether a thread is in take(), to which these must stay what they are: what it has read of
+    // the descriptor may be forgotten before it comes to look.
+    bool is_waited_for() const { return takers_ > 0; }
+
     // Forgets those that nobody has taken.
     template <typename Condition>
     void forget_if(const Condition& condition) {
@@ -59,6 +65,17 @@ class Notices {
     }
 
   private:
+    class Taker {
+      public:
+        explicit Taker(std::atomic<int>& takers) : takers_(takers) { ++takers_; }
+        ~Taker() { --takers_; }
+        Taker(const Taker&) = delete;
+        Taker& operator=(const Taker&) = delete;
+
+      private:
+        std::atomic<int>& takers_;
+    };
+
     // Takes one from the descriptor. Somebody in take() may have it already: to wait for it here
     // would be to wait for ever, so that one is told that it is of no use.
     void lower() {
@@ -78,6 +95,7 @@ class Notices {
     std::mutex lock_;
     std::deque<Notice> waiting_;
     std::size_t surplus_ = 0;  // read from the descriptor for what was forgotten meanwhile
+    std::atomic<int> takers_ = 0;
 };
 
 // Waits until the program has acknowledged every notice it took, as destroying an object does.

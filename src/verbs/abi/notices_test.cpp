@@ -35,6 +35,17 @@ TEST(Notices, AreReadableAsLongAsOneIsLeft) {
     EXPECT_EQ(errno, EAGAIN);
 }
 
+TEST(Notices, AreWaitedForAsLongAsAThreadHasNotTakenOne) {
+    Notices<int> notices;
+    std::thread taker([&] { notices.take([](int) {}); });
+    while (!notices.is_waited_for()) std::this_thread::yield();
+    notices.add(1);
+    notices.forget_if([](int) { return true; });
+    notices.add(2);
+    taker.join();
+    EXPECT_FALSE(notices.is_waited_for());
+}
+
 // Who destroys an object waits until what was taken has been acknowledged, so it must know of it.
 TEST(Notices, AreForgottenOrCountedWhenTheyAreTakenAtThatMoment) {
     Notices<int> notices;

@@ -300,7 +300,9 @@ rdma_event_channel *rdma_create_event_channel(void) {
     return &channel->shown;
 }
 
+// A thread that waits for an event there waits on, as it does in the kernel, with what it needs.
 void rdma_destroy_event_channel(rdma_event_channel *channel) {
+    if (own(channel).notices.is_waited_for()) return;
     delete &own(channel);
 }
 
