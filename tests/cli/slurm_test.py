@@ -298,33 +298,21 @@ def test_the_launch_line_follows_from_the_job(
     assert done.stderr.count("ranks share 8 cores") == ("over" in expected)
 
 
-def test_open_mpi_uses_every_core_of_a_job_with_few_tasks(
-    slurm: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("ranks", "hosts"), [(8, []), (4, ["--hosts", "node2"])], ids=["all hosts", "a named host"]
+)
+def test_open_mpi_uses_every_core_of_hosts_with_few_tasks(
+    ranks: int, hosts: list[str], slurm: dict[str, str], tmp_path: Path
 ) -> None:
     require_build("openmpi")
     path = tmp_path / "samples.jsonl"
 
-    done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", "8", "--sizes", "8",
-                  "--launcher", "openmpi", "--repetitions", "5", "--launches", "1",
-                  "-o", str(path))  # fmt: skip
+    done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", str(ranks), *hosts,
+                  "--sizes", "8", "--launcher", "openmpi", "--repetitions", "5",
+                  "--launches", "1", "-o", str(path))  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert load(path).context.ranks == 8
-    assert "share" not in done.stderr
-
-
-def test_open_mpi_uses_every_core_of_a_named_host_that_has_few_tasks(
-    slurm: dict[str, str], tmp_path: Path
-) -> None:
-    require_build("openmpi")
-    path = tmp_path / "samples.jsonl"
-
-    done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", "4", "--sizes", "8",
-                  "--launcher", "openmpi", "--repetitions", "5", "--launches", "1",
-                  "--hosts", "node2", "-o", str(path))  # fmt: skip
-
-    assert done.returncode == 0, done.stderr
-    assert load(path).context.ranks == 4
+    assert load(path).context.ranks == ranks
     assert "share" not in done.stderr
 
 

@@ -190,8 +190,9 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
     scores = hypotheses(ranks_of(logs), launches, members)
     observed = launches.candidate.astype(float) @ scores
     highest = (exchanged @ scores).max(axis=1)
-    p_values = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
-    critical = critical_value(highest, level, complete=len(exchanged) == ways(launches.shape))
+    complete = len(exchanged) == ways(launches.shape)
+    p_values = adjusted(observed, highest, complete=complete)
+    critical = critical_value(highest, level, complete=complete)
     shifts, spreads = differences(logs, launches)
     estimates = shifts if slowdowns is None else slowdowns
     means, weights = over_sizes(estimates, spreads, members)
