@@ -10,7 +10,6 @@ programs over unreliable transports would wait forever for a lost packet.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from experiments.hca.lossy import CALLER as LOSSY_CALLER
 from experiments.hca.lossy import LOSS, REORDER, description, device_options
 from experiments.hca.probes import PROBES
 from experiments.native import compiled
+from experiments.session import run_in_session
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -168,13 +168,11 @@ def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str
     device = [*lanewise, "rdma", "run", *options, "--link-layer", mpi.link_layer, "--"]
     words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]
     try:
-        run = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=_MPI_LIMIT_S
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as late:
-        return f"{mpi.name} is not done after {late.timeout} s"
-    good = run.returncode == 0 and "all right" in run.stdout
-    return "" if good else run.stdout + run.stderr
+        run = run_in_session(words, limit_s=_MPI_LIMIT_S)
+    except RunError as error:
+        return f"{mpi.name}: {error}"
+    good = run.status == 0 and "all right" in run.output
+    return "" if good else run.output + run.complaints
 
 
 def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:

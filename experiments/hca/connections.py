@@ -7,7 +7,6 @@ listener, where it ends by itself.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import ADDRESS, LISTENER, Hosts, Said
 from experiments.native import compiled
+from experiments.session import run_in_session
 from experiments.stopping import stop
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
@@ -211,12 +211,10 @@ def try_kernel() -> str:
     if shutil.which(EMULATOR) is None:
         return not_found(EMULATOR)
     words = ["-q", "-p", "no:cacheprovider", "-k", "connection_manager", str(KERNEL_TEST)]
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=ROOT, capture_output=True, text=True,
-        env={**os.environ, "LANEWISE_TEST_KERNEL": "1"}, check=False,
-    )  # fmt: skip
-    good = run.returncode == 0 and f"{KERNEL_DIRECTIONS} passed" in run.stdout
-    return "" if good else run.stdout + run.stderr
+    line = [sys.executable, "-m", "pytest", *words]
+    run = run_in_session(line, {"LANEWISE_TEST_KERNEL": "1"}, folder=ROOT)
+    good = run.status == 0 and f"{KERNEL_DIRECTIONS} passed" in run.output
+    return "" if good else run.output + run.complaints
 
 
 def draw(workspace: Workspace, passed: int, failed: int) -> list[Path]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.applications import Application
+from experiments.session import in_session
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 
@@ -121,9 +122,8 @@ def launch(  # noqa: PLR0913
     line = [*_LANEWISE, "testbed", "run", "two-port", *script_of(folder, pull), "--",
             sys.executable, str(_TIMED), str(took), *way.launcher, "-n", str(ranks),
             *device, *protect, *way.wrapper, *what.words]  # fmt: skip
-    environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
     begin_s = time.monotonic()
-    heard = _run(line, environment, limit_s, folder)
+    heard = heard_of(line, _ROOT if os.getuid() == 0 else {}, limit_s, folder)
     wall_s = time.monotonic() - begin_s
     ended = _ended(took)
     judged = what.judge("".join(words for _, words in heard), folder)
@@ -179,20 +179,24 @@ def script_of(folder: Path, pull: Pull | None) -> list[str]:
 
 
 # The testbed lives on to repair what it has cut, so the time of each line is kept.
-def _run(
-    line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path
+def heard_of(
+    line: Sequence[str], variables: Mapping[str, str], limit_s: float, folder: Path
 ) -> list[tuple[float, str]]:
+    """Run a command for so long at most, and return the lines that it says with their times."""
     begin_s = time.monotonic()
     heard: list[tuple[float, str]] = []
-    with subprocess.Popen(
-        line, env=environment, text=True, cwd=folder,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
+    with in_session(
+        line, variables, folder=folder, output=subprocess.PIPE, complaints=subprocess.STDOUT
+    ) as process:
         assert process.stdout is not None
         stop = threading.Timer(limit_s, process.terminate)  # the testbed ends with it
+        stop.daemon = True
         stop.start()
-        heard.extend((time.monotonic() - begin_s, words) for words in process.stdout)
-        stop.cancel()
+        try:
+            heard.extend((time.monotonic() - begin_s, words) for words in process.stdout)
+            process.wait()
+        finally:
+            stop.cancel()
     if time.monotonic() - begin_s >= limit_s:
         heard.append((limit_s, f"it had not ended after {limit_s:g} s\n"))
     return heard

@@ -31,6 +31,7 @@ from experiments.migration.mpi_cuts import FOR_EVER_S, Pull, Ran
 from experiments.run import Finished
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
+from lanewise.launch.run import living_members
 
 TIMED = Path(mpi_cuts.__file__).with_name("timed_launch.py")
 
@@ -116,6 +117,24 @@ def test_a_launch_is_timed_and_its_status_kept(tmp_path: Path, status: int) -> N
     took = json.loads(file.read_text(encoding="utf-8"))
     assert (done.returncode, took["status"]) == (status, status)
     assert took["launch_s"] > 0
+
+
+def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
+    said = tmp_path / "number"
+    words = 'echo $$ > "$0"; kill -INT $PPID; exec sleep 100'
+
+    with pytest.raises(KeyboardInterrupt):
+        mpi_cuts.heard_of(["sh", "-c", words, str(said)], {}, 100.0, tmp_path)
+
+    assert living_members(int(said.read_text())) == []
+
+
+def test_a_run_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
+    words = ["sh", "-c", "echo begun; exec sleep 100"]
+
+    (_, begun), (limit_s, last) = mpi_cuts.heard_of(words, {}, 0.2, tmp_path)
+
+    assert (begun, limit_s, last) == ("begun\n", 0.2, "it had not ended after 0.2 s\n")
 
 
 def test_a_cut_that_did_not_fall_into_the_work_is_made_again() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from experiments.applications import Application, hpcc, integer_sort, lammps
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.session import in_session
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
@@ -145,11 +145,11 @@ def at_sites(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
 
 def on_host(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
     """Tune on this host, then run the programs on it."""
-    environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
+    variables = _ROOT if os.getuid() == 0 else {}
 
     def run(words: Sequence[str]) -> int:
-        line = [*_LANEWISE, *words]
-        return subprocess.run(line, env=environment, cwd=workspace.folder, check=False).returncode
+        with in_session([*_LANEWISE, *words], variables, folder=workspace.folder) as process:
+            return process.wait()
 
     tuning = workspace.fresh("one-host.json")
     workspace.say(f"one host: tuning {', '.join(_FOR_HOST)}")

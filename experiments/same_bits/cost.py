@@ -10,7 +10,6 @@ each turn begins with another one of them.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from experiments.native import compiled_with_lanewise
 from experiments.same_bits.sums import run_program
+from experiments.session import run_in_session
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.tuning.read import load
@@ -81,12 +81,10 @@ def tuned(workspace: Workspace, name: str, ranks: int, *options: str) -> Path:
     workspace.say(f"tuning, {name}, {ranks} ranks")
     words = ["allreduce", "-n", str(ranks), "--budget", BUDGET, "-o", str(path), *options]
     sizes = ",".join(map(str, SIZES.values()))
-    done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "tune", *words, "--sizes", sizes, "--quiet"],
-        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise RunError("allreduce could not be tuned", done.stderr.splitlines()[-5:])
+    line = [sys.executable, "-m", "lanewise", "tune", *words, "--sizes", sizes, "--quiet"]
+    done = run_in_session(line, limit_s=TIMEOUT_S)
+    if done.status != 0:
+        raise RunError("allreduce could not be tuned", done.complaints.splitlines()[-5:])
     return path
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.native import compiled_with_lanewise
+from experiments.session import run_in_session
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import choose, require_launcher
@@ -63,13 +63,11 @@ def run(program: Path, ranks: int, *, exact: bool) -> Energies:
         program=words, ranks=ranks, executable=choice.executable, mpi=LOCAL, slots=1, cores=1,
         user_id=os.getuid(),
     )  # fmt: skip
-    done = subprocess.run(
-        choice.launcher.command(job), capture_output=True, text=True, check=False,
-        timeout=TIMEOUT_S, env={**os.environ, **choice.launcher.environment(job)},
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise RunError(f"gas on {ranks} ranks failed", done.stderr.splitlines()[-5:])
-    rows = [line.split() for line in done.stdout.splitlines()]
+    line, variables = choice.launcher.command(job), choice.launcher.environment(job)
+    done = run_in_session(line, variables, limit_s=TIMEOUT_S)
+    if done.status != 0:
+        raise RunError(f"gas on {ranks} ranks failed", done.complaints.splitlines()[-5:])
+    rows = [line.split() for line in done.output.splitlines()]
     return Energies(tuple(int(row[0]) for row in rows), tuple(row[1] for row in rows))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.native import compiled_with_lanewise
+from experiments.session import run_in_session
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import choose, require_launcher
@@ -74,16 +74,16 @@ def run_program(mpi: str, ranks: int, words: tuple[str, ...], options: Sequence[
         program=words, ranks=ranks, executable=choice.executable, mpi=mpi, slots=1, cores=1,
         user_id=os.getuid(),
     )  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "run", *options, "--", *choice.launcher.command(job)],
-        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-        env={**os.environ, **choice.launcher.environment(job)},
+    launched = ["run", *options, "--", *choice.launcher.command(job)]
+    done = run_in_session(
+        [sys.executable, "-m", "lanewise", *launched], choice.launcher.environment(job),
+        limit_s=TIMEOUT_S,
     )  # fmt: skip
-    if done.returncode != 0:
+    if done.status != 0:
         raise RunError(
-            f"{Path(words[0]).name} on {ranks} ranks failed", done.stderr.splitlines()[-5:]
+            f"{Path(words[0]).name} on {ranks} ranks failed", done.complaints.splitlines()[-5:]
         )
-    return done.stdout
+    return done.output
 
 
 def figures(found: Mapping[Ran, Mapping[str, Any]]) -> dict[str, float]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.session import run_in_session
 from experiments.workspace import LOCAL, Workspace
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -86,12 +85,9 @@ def tuned(workspace: Workspace, number: int) -> Tuning:
     words = ["tune", *COLLECTIVES, "-n", str(RANKS), "--sizes", SIZES, "--launcher", LOCAL,
              "--budget", f"{BUDGET_S}s", "--seed", str(number), "-o", str(path)]  # fmt: skip
     workspace.say(f"tuning {number} of {TUNINGS}")
-    done = subprocess.run(
-        [sys.executable, "-m", "lanewise", *words, "--quiet"],
-        capture_output=True, text=True, check=False, env={**os.environ},
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise RunError(f"lanewise tune ended with status {done.returncode}: {done.stderr}")
+    done = run_in_session([sys.executable, "-m", "lanewise", *words, "--quiet"])
+    if done.status != 0:
+        raise RunError(f"lanewise tune ended with status {done.status}: {done.complaints}")
     return load(path)
 
 

@@ -2,12 +2,14 @@
 """Processes are watched with their children, and the largest peak is what is judged."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from experiments.wavefront.memory import EXPERIMENT, Taken, figures_of, peaks_by_round
 from experiments.wavefront.watched import watch
 from lanewise.errors import RunError
+from lanewise.launch.run import living_members
 
 MEBIBYTE = 1 << 20
 HOLD = "held = bytearray({} << 20); import time; time.sleep(0.2)"
@@ -51,3 +53,13 @@ def test_the_largest_peak_of_all_ways_and_rounds_is_judged() -> None:
     assert figures["interpreter_bytes_python"] == 8
     assert "interpreter_bytes_c" not in figures
     assert peaks_by_round(taken, 100) == [0.9, 1.01]
+
+
+def test_an_interrupt_leaves_nothing_of_a_program_that_is_watched(tmp_path: Path) -> None:
+    said = tmp_path / "number"
+    words = 'echo $$ > "$0"; kill -INT $PPID; exec sleep 100'
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(["sh", "-c", words, str(said)])
+
+    assert living_members(int(said.read_text())) == []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.session import in_session
 from lanewise.errors import RunError
 
 _EVERY_S = 0.005
@@ -41,13 +41,11 @@ def watch(line: Sequence[str], variables: Mapping[str, str] | None = None) -> Wa
     """Run a program to its end; RunError with its last line where it fails."""
     peaks: dict[tuple[int, str], int] = {}
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as complained:
-        started = subprocess.Popen(
-            line, stdout=printed, stderr=complained, env={**os.environ, **(variables or {})}
-        )
-        while started.poll() is None:
-            for process in _family(started.pid):
-                _look_at(process, peaks)
-            time.sleep(_EVERY_S)
+        with in_session(line, variables or {}, output=printed, complaints=complained) as started:
+            while started.poll() is None:
+                for process in _family(started.pid):
+                    _look_at(process, peaks)
+                time.sleep(_EVERY_S)
         for file in (printed, complained):
             file.seek(0)
         if started.returncode != 0:
