@@ -3,7 +3,8 @@
 
 The two are interleaved, each in a launch of its own, and change who goes first.  Each pair of
 launches gives one ratio of times; the interval of the median ratio lies between two order
-statistics.
+statistics.  Its end that is farther from 1 is judged, so that a run whose times vary too much does
+not pass.
 IMB and OSU are in no package registry: whoever has them compares with `lanewise compare`.
 """
 
@@ -12,12 +13,14 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.session import run_in_session
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.imports.load import load
@@ -30,6 +33,7 @@ SIZES_BYTES = (8, 4096, 65536)
 PAIRS = 12
 TRIPS_MIN = 100
 TOLERANCE = 0.05
+LIMIT_S = 120.0
 PROGRAM = "NPopenmpi"
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -57,6 +61,12 @@ class Agreement:
         low, high = self.interval
         return max(0.0, low - 1.0, 1.0 - high)
 
+    @property
+    def apart_at_most(self) -> float:
+        """Return how far from 1 the farther end of the interval is; NaN where there is none."""
+        low, high = self.interval
+        return max(high - 1.0, 1.0 - low)
+
 
 def netpipe_s(folder: Path, message_bytes: int, trips: int) -> float:
     """Return NetPIPE's one-way time of one message, in seconds; RunError where it fails.
@@ -66,13 +76,11 @@ def netpipe_s(folder: Path, message_bytes: int, trips: int) -> float:
     path = folder / "netpipe.txt"
     path.unlink(missing_ok=True)
     sizes = ["-l", str(message_bytes), "-u", str(message_bytes + 1), "-p", "0"]
-    done = subprocess.run(
-        ["mpirun.openmpi", "-n", "2", PROGRAM, *sizes, "-n", str(trips), "-o", path.name],
-        cwd=folder, env=os.environ | ROOT, check=False, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    if done.returncode != 0 or not path.exists():
+    line = ["mpirun.openmpi", "-n", "2", PROGRAM, *sizes, "-n", str(trips), "-o", path.name]
+    done = run_in_session(line, ROOT, folder=folder, limit_s=LIMIT_S)
+    if done.status != 0 or not path.exists():
         raise RunError(
-            f"{PROGRAM} failed: {(done.stderr.strip().splitlines() or ['no reason'])[0]}"
+            f"{PROGRAM} failed: {(done.complaints.strip().splitlines() or ['no reason'])[0]}"
         )
     point = printed_by_netpipe(path)
     if point.message_bytes != message_bytes:
@@ -106,28 +114,23 @@ def run(workspace: Workspace) -> Outcome:
         rows=[row_of(size, one) for size, one in found.items()],
         conditions={"pairs": PAIRS, "load": os.getloadavg()[0]},
         files=draw(workspace, found),
-        launches={"apart_percent": apart_by_pair(list(found.values()))},
     )
 
 
 def figures_of(found: Mapping[int, Agreement]) -> dict[str, float]:
     """Return how far the worst size is apart, and the ratio of each with its interval.
 
-    An interval that covers 1 is not apart however wide it is, so that its ends tell what a run can
-    have found.
+    A size without an interval leaves it undefined.
     """
-    figures = {"apart_percent": 100 * max(one.apart for one in found.values())}
+    figures = {
+        "apart_at_most_percent": 100 * float(np.max([one.apart_at_most for one in found.values()])),
+        "apart_percent": 100 * max(one.apart for one in found.values()),
+    }
     for size, one in found.items():
         key = f"ratio_{size}_bytes"
         low, high = one.interval
         figures |= {key: statistics.median(one.ratios), f"{key}_low": low, f"{key}_high": high}
     return figures
-
-
-def apart_by_pair(found: Sequence[Agreement]) -> list[float]:
-    """Return for each pair of launches how far its ratio is from 1, at the worst size."""
-    pairs = zip(*(one.ratios for one in found), strict=True)
-    return [100 * max(abs(ratio - 1) for ratio in ratios) for ratios in pairs]
 
 
 def compared(workspace: Workspace, message_bytes: int) -> Agreement:
@@ -181,11 +184,20 @@ EXPERIMENT = Experiment(
     run=run,
     figures=(
         Figure(
-            "apart_percent", "%",
+            "apart_at_most_percent", "%",
             Estimator(
-                "largest distance from 1 of the interval of the median ratio", PAIRS, 1, _SERIES
+                "largest distance from 1 of an end of the interval of the median ratio",
+                1, PAIRS, "pairs of launches",
             ),
             Target("<=", 100 * TOLERANCE),
+        ),
+        Figure(
+            "apart_percent", "%",
+            Estimator(
+                "largest distance from 1 of the interval of the median ratio, 0 where it covers 1",
+                1, PAIRS, "pairs of launches",
+            ),
+            "noise alone makes it small; the target is for the end of the interval that is farther",
         ),
         Figure(
             "ratio_{message}_bytes", "ratio",

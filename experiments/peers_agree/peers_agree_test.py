@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The interval of a ratio over pairs, and how far it lies from 1."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ def test_another_definition_is_apart_by_more(factor: float) -> None:
     assert agreement(factor).apart > 0.05
 
 
+@pytest.mark.parametrize("spread", [0.02, 0.2])
+def test_an_interval_around_one_agrees_only_where_both_ends_are_near_it(spread: float) -> None:
+    found = figures_of({8: agreement(1.0, spread), 4096: agreement(1.0)})
+
+    assert found["apart_percent"] == 0.0
+    target = EXPERIMENT.targets["apart_at_most_percent"]
+    assert target.met_by(found["apart_at_most_percent"]) == (spread < 0.1)
+
+
+def test_too_few_pairs_for_an_interval_do_not_agree() -> None:
+    found = figures_of({8: agreement(1.0), 4096: Agreement((1e-6,) * 3, (1e-6,) * 3)})
+
+    assert math.isnan(found["apart_at_most_percent"])
+    assert not EXPERIMENT.targets["apart_at_most_percent"].met_by(found["apart_at_most_percent"])
+
+
 def test_one_disturbed_pair_does_not_move_the_interval() -> None:
     quiet = agreement(1.0)
     disturbed = Agreement(quiet.theirs_s, (*quiet.ours_s[:-1], 1e-3))
@@ -46,6 +63,7 @@ def test_the_ratio_of_each_size_is_kept_with_the_ends_of_its_interval() -> None:
 
     low, high = agreement(1.1).interval
     assert found["apart_percent"] == pytest.approx(100 * (low - 1))
+    assert found["apart_at_most_percent"] == pytest.approx(100 * (high - 1))
     assert found["ratio_8_bytes"] == pytest.approx(1.0)
     assert (found["ratio_4096_bytes_low"], found["ratio_4096_bytes_high"]) == (low, high)
     assert all(EXPERIMENT.figure(key) is not None for key in found)
