@@ -3,16 +3,17 @@
 
 InfiniPath and XD1 (2006), Figure 11, ran LAMMPS on up to 128 nodes.  Here it runs on as many ranks
 as there are cores, over every transport of the MPI that it is linked with.  The Lennard-Jones
-liquid grows with the number of ranks.
+liquid grows with the number of ranks.  A transport on which a run fails is named, and no part of
+its curve counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.workspace import Workspace, failing_as_run, rank_count
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
@@ -44,13 +45,12 @@ def _run(workspace: Workspace, repetitions_max: int) -> Outcome:
         repetitions_max=repetitions_max, limit_s=application.LIMIT_S,
     )  # fmt: skip
     curves = scale.measure(plan, here, lambda *run_: workspace.say(run_text(*run_)))
-    points = {
-        one.transport: scale.efficiencies(one.times_s, plan.work) for one in curves if one.times_s
-    }
+    points = whole_of(curves, plan.work)
+    failed = {one.transport: one.why for one in curves if one.why}
     if not points:
         raise RunError(f"LAMMPS failed: {curves[0].why}")
     return Outcome(
-        figures=figures_of(points),
+        figures={**figures_of(points), "failed": float(len(failed))},
         rows=[
             Row(
                 f"{name}, {one.ranks} ranks", "similar on all" if one.ranks > 1 else "1",
@@ -59,14 +59,24 @@ def _run(workspace: Workspace, repetitions_max: int) -> Outcome:
             for name, found in points.items()
             for one in found
         ],
-        conditions={"ranks": list(plan.ranks), "work": plan.work, "input": "in.lj"},
+        conditions={
+            "ranks": list(plan.ranks), "work": plan.work, "input": "in.lj", "failed": failed,
+        },
         files=draw(workspace, points),
-        notes=[f"{one.transport} failed: {one.why}" for one in curves if one.why],
+        notes=[f"{name} failed: {why}" for name, why in failed.items()],
         curves={
             f"efficiency/{name}": [(one.ranks, one.value) for one in found]
             for name, found in points.items()
         },
     )  # fmt: skip
+
+
+def whole_of(curves: Sequence[scale.Curve], work: scale.Work) -> dict[str, list[scale.Efficiency]]:
+    """Return the efficiencies on the transports on which no run failed.
+
+    What ran on one rank before it failed on two would be as efficient as itself.
+    """
+    return {one.transport: scale.efficiencies(one.times_s, work) for one in curves if not one.why}
 
 
 def run_text(name: str, ranks: int, seconds: float) -> str:
@@ -108,6 +118,11 @@ EXPERIMENT = Experiment(
     run=run,
     quick=Quick(partial(_run, repetitions_max=REPETITIONS_QUICK), takes_s=25.0),
     figures=(
+        Figure(
+            "failed", "transports",
+            Estimator("those that start and on which a run of LAMMPS fails", 1, 1, "try"),
+            Target("<=", 0),
+        ),
         Figure(
             "{transport}_efficiency_{ranks}_ranks", "ratio",
             Estimator(
