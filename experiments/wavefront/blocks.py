@@ -61,7 +61,7 @@ def run(workspace: Workspace) -> Outcome:
             options = ("--memory", "40MiB")
             ended = sweeps.iterate(store, ITERATIONS, *options, join=applied.joiner())
         strips_s = ended["user_s"] / ITERATIONS
-        memory: int | str = MEMORY_BYTES if applied.memory else "not limited"
+        memory: int | str = MEMORY_BYTES if applied.memory else "not capped"
     figures = figures_of(times, sequential_s, waves_s, strips_s)
     return Outcome(
         figures=figures,
@@ -72,6 +72,7 @@ def run(workspace: Workspace) -> Outcome:
             draw_bars(_panels(times, sequential_s, strips_s), time_text, scale="log"),
             "wavefront-blocks",
         ),
+        notes=applied.notes,
         curves={
             f"layouts/{layout}": [(block, times[layout, block]) for block in BLOCKS]
             for layout in LAYOUTS

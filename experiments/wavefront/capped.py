@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Capped: a program with less memory, or a slower disk, than the machine has.
 
-Uses control groups of version 1, as root.  A cap makes out-of-core real on a machine with plenty of
-memory, since the page cache counts too; a throttle makes the volume of transfers visible where the
-rate of the disk fluctuates.  Where the machine does not allow it, the program runs uncapped, and
-the experiment says so.
+Uses control groups, as root.  A cap makes out-of-core real on a machine with plenty of memory,
+since the page cache counts too; a throttle makes the volume of transfers visible where the rate of
+the disk fluctuates.  Where the machine does not allow it, the program runs uncapped.  Then a quick
+run says so, and a whole run fails, as its targets are for capped programs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lanewise.errors import RunError
+
 GROUPS = Path("/sys/fs/cgroup")
+NOTES = {
+    "memory": "memory was not capped, so that the page cache may have held all matrices",
+    "the disk": "the disk was not capped, so that its own rate counts",
+}
+REMEDY = (
+    "run it as root where control groups have the controllers memory and io: with version 2, "
+    f"echo +memory +io > {GROUPS}/cgroup.subtree_control"
+)
 
 
 @dataclass(frozen=True)
@@ -33,16 +43,35 @@ class Applied:
     groups: list[Path] = field(default_factory=list)
     memory: bool = False
     disk: bool = False
+    cap: Cap = Cap()
+
+    @property
+    def lacking(self) -> list[str]:
+        """Return what is not capped though it should be."""
+        wanted = {
+            "memory": self.cap.memory_bytes > 0 and not self.memory,
+            "the disk": self.cap.disk_bytes_per_s > 0 and not self.disk,
+        }
+        return [what for what, lacks in wanted.items() if lacks]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return a sentence for each cap that is not in force."""
+        return [NOTES[what] for what in self.lacking]
+
+    def require(self) -> None:
+        """Raise RunError where a cap is not in force."""
+        if self.lacking:
+            what = " and ".join(self.lacking)
+            raise RunError(f"{what} cannot be capped here, and the targets need it; {REMEDY}")
 
     def joiner(self) -> Callable[[], None]:
         """Return the function that puts the calling process into the groups."""
-        paths = [str(group / "cgroup.procs") for group in self.groups]
+        paths = [group / "cgroup.procs" for group in self.groups]
 
         def join() -> None:
             for path in paths:
-                descriptor = os.open(path, os.O_WRONLY)
-                os.write(descriptor, str(os.getpid()).encode())
-                os.close(descriptor)
+                _write(path, str(os.getpid()))
 
         return join
 
@@ -50,19 +79,12 @@ class Applied:
 @contextlib.contextmanager
 def capped(cap: Cap, folder: Path) -> Iterator[Applied]:
     """Make the groups for `cap`, on the disk of `folder`, and remove them afterwards."""
-    applied = Applied()
-    name = f"lanewise-{os.getpid()}"
+    applied = Applied(cap=cap)
     try:
-        if cap.memory_bytes:
-            group = _group("memory", name, {"memory.limit_in_bytes": str(cap.memory_bytes)})
-            applied.memory = group is not None
-            applied.groups += [group] if group else []
-        if cap.disk_bytes_per_s:
-            rate = f"{_disk_of(folder)} {cap.disk_bytes_per_s}"
-            rules = {f"blkio.throttle.{way}_bps_device": rate for way in ("read", "write")}
-            group = _group("blkio", name, rules)
-            applied.disk = group is not None
-            applied.groups += [group] if group else []
+        if (GROUPS / "cgroup.controllers").is_file():
+            _apply_in_one(applied, folder)
+        else:
+            _apply_by_controller(applied, folder)
         yield applied
     finally:
         for group in applied.groups:
@@ -70,17 +92,61 @@ def capped(cap: Cap, folder: Path) -> Iterator[Applied]:
                 group.rmdir()
 
 
-def _group(controller: str, name: str, settings: dict[str, str]) -> Path | None:
-    group = GROUPS / controller / name
+def _apply_by_controller(applied: Applied, folder: Path) -> None:
+    """Make a group for each cap: with version 1 each controller has groups of its own."""
+    cap = applied.cap
+    if cap.memory_bytes:
+        group = _group(GROUPS / "memory", applied)
+        applied.memory = _set(group, {"memory.limit_in_bytes": str(cap.memory_bytes)})
+    if cap.disk_bytes_per_s:
+        rate = f"{_disk_of(folder)} {cap.disk_bytes_per_s}"
+        group = _group(GROUPS / "blkio", applied)
+        applied.disk = _set(
+            group, {f"blkio.throttle.{way}_bps_device": rate for way in ("read", "write")}
+        )
+
+
+def _apply_in_one(applied: Applied, folder: Path) -> None:
+    """Make one group with all caps: with version 2 a process is in one group."""
+    cap = applied.cap
+    group = _group(GROUPS, applied)
+    if cap.memory_bytes:
+        applied.memory = _set(group, {"memory.max": str(cap.memory_bytes)})
+    if cap.disk_bytes_per_s:
+        rate = cap.disk_bytes_per_s
+        applied.disk = _set(group, {"io.max": f"{_disk_of(folder)} rbps={rate} wbps={rate}"})
+
+
+def _group(controller: Path, applied: Applied) -> Path | None:
+    """Make a group, which is removed with the others; None where that is not allowed."""
+    group = controller / f"lanewise-{os.getpid()}"
     try:
         group.mkdir()
-        for key, value in settings.items():
-            (group / key).write_text(value)
     except OSError:
-        with contextlib.suppress(OSError):
-            group.rmdir()
         return None
+    applied.groups.append(group)
     return group
+
+
+def _set(group: Path | None, settings: dict[str, str]) -> bool:
+    """Write settings of a group; say whether all of them hold."""
+    if group is None:
+        return False
+    try:
+        for key, value in settings.items():
+            _write(group / key, value)
+    except OSError:
+        return False
+    return True
+
+
+def _write(path: Path, value: str) -> None:
+    """Write to a file that is there, as the kernel makes those of a group."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, value.encode())
+    finally:
+        os.close(descriptor)
 
 
 def _disk_of(folder: Path) -> str:

@@ -54,6 +54,8 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         sweeps.store(workspace, scale.side) as store,
         capped(cap, workspace.folder) as applied,
     ):
+        if scale == WHOLE:
+            applied.require()
         for waves in scale.waves:
             workspace.say(f"{waves} waves in one pass")
             options = ("--waves", str(waves), "--memory", str(scale.budget_bytes))
@@ -69,12 +71,13 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         rows=_rows(per_iteration_s),
         conditions={"rows": scale.side, "columns": scale.side, "budget_bytes": scale.budget_bytes,
                     "memory_bytes": scale.cap_bytes if applied.memory else "not capped",
-                    "disk_bytes_per_s": DISK_BYTES_PER_S if applied.disk else "not limited",
+                    "disk_bytes_per_s": DISK_BYTES_PER_S if applied.disk else "not capped",
                     "threads": ends[1]["threads"], "simd": ends[1]["simd"]},
         files=workspace.save(
             draw_bars([("Time of an iteration", bars)], time_text, scale="log"),
             "wavefront-chaining",
         ),
+        notes=applied.notes,
         curves={"waves/strips": list(per_iteration_s.items())},
     )  # fmt: skip
 

@@ -94,6 +94,8 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         disk.prepared(store, workspace.folder, ITERATIONS_OF_ONE) as fio,
         capped(Cap(memory_bytes=scale.cap_bytes), workspace.folder) as applied,
     ):
+        if scale == WHOLE:
+            applied.require()
         found = Measured([], [], [], [], [], [])
 
         def replay() -> None:
@@ -143,6 +145,7 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
             draw_bars([("Share of the limit", _bars(figures, waves))], percent_text, target=0.85),
             "wavefront-limits",
         ),
+        notes=applied.notes,
         launches=figures_by_round(found, scale),
     )  # fmt: skip
 

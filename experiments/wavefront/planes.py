@@ -94,6 +94,8 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
         sweeps.made(workspace.folder / "store", *sides) as on_disk,
         capped(Cap(memory_bytes=scale.cap_bytes), workspace.folder) as applied,
     ):
+        if scale == WHOLE:
+            applied.require()
         found.memory.append(sweeps.iterate(in_memory, PASSES * scale.waves, *options))
         for number in range(scale.rounds):
             workspace.say(f"round {number + 1} of {scale.rounds}: {scale.waves} waves")
@@ -119,6 +121,7 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
                       percent_text, target=0.7),
             "wavefront-3d",
         ),
+        notes=applied.notes,
         launches={"kstar_fraction_of_memory": fractions(found, scale)},
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from experiments.experiment import (
     constant,
 )
 from experiments.wavefront import sweeps
+from experiments.wavefront.capped import NOTES
 from experiments.workspace import Workspace
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import three_digits, time_text
@@ -58,8 +59,9 @@ def run(workspace: Workspace) -> Outcome:
             *(Row(f"speed of {key.replace('_over_copy', '').replace('_', ', ')} over copy", "",
                   three_digits(value)) for key, value in figures.items() if key != "bits_equal"),
         ],
-        conditions={"rows": SIDE, "columns": SIDE, "block": BLOCK},
+        conditions={"rows": SIDE, "columns": SIDE, "block": BLOCK, "memory_bytes": "not capped"},
         files=workspace.save(draw_bars(panels, time_text), "wavefront-preprocess"),
+        notes=[f"{NOTES['memory']}, for conversions and copies alike"],
     )  # fmt: skip
 
 
