@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from experiments.wavefront.directions import RUNS, figures_by_round, travel_times
+from experiments.wavefront.directions import RUNS, figures_by_round, peak_bytes, travel_times
 
 
 @pytest.mark.parametrize(("up", "left"), [(0, 0), (0, 1), (1, 0), (1, 1)])
@@ -18,6 +18,12 @@ def test_one_iteration_reaches_all_cells_ahead_of_a_source_in_its_corner(
         travel_times(times, np.ones((12, 12)), up, left)
 
     assert np.isfinite(times[1:11, 1:11]).all()
+
+
+def test_the_highest_peak_of_all_rounds_counts() -> None:
+    ends = {name: [{"peak_memory_bytes": peak} for peak in (5, 9, 7)] for name in RUNS}
+
+    assert peak_bytes(ends) == 9
 
 
 def test_a_round_is_compared_with_itself() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.wavefront.memmap_sweep import chained, sweep
-from experiments.wavefront.peers import OURS, WHOLE, Peer, best_peer, speedups
+from experiments.wavefront.peers import EXPERIMENT, OURS, WHOLE, Peer, best_peer, speedups
+from lanewise.results.intervals import median_interval
 
 
 def test_the_peer_whose_median_is_least_is_the_best() -> None:
@@ -24,6 +25,13 @@ def test_the_best_peer_is_compared_round_by_round() -> None:
 
 def test_ours_is_never_the_best_of_its_peers() -> None:
     assert best_peer({OURS: [1.0], "slow": [5.0]}) == "slow"
+
+
+def test_there_are_rounds_enough_for_an_interval_and_its_lower_end_is_judged() -> None:
+    low, _ = median_interval([2.0] * (WHOLE.rounds - 1) + [1.4])
+
+    assert not EXPERIMENT.targets["speedup_over_best_peer_low"].met_by(low)
+    assert low == 1.4
 
 
 def test_the_matrices_are_four_times_the_memory_that_a_sweep_may_have() -> None:
