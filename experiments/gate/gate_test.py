@@ -41,6 +41,21 @@ def test_without_a_slowdown_nothing_is_found() -> None:
     assert not alarm
 
 
+def test_a_gate_begins_at_each_block_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def one_gate(_turns: object, first: int) -> tuple[bool, int]:
+        begun.append(first)
+        return first > 0, 10
+
+    monkeypatch.setattr(experiment, "one_gate", one_gate)
+
+    found, launches = experiment.found_share([])
+
+    assert begun == list(range(experiment.BLOCKS))
+    assert (found, launches) == (pytest.approx(100 * 59 / 60), 10)
+
+
 def test_identical_launches_that_are_dealt_at_random_raise_no_alarm() -> None:
     launches = [times for _, _, times in rounds(0.0)]
 
