@@ -5,9 +5,9 @@ Multilane Scatter/Gather (2008), Figures 4, 5, 9 and 10.  Two sites of four host
 one host fills a quarter of the link between them.  One run compares the MPI's default, MagPIe's
 single lane, the paper's three steps, and the pipelined lanes for each number of lanes P, over
 message sizes.  P is then chosen as a user's tuner would: by the better of the paper's T(P) and the
-priced schedule, verified by the first half of the rounds; the second half judges the choice.  Other
-ways to fill the link are measured besides: BBR and CUBIC, each with large buffers, and several TCP
-connections per pair of ranks.
+priced schedule, verified by the first half of the rounds; the second half judges the choice, and
+all ratios are of its times.  Other ways to fill the link are measured besides: BBR and CUBIC, each
+with large buffers, and several TCP connections per pair of ranks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
@@ -37,6 +37,8 @@ SIDE_ROUNDS = 1
 SIDE_SIZES = ("16M",)
 LAN_BITS_PER_S, NIC_BITS_PER_S, LINK_BITS_PER_S, DELAY_S = 10e9, 250e6, 1e9, 5e-3
 BUFFER = "64 MiB"
+# The lanes of the bound are measured, and rates differ by some per cent from minute to minute.
+FRACTION_MAX = 1.05
 CONGESTION = {"bbr": "BBR", "cubic": "CUBIC"}
 SIDES = {
     "links": f"btl_tcp_links={REMOTE}",
@@ -181,20 +183,22 @@ def figures_of(found: Found, choices: Mapping[int, int]) -> dict[str, float]:
     def median_s(size: int, way: str) -> float:
         return statistics.median(found.times_s[size][way])
 
-    def chosen_s(size: int) -> float:
-        return median_s(size, lanes_way(choices[size]))
+    def judged_s(size: int, way: str) -> float:
+        return halves(found.times_s[size][way])[1]
 
-    judged = {lanes: halves(found.times_s[LARGE][lanes_way(lanes)])[1] for lanes in LANES}
+    chosen_s = {size: judged_s(size, lanes_way(choices[size])) for size in (MEDIUM, LARGE)}
+    judged = {lanes: judged_s(LARGE, lanes_way(lanes)) for lanes in LANES}
+    fractions = {size: bound(found, size) / seconds for size, seconds in chosen_s.items()}
     model, priced = found.predicted[LARGE].lanes()
-    bound_s = bound(found, LARGE)
     figures = {
-        "speedup_over_single_lane": median_s(LARGE, "single_lane") / chosen_s(LARGE),
-        "speedup_over_default": median_s(LARGE, "default") / chosen_s(LARGE),
-        "fraction_of_bound": bound_s / chosen_s(LARGE),
-        "bound_s": bound_s,
+        "speedup_over_single_lane": judged_s(LARGE, "single_lane") / chosen_s[LARGE],
+        "speedup_over_default": judged_s(LARGE, "default") / chosen_s[LARGE],
+        "fraction_of_bound": fractions[LARGE],
+        "fraction_of_bound_max": max(fractions.values()),
+        "bound_s": bound(found, LARGE),
         "physical_bound_s": physical_bound(LARGE),
-        "speedup_4MB": median_s(MEDIUM, "single_lane") / chosen_s(MEDIUM),
-        "fraction_of_bound_4MB": bound(found, MEDIUM) / chosen_s(MEDIUM),
+        "speedup_4MB": judged_s(MEDIUM, "single_lane") / chosen_s[MEDIUM],
+        "fraction_of_bound_4MB": fractions[MEDIUM],
         "chosen_over_best": judged[choices[LARGE]] / min(judged.values()),
         "lanes_chosen": choices[LARGE],
         "lanes_by_cost_model": model,
@@ -290,7 +294,11 @@ def _over_lanes(found: Found) -> list[Series]:
     ]
 
 
-_MEDIAN = Estimator("of median times", 1, ROUNDS * IN_A_ROW, "executions of each way")
+_MEDIAN = Estimator("median time", 1, ROUNDS * IN_A_ROW, "executions of each way")
+_JUDGED = Estimator(
+    "of the medians of the half of the executions that did not choose",
+    1, ROUNDS * IN_A_ROW, "executions of each way",
+)  # fmt: skip
 _BOUND = Estimator(
     "by the measured rates of lanes; physical: by the rates of links", 1, 1, "computation"
 )
@@ -305,22 +313,20 @@ def _experiment(collective: str, figures: str, run: Callable[[Workspace], Outcom
         summary=f"{collective} between two sites: default, single lane and lanes",
         run=run,
         figures=(
-            Figure("speedup_over_single_lane", "ratio", _MEDIAN, Target(">=", 3.5)),
-            Figure("fraction_of_bound", "ratio", _MEDIAN, Target(">=", 0.9)),
-            Figure("speedup_4MB", "ratio", _MEDIAN, Target(">=", 2.5)),
+            Figure("speedup_over_single_lane", "ratio", _JUDGED, Target(">=", 3.5)),
+            Figure("fraction_of_bound", "ratio", _JUDGED, Target(">=", 0.9)),
             Figure(
-                "chosen_over_best", "ratio",
-                Estimator(
-                    "of the medians of the half of the executions that did not choose",
-                    1, ROUNDS * IN_A_ROW, "executions of each way",
-                ),
-                Target("<=", 1.05),
+                "fraction_of_bound_max", "ratio",
+                replace(_JUDGED, text="larger of two fractions; above the target the bound is bad"),
+                Target("<=", FRACTION_MAX),
             ),
+            Figure("speedup_4MB", "ratio", _JUDGED, Target(">=", 2.5)),
+            Figure("chosen_over_best", "ratio", _JUDGED, Target("<=", 1.05)),
             Figure(
-                "speedup_over_default", "ratio", _MEDIAN,
+                "speedup_over_default", "ratio", _JUDGED,
                 "the default of another MPI may use several connections",
             ),
-            Figure("fraction_of_bound_4MB", "ratio", _MEDIAN, "the target is for 16 MiB"),
+            Figure("fraction_of_bound_4MB", "ratio", _JUDGED, "the target is for 16 MiB"),
             Figure("bound_s", "s", _BOUND, "it is computed"),
             Figure("physical_bound_s", "s", _BOUND, "it is computed"),
             Figure("lanes_chosen", "lanes", _MEDIAN, _LANES),

@@ -43,6 +43,20 @@ def test_a_choice_is_judged_by_turns_that_did_not_make_it() -> None:
     figures = multilane.figures_of(found, {LARGE: 4, MEDIUM: 4})
 
     assert figures["chosen_over_best"] == pytest.approx(1.5)
+    assert figures["speedup_over_single_lane"] == pytest.approx(4.0 / 1.2)
+    assert figures["speedup_4MB"] == pytest.approx(4.0 / 1.2)
+
+
+def test_lanes_that_are_quicker_than_their_bound_say_that_it_is_a_bad_one() -> None:
+    times = {size: seen(GOOD, GOOD) for size in (LARGE, MEDIUM)}
+    slow_lanes = Found(times, {}, {LARGE: FOUR, MEDIUM: FOUR}, [31e6, 60e6], 0.005)
+
+    figures = multilane.figures_of(slow_lanes, {LARGE: 4, MEDIUM: 4})
+
+    assert figures["fraction_of_bound"] > multilane.FRACTION_MAX
+    assert not multilane.SCATTER.targets["fraction_of_bound_max"].met_by(
+        figures["fraction_of_bound_max"]
+    )
 
 
 def test_the_bound_is_the_goodput_of_all_lanes_and_the_latency() -> None:
