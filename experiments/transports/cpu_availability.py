@@ -8,22 +8,19 @@ so the availability at short intervals shows how much, and the bandwidth beside 
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.transports.polling import Polled, centre, ends_of, polled, with_interval
 from experiments.transports.transports import AVAILABILITY_BYTES, measured
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
-from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import rate_text, time_text, time_tick
 from lanewise.suite.benchmarks import POLLING, WAITING
 from lanewise.suite.plan import ROUNDS
-from lanewise.suite.processor import Polled, host_rows, polled
+from lanewise.suite.processor import host_rows
 
 BUDGET_S, BUDGET_QUICK_S = 200.0, 100.0
 ROUNDS_QUICK = 2
@@ -38,9 +35,7 @@ def run(workspace: Workspace) -> Outcome:
 
 def _run(workspace: Workspace, budget_s: float, rounds: int) -> Outcome:
     runs, _ = measured(workspace, (POLLING, WAITING), budget_s, rounds)
-    points = {
-        name: found for (name, size), found in polled(runs).items() if size == AVAILABILITY_BYTES
-    }
+    points = polled(runs, AVAILABILITY_BYTES)
     if not points:
         raise RunError("no transport was measured; lanewise suite --list says which start")
     figures = {"transports": float(len(points))}
@@ -54,8 +49,8 @@ def _run(workspace: Workspace, budget_s: float, rounds: int) -> Outcome:
         rows.append(
             Row(
                 f"{name}, polling every {time_text(shortest.interval_s)}", "0.5 to nearly 1",
-                f"{statistics.median(shortest.availability):.2f} at "
-                f"{rate_text(statistics.median(shortest.rate_bytes_per_s))}",
+                f"{centre(shortest.availability):.2f} at "
+                f"{rate_text(centre(shortest.rate_bytes_per_s))}",
             )
         )  # fmt: skip
     notes = [
@@ -70,29 +65,10 @@ def _run(workspace: Workspace, budget_s: float, rounds: int) -> Outcome:
         files=draw(workspace, points),
         notes=notes,
         curves={
-            f"availability/{name}": [
-                (one.interval_s, statistics.median(one.availability)) for one in found
-            ]
+            f"availability/{name}": [(one.interval_s, centre(one.availability)) for one in found]
             for name, found in points.items()
         },
     )
-
-
-def with_interval(key: str, values: Sequence[float], scale: float) -> dict[str, float]:
-    """Return the median of some values under `key`, and the ends of its interval where it has one.
-
-    Below six values there is none.
-    """
-    low, high = median_interval(values)
-    found = {key: statistics.median(values), f"{key}_low": low, f"{key}_high": high}
-    return {name: scale * value for name, value in found.items() if math.isfinite(value)}
-
-
-def ends_of(values: Sequence[float], scale: float) -> tuple[float, float]:
-    """Return the interval to draw, the median itself where there are too few values for one."""
-    ends = median_interval(values)
-    low, high = ends if math.isfinite(ends[0]) else (statistics.median(values),) * 2
-    return scale * low, scale * high
 
 
 def draw(workspace: Workspace, points: Points) -> list[Path]:
@@ -105,9 +81,9 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
             Series(
                 name,
                 [one.interval_s for one in found],
-                [scale * statistics.median(getattr(one, key)) for one in found],
-                [ends_of(getattr(one, key), scale)[0] for one in found],
-                [ends_of(getattr(one, key), scale)[1] for one in found],
+                [scale * centre(getattr(one, key)) for one in found],
+                [scale * ends_of(getattr(one, key))[0] for one in found],
+                [scale * ends_of(getattr(one, key))[1] for one in found],
             )
             for name, found in points.items()
         ]
@@ -117,7 +93,10 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
 
 
 _ROUNDS = ROUNDS["quick"]  # what a suite makes where nothing is said
-_MEDIAN = Estimator("median of the repetitions of all rounds", _ROUNDS, 1, "series of repetitions")
+_POOLED = Estimator(
+    "geometric mean over rounds of the median of a round, with Student's interval", _ROUNDS, 1,
+    "series of repetitions",
+)  # fmt: skip
 _SHOWN = "it says what a transport costs; none is held to a bound"
 
 EXPERIMENT = Experiment(
@@ -133,7 +112,7 @@ EXPERIMENT = Experiment(
             "transports", "transports", Estimator("those that were measured", 1, 1, "try"),
             Target(">=", 3.0),
         ),
-        Figure("cpu_availability_100KB_{transport}_at_{interval}", "ratio", _MEDIAN, _SHOWN),
-        Figure("bandwidth_MBps_{transport}_at_{interval}", "MB/s", _MEDIAN, _SHOWN),
+        Figure("cpu_availability_100KB_{transport}_at_{interval}", "ratio", _POOLED, _SHOWN),
+        Figure("bandwidth_MBps_{transport}_at_{interval}", "MB/s", _POOLED, _SHOWN),
     ),
 )  # fmt: skip

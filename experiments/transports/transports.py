@@ -9,18 +9,18 @@ difference comes with its interval.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
+from experiments.transports import polling
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
-from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import rate_text, time_text
 from lanewise.results.read import Samples
-from lanewise.suite import figures, page, processor, state, transport
+from lanewise.suite import figures, page, state, transport
 from lanewise.suite.benchmarks import FIGURES, POLLING
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
@@ -131,9 +131,9 @@ def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, 
         found.update(zip((f"{key}_low", f"{key}_high"), sorted(ends), strict=False))
     best = busiest(runs, name)
     if best is not None:
-        low, high = median_interval(best.availability)
-        found["cpu_availability_100KB_low"] = low
-        found["cpu_availability_100KB_high"] = high
+        key = "cpu_availability_100KB"
+        known = polling.with_interval(key, best.availability, 1.0)
+        found |= {name: value for name, value in known.items() if name != key}
     return {key: value for key, value in found.items() if math.isfinite(value)}
 
 
@@ -161,14 +161,13 @@ def scaled(value: float | None, scale: float) -> float:
 def availability(runs: Sequence[Samples], name: str) -> float:
     """Return the availability where the bandwidth is highest, as the paper reads it."""
     best = busiest(runs, name)
-    return math.nan if best is None else statistics.median(best.availability)
+    return math.nan if best is None else polling.centre(best.availability)
 
 
-def busiest(runs: Sequence[Samples], name: str) -> processor.Polled | None:
+def busiest(runs: Sequence[Samples], name: str) -> polling.Polled | None:
     """Return the polling interval with the highest bandwidth, None where there is none."""
-    found = processor.polled(runs).get((name, AVAILABILITY_BYTES), [])
-    rates = {id(one): statistics.median(one.rate_bytes_per_s) for one in found}
-    return max(found, key=lambda one: rates[id(one)], default=None)
+    found = polling.polled(runs, AVAILABILITY_BYTES).get(name, [])
+    return max(found, key=lambda one: polling.centre(one.rate_bytes_per_s), default=None)
 
 
 def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
@@ -239,9 +238,7 @@ _ROUNDS = ROUNDS["quick"]  # what a suite makes where nothing is said
 _POOLED = Estimator(
     "geometric mean over rounds of the median of a round", _ROUNDS, 1, "series of repetitions"
 )
-_KNEE = Estimator(
-    "median at the polling interval with the highest bandwidth", _ROUNDS, 1, "series of repetitions"
-)
+_KNEE = replace(_POOLED, text=f"{_POOLED.text}, at the polling interval with the most bandwidth")
 _SHOWN = "transports are compared with each other, and which is best is what is to be found"
 
 EXPERIMENT = Experiment(
