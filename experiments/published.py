@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments import results
-from experiments.experiment import Experiment, Figure
+from experiments.experiment import Experiment, Figure, Target
 from experiments.registry import EXPERIMENTS, find_experiment
+from experiments.run import interval_of
 from lanewise.errors import RunError
+from lanewise.files.whole import write_whole
 from lanewise.results.quantity import three_digits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,9 +50,11 @@ A *launch* is whatever is started anew for one value of a figure, such as an MPI
 programs, a round, or a simulation. Each launch makes a *batch* of measurements. The estimate over
 all launches is compared with the target, and the run also prints how many of its launches are
 within it.
-In the last column, *met* counts the runs whose estimate kept the target, and *launches* the
-launches within the target, of all runs that recorded them. The load average is that of the minute
-before a run began.
+In the last column, *met* counts the runs whose estimate kept the target, of all runs that were to
+keep it; one that did not come to measure the figure has missed it. *launches* counts the launches
+within the target, of all runs that recorded them. If the interval of an estimate reaches beyond the
+target, the column says in how many runs, and from where to where all intervals reach. The load
+average is that of the minute before a run began.
 """
 
 
@@ -85,16 +89,40 @@ class Runs:
     def verdict(self, key: str) -> str:
         """Say in how many runs the target was met, and by how many of their launches."""
         target = self.figure(key).target
-        if target is None:
+        judged = self.judged(key)
+        if target is None or not judged:
             return ""
-        values = self.values(key)
-        met = sum(map(target.met_by, values))
-        text = f"met in {met} of {len(values)}"
+        met = sum(target.met_by(record["figures"].get(key)) for record in judged)
+        text = f"met in {met} of {len(judged)}"
         launches = [
             value for record in self.records for value in record.get("launches", {}).get(key, [])
         ]
         within = sum(map(target.met_by, launches))
-        return text + (f", launches {within} of {len(launches)}" if launches else "")
+        text += f", launches {within} of {len(launches)}" if launches else ""
+        return text + self._beyond(key, target)
+
+    def judged(self, key: str) -> list[Mapping[str, Any]]:
+        """Return the runs that were to keep a target, those that did not come to measure it too.
+
+        The ends of an interval are no figures that a target is for.
+        """
+        if self.figure(key).name != key:
+            return []
+        return [
+            record
+            for record in self.records
+            if key in record.get("targets", {}) or record["figures"].get(key) is not None
+        ]
+
+    def _beyond(self, key: str, target: Target) -> str:
+        """Say between what the intervals of all runs lie, if some reach beyond the target."""
+        found = (interval_of(record["figures"], key) for record in self.records)
+        intervals = [ends for ends in found if ends is not None]
+        over = sum(not all(map(target.met_by, ends)) for ends in intervals)
+        if not over:
+            return ""
+        reached = range_text([end for ends in intervals for end in ends])
+        return f", interval beyond the target in {over} of {len(intervals)} ({reached})"
 
     def estimators(self) -> str:
         """Say how many runs do not say that they were estimated as is declared now."""
@@ -194,12 +222,12 @@ def _section(runs: Runs) -> str:
 
 
 def _found(runs: Runs, key: str) -> str:
-    values = runs.values(key) if runs.records else []
-    if not values:
-        return "not measured"
-    verdict = runs.verdict(key)
+    values = runs.values(key)
     unit = runs.figure(key).unit
-    text = range_text(values) + ("" if unit in UNITLESS else f" {unit}")
+    text = (
+        range_text(values) + ("" if unit in UNITLESS else f" {unit}") if values else "not measured"
+    )
+    verdict = runs.verdict(key)
     return f"{text}; {verdict}" if verdict else text
 
 
@@ -256,7 +284,7 @@ def write(root: Path) -> list[Path]:
     wanted = pages(root)
     changed = stale(root)
     for path in changed:
-        (root / path).write_text(wanted[path], encoding="utf-8")
+        write_whole(root / path, wanted[path])
     return changed
 
 

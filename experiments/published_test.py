@@ -18,7 +18,7 @@ FIGURES = (
 EXPERIMENT = Experiment("cost", "000 §4", "x", lambda _workspace: Outcome({}, [], {}, []), FIGURES)
 
 
-def record(day: str, load: float, figures: dict[str, float], **more: Any) -> dict[str, Any]:
+def record(day: str, load: float, figures: dict[str, float | None], **more: Any) -> dict[str, Any]:
     """Return a kept run."""
     conditions = {"cores": 2, "processor": "EPYC", "load_average": load}
     return {"date": f"{day}T10:00:00", "figures": figures, "conditions": conditions, **more}
@@ -35,6 +35,30 @@ def test_a_range_is_over_all_runs_and_counts_those_that_missed() -> None:
     assert published.range_text(RUNS.values("ratio")) == "1.01 to 1.20"
     assert RUNS.verdict("ratio") == "met in 1 of 2, launches 1 of 3"
     assert RUNS.verdict("ours_s") == ""
+
+
+def test_a_run_that_did_not_measure_a_figure_has_missed_its_target() -> None:
+    unmeasured = record("2026-11-25", 0.5, {"ratio": None}, targets={"ratio": {}})
+    absent = record("2026-11-26", 0.5, {}, targets={"ratio": {}})
+    without = record("2026-11-27", 0.5, {}, targets={})
+
+    runs = published.Runs(EXPERIMENT, [RECORDS[0], unmeasured, absent, without])
+
+    assert runs.verdict("ratio") == "met in 1 of 3"
+    never = published.Runs(EXPERIMENT, [unmeasured])
+    assert published._found(never, "ratio") == "not measured; met in 0 of 1"
+
+
+def test_intervals_that_reach_beyond_a_target_are_told_and_not_judged_themselves() -> None:
+    ends = [{"ratio_low": 0.9, "ratio_high": high} for high in (1.04, 1.2)]
+    records = [record("2026-11-25", 0.5, {"ratio": 1.0, **each}) for each in ends]
+
+    runs = published.Runs(EXPERIMENT, records)
+
+    beyond = "interval beyond the target in 1 of 2 (0.900 to 1.20)"
+    assert runs.verdict("ratio") == f"met in 2 of 2, {beyond}"
+    assert published.Runs(EXPERIMENT, records[:1]).verdict("ratio") == "met in 1 of 1"
+    assert runs.verdict("ratio_high") == ""
 
 
 def test_keys_stand_in_the_order_in_which_they_are_declared() -> None:

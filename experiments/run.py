@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import math
 import os
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments import results
 from experiments.experiment import Experiment, Figure, Outcome, Target
 from experiments.workspace import Workspace, machine_conditions
 from lanewise.errors import RequestError
@@ -16,12 +21,16 @@ from lanewise.launch.run import terminated_as_interrupted
 
 @dataclass(frozen=True)
 class Judged:
-    """A figure beside its target, and the values that its launches give by themselves."""
+    """A figure beside its target, and the values that its launches give by themselves.
+
+    `interval` has the ends of its interval, where the outcome has them.
+    """
 
     figure: Figure
     target: Target
     value: float | None
     launches: tuple[float, ...]
+    interval: tuple[float, float] | None = None
 
     @property
     def met(self) -> bool:
@@ -33,13 +42,19 @@ class Judged:
         """Return how many of the launches are within the target."""
         return sum(self.target.met_by(value) for value in self.launches)
 
+    @property
+    def reaches_beyond(self) -> bool:
+        """Say whether an end of the interval is beyond the target."""
+        return self.interval is not None and not all(map(self.target.met_by, self.interval))
+
 
 @dataclass(frozen=True)
 class Finished:
-    """An experiment and what it gave."""
+    """An experiment and what it gave; `commit` is that on which it began."""
 
     experiment: Experiment
     outcome: Outcome
+    commit: str = ""
 
     @property
     def judged(self) -> list[Judged]:
@@ -51,9 +66,9 @@ class Finished:
             assert figure is not None
             value = outcome.figures.get(name)
             alone = [] if value is None else [value]
-            found.append(
-                Judged(figure, target, value, tuple(outcome.launches.get(name, alone)))
-            )  # fmt: skip
+            launches = tuple(outcome.launches.get(name, alone))
+            ends = interval_of(outcome.figures, name)
+            found.append(Judged(figure, target, value, launches, ends))
         return found
 
     @property
@@ -82,12 +97,20 @@ class Finished:
         return faults
 
 
+def interval_of(figures: Mapping[str, float | None], key: str) -> tuple[float, float] | None:
+    """Return the ends of the interval of a figure; None where there is none."""
+    low, high = (figures.get(f"{key}_{end}") for end in ("low", "high"))
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return low, high
+
+
 def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False) -> Finished:
     """Run `experiment`, writing into `folder`; conditions of the machine are added to its own.
 
     `load_average` is that of the minute before: what other work there was.
-    Raises RequestError where the folder cannot be written, RunError where the
-    experiment cannot run here.
+    Raises RequestError where the folder cannot be written or another run writes into it, RunError
+    where the experiment cannot run here.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,9 +120,10 @@ def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False)
         ) from error
     load = os.getloadavg()[0]
     started = time.monotonic()
+    commit = results.commit()
     small = experiment.quick if quick else None
     # What an experiment made on the disk, in memory and in the kernel goes however it is ended.
-    with terminated_as_interrupted():
+    with terminated_as_interrupted(), alone_in(folder):
         outcome = (small.run if small else experiment.run)(Workspace(folder))
     conditions = {
         **machine_conditions(),
@@ -107,4 +131,26 @@ def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False)
         "load_average": round(load, 2),
         "took_s": round(time.monotonic() - started, 1),
     }
-    return Finished(experiment, replace(outcome, conditions=conditions))
+    return Finished(experiment, replace(outcome, conditions=conditions), commit)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Have a folder to oneself; RequestError where another run has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Some file systems have no such locks; runs there are as alone as people keep them.
+        with suppress(OSError):
+            _lock(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RequestError(
+            f"another run writes into {folder}; wait for its end or name another --folder"
+        ) from None

@@ -2,6 +2,7 @@
 """A run has a folder of its own, and says what it ran on and whether targets were met."""
 
 import json
+import math
 import os
 import signal
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from experiments import results
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Target
 from experiments.run import Finished, run_experiment
 from experiments.workspace import Workspace
@@ -69,6 +71,35 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         run_experiment(EXPERIMENT, tmp_path / "file" / "pairs")
 
 
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def run(_workspace: Workspace) -> Outcome:
+        with pytest.raises(RequestError) as error:
+            run_experiment(EXPERIMENT, tmp_path)
+        refused.append(str(error.value))
+        return OUTCOME
+
+    run_experiment(replace(EXPERIMENT, run=run), tmp_path)
+
+    (said,) = refused
+    assert said == f"another run writes into {tmp_path}; wait for its end or name another --folder"
+    assert run_experiment(EXPERIMENT, tmp_path).met  # it is free again
+
+
+def test_the_commit_is_read_when_the_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = ["before"]
+    monkeypatch.setattr(results, "commit", lambda: now[0])
+
+    def run(_workspace: Workspace) -> Outcome:
+        now[0] = "meanwhile"
+        return OUTCOME
+
+    assert run_experiment(replace(EXPERIMENT, run=run), tmp_path).commit == "before"
+
+
 def test_a_missing_native_build_is_a_failure_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +149,21 @@ def test_the_launches_within_a_target_are_counted() -> None:
     (judged,) = Finished(EXPERIMENT, OUTCOME).judged
 
     assert (judged.within, len(judged.launches)) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("ends", "beyond"), [((3.6, 4.0), False), ((3.4, 4.0), True), ((3.4, math.nan), False)]
+)
+def test_an_interval_that_reaches_beyond_a_target_is_told(
+    ends: tuple[float, float],
+    beyond: bool,  # noqa: FBT001 - what is expected
+) -> None:
+    low, high = ends
+    figures = {"speedup": 3.9, "speedup_low": low, "speedup_high": high}
+
+    (judged,) = Finished(EXPERIMENT, replace(OUTCOME, figures=figures)).judged
+
+    assert (judged.met, judged.reaches_beyond) == (True, beyond)
 
 
 def test_a_figure_of_one_launch_is_its_own_launch() -> None:

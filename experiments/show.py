@@ -134,9 +134,10 @@ def target_sentence(judged: Judged) -> str:
     """Say whether a target was met, by which estimator, and by how many of the launches.
 
     `target speedup >= 3.5: met, 6.1; 7 of 7 launches within it (median; 7 launches of 60 rounds)`.
+    The interval of the figure stands behind it, and whether it reaches beyond the target.
     """
     verdict = "met" if judged.met else "MISSED"
-    found = "not measured" if judged.value is None else f"{judged.value:.4g}"
+    found = "not measured" if judged.value is None else f"{judged.value:.4g}{_interval(judged)}"
     number = len(judged.launches)
     launches = f"{number} launch" if number == 1 else f"{number} launches"
     estimator = judged.figure.estimator
@@ -144,6 +145,14 @@ def target_sentence(judged: Judged) -> str:
         f"target {judged.figure.name} {judged.target}: {verdict}, {found}; {judged.within} of "
         f"{launches} within it ({estimator.text}; {estimator.counts})"
     )
+
+
+def _interval(judged: Judged) -> str:
+    if judged.interval is None:
+        return ""
+    low, high = judged.interval
+    beyond = ", which reaches beyond the target" if judged.reaches_beyond else ""
+    return f" (interval {low:.4g} to {high:.4g}{beyond})"
 
 
 def sentences_without_target(experiment: Experiment, keys: Iterable[str]) -> list[str]:

@@ -88,6 +88,19 @@ def test_a_target_is_said_with_its_estimator_and_the_launches_within_it() -> Non
     assert "MISSED, not measured; 0 of 0 launches" in target_sentence(missing)
 
 
+@pytest.mark.parametrize(
+    ("low", "said"),
+    [(3.6, "met, 3.9 (interval 3.6 to 4.1); 2"),
+     (3.4, "met, 3.9 (interval 3.4 to 4.1, which reaches beyond the target); 2")],
+)  # fmt: skip
+def test_a_verdict_is_said_with_the_interval(low: float, said: str) -> None:
+    figures = {**OUTCOME.figures, "speedup_low": low, "speedup_high": 4.1}
+
+    met, _ = Finished(EXPERIMENT, replace(OUTCOME, figures=figures)).judged
+
+    assert said in target_sentence(met)
+
+
 def test_a_figure_without_a_target_is_said_with_the_reason() -> None:
     assert sentences_without_target(EXPERIMENT, OUTCOME.figures) == [
         "no target for cost_s: it depends on the switch (time; 1 launch of 1 run)"

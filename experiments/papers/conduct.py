@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -32,8 +34,16 @@ def conduct(
     """Run each experiment in a folder of its own and give what it gave, as it ends.
 
     One that fails gives a Run that says why.  `say` is told which runs and how long the rest takes.
+    To the conditions comes the load before the first of them: that of the others is their own work
+    as well.
     """
-    run_one = run or (lambda one, where: run_experiment(one, where, quick=quick))
+    first_load = round(os.getloadavg()[0], 2)
+
+    def run_one(one: Experiment, where: Path) -> Finished:
+        finished = run(one, where) if run else run_experiment(one, where, quick=quick)
+        conditions = {**finished.outcome.conditions, "load_average_before_all": first_load}
+        return replace(finished, outcome=replace(finished.outcome, conditions=conditions))
+
     expected_s = [expected(one, quick=quick) for one in experiments]
     began_s = time.monotonic()
     for place, experiment in enumerate(experiments):

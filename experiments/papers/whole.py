@@ -59,7 +59,7 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
             if finished is None or request.quick:
                 continue
             good = _told_as_well(finished) and good
-            if results.append(show.as_object(finished), kept_in) is None:
+            if not results.append(show.as_object(finished), kept_in, finished.commit):
                 lost.append(experiment.name)
     finally:
         _write(request, runs)

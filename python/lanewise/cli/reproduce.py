@@ -172,7 +172,9 @@ def reproduce_one(
     experiment = find_experiment(name)
     finished = run_experiment(experiment, folder / experiment.name, quick=quick)
     kept_in = results_folder or results.FOLDER
-    kept = None if quick else results.append(show.as_object(finished), kept_in)
+    kept = None
+    if not quick:
+        kept = results.append(show.as_object(finished), kept_in, finished.commit)
     if as_json:
         show.print_json(finished)
     else:
