@@ -3,7 +3,8 @@
 
     python -m experiments.papers.gallery
 
-The pictures lie in docs/papers/.  Each carries a mark of the numbers that it shows and of how they
+The pictures lie in docs/papers/; that of what programs gain, which the README shows, is drawn with
+them.  Each carries a mark of the numbers that it shows and of how they
 are drawn, so that a test can say whether it is current whatever version of the drawing library made
 it.
 """
@@ -21,13 +22,14 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from experiments import results
+from experiments import gain_picture, results
 from experiments.experiment import PAPERS
 from experiments.papers.answers import Answer, answers, newest_kept
 from experiments.papers.catalogue import NO_ITEMS, experiments_of
 from experiments.papers.draw import draw_both, draw_lines, svg
 from experiments.papers.item import curves_of
 from experiments.papers.page import alt_of, bound_of, missing_text, unread_text, verdict_of
+from lanewise.files.whole import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/papers.md")
@@ -62,8 +64,9 @@ $ lanewise reproduce --all --from-results -o papers.html
 A paper's number is what its text or a table says, at the place that is given. If a curve is a
 picture without numbers, what the text says about it is drawn: a bar that stands for a statement
 without a number is hollow and dashed. A finding holds here if our number keeps the bound beside it,
-which is the dashed line; if the paper has no number, the bound is ours. Where the paper has curves
-and our run kept its own, both are shown below.
+which is the dashed line; if the paper has no number, the bound is ours. Where a finding says more
+than one number can, it holds only with the condition that is named besides. Where the paper has
+curves and our run kept its own, both are shown below.
 """
 
 
@@ -138,13 +141,14 @@ def _verdict(answer: Answer) -> str:
 
 def pictures(answer: Answer) -> Iterator[Picture]:
     """Yield the pictures of an item: the paper beside here, then the curves that a run has kept."""
-    name = answer.item.name
-    shown = [
+    item, name = answer.item, answer.item.name
+    shown: list[list[object]] = [
         [chart.title, chart.unit, chart.scale, one.label, alt_of(answer, kind)]
-        for chart in answer.item.charts
+        for chart in item.charts
         for one in chart.quantities
         for kind in ("paper", "here")
     ]
+    shown.append([item.finding.holds.value])
     alt = f"Paper: {alt_of(answer, 'paper')} Here: {alt_of(answer, 'here')}"
     yield Picture(PICTURES / f"{name}.svg", alt, partial(draw_both, answer), digest(shown))
     if answer.run.measured is None:
@@ -158,21 +162,36 @@ def pictures(answer: Answer) -> Iterator[Picture]:
             yield Picture(path, alt, partial(draw_lines, lines, found), digest(drawn))
 
 
-def digest(shown: Sequence[object]) -> str:
+def picture_of_readme(root: Path) -> Iterator[Picture]:
+    """Yield the picture of what programs gain in the newest kept run, where one is kept."""
+    kept = results.read("programs-gain", root / results.FOLDER.relative_to(ROOT))
+    if not kept:
+        return
+    panels = gain_picture.panels_of(kept[-1])
+    mark = digest(gain_picture.shown(panels), Path(gain_picture.__file__))
+    yield Picture(gain_picture.PICTURE, gain_picture.ALT, partial(gain_picture.draw, panels), mark)
+
+
+def _all_pictures(root: Path, found: Sequence[Answer]) -> dict[Path, Picture]:
+    drawn = [*(one for answer in found for one in pictures(answer)), *picture_of_readme(root)]
+    return {one.path: one for one in drawn}
+
+
+def digest(shown: Sequence[object], drawing: Path = DRAWING) -> str:
     """Return what tells whether a picture shows these numbers, as they are drawn now."""
-    drawn = [DRAWING.read_text(encoding="utf-8"), *shown]
+    drawn = [drawing.read_text(encoding="utf-8"), *shown]
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
 
 
 def stale(root: Path) -> list[Path]:
     """Return what is not as the kept runs say: the page, pictures, and pictures of no item."""
     found = kept_answers(root)
-    marks = {one.path: one.mark for answer in found for one in pictures(answer)}
-    old = [path for path, mark in marks.items() if _mark_of(root / path) != mark]
+    known = _all_pictures(root, found)
+    old = [path for path, one in known.items() if _mark_of(root / path) != one.mark]
     left = [
         path.relative_to(root)
         for path in sorted((root / PICTURES).glob("*"))
-        if path.relative_to(root) not in marks
+        if path.relative_to(root) not in known
     ]
     text = root / PAGE
     current = text.is_file() and text.read_text(encoding="utf-8") == page(found)
@@ -191,13 +210,12 @@ def write(root: Path) -> list[Path]:
     found = kept_answers(root)
     changed = stale(root)
     (root / PICTURES).mkdir(parents=True, exist_ok=True)
-    known = {one.path: one for answer in found for one in pictures(answer)}
+    known = _all_pictures(root, found)
     for path in changed:
         if path == PAGE:
-            (root / path).write_text(page(found), encoding="utf-8")
+            write_whole(root / path, page(found))
         elif path in known:
-            text = svg(known[path].draw(), f"numbers {known[path].mark}")
-            (root / path).write_text(text, encoding="utf-8")
+            write_whole(root / path, svg(known[path].draw(), f"numbers {known[path].mark}"))
         else:
             (root / path).unlink()
     return changed

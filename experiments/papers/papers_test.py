@@ -7,14 +7,15 @@ import json
 import math
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from experiments import results
-from experiments.experiment import Experiment, Outcome
+from experiments import gain_picture, results
+from experiments.experiment import Experiment, Outcome, Target
 from experiments.papers import gallery, interconnects
 from experiments.papers.answers import (
     Answer,
@@ -28,7 +29,7 @@ from experiments.papers.catalogue import ITEMS, experiments_of
 from experiments.papers.conduct import UNKNOWN_S, conduct, expected, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
 from experiments.papers.item import Here, Item, Measured, between, number, over, words
-from experiments.papers.page import missing_text, render, verdict
+from experiments.papers.page import bound_of, missing_text, render, verdict
 from experiments.papers.whole import Request, reproduce_all
 from experiments.registry import find_experiment
 from experiments.run import Finished
@@ -97,6 +98,10 @@ def test_an_item_names_what_its_experiment_measures(item: Item) -> None:
         for key in one.here.keys:
             if not key.endswith("/"):
                 assert experiment.figure(key) is not None, key
+    for condition in item.finding.besides:
+        for key in condition.here.keys:
+            own = find_experiment(item.experiment)
+            assert key.endswith("/") or own.figure(key) is not None, key
 
 
 def test_what_is_told_is_a_number_a_range_an_end_or_words() -> None:
@@ -143,6 +148,44 @@ def test_a_finding_holds_where_our_number_keeps_its_bound() -> None:
     assert Answer(item, Run(Measured(good, {}), {})).met is True
     assert Answer(item, Run(Measured(bad, {}), {})).met is False
     assert Answer(item, NOTHING).met is None
+
+
+@pytest.mark.parametrize(("short", "holds"), [(6.0, True), (4.0, False), (None, False)])
+def test_a_longer_sort_must_lose_less_than_a_short_one(short: float | None, holds: bool) -> None:  # noqa: FBT001
+    figures = {"integer_sort_slowdown_percent": 5.0}
+    if short is not None:
+        figures["mpich_integer_sort_slowdown_percent"] = short
+
+    answer = Answer(item_of("003-fig-10"), Run(Measured(figures, {}), {}))
+
+    assert answer.met is holds
+    assert f"besides, {answer.item.finding.besides[0].label}" in bound_of(answer)
+    Draft202012Validator(SCHEMA).validate(papers_json([answer]))
+
+
+@pytest.mark.parametrize(("lanes_s", "holds"), [(0.4, True), (0.6, False)])
+def test_a_gather_must_gain_at_every_size(lanes_s: float, holds: bool) -> None:  # noqa: FBT001
+    curves = {
+        "gather_5ms_over_sizes/single lane": [(262144.0, 1.0), (4194304.0, 4.0)],
+        "gather_5ms_over_sizes/three steps, 32 lanes": [(262144.0, lanes_s), (4194304.0, 1.6)],
+    }
+    measured = Measured({"speedup_gather_three_step": 2.5}, curves)
+
+    assert Answer(item_of("001-fig-5"), Run(measured, {})).met is holds
+
+
+def test_a_network_that_takes_nearly_half_of_the_processor_as_in_the_paper_holds() -> None:
+    item = item_of("004-fig-10")
+    measured = Measured({}, {"availability/ours": [(1e-6, 0.52), (1e-3, 0.99)]})
+
+    assert Answer(item, Run(measured, {})).met is True
+    assert "which is ours" in bound_of(Answer(item, Run(measured, {})))
+
+
+def test_a_curve_that_ends_early_says_nothing_of_most_ranks() -> None:
+    whole, partial = [(1, 1.0), (2, 0.8)], [(1, 1.0)]
+
+    assert interconnects.lowest_with_most({"a": whole, "b": partial}) == 0.8
 
 
 @pytest.mark.parametrize("runs", ["kept", "missing"])
@@ -272,6 +315,16 @@ def test_the_others_go_on_when_an_experiment_fails() -> None:
     assert found["opt-scatter"].why == "opt-scatter failed: ValueError: no points"
     assert found["parallel-pairs"].measured == Measured({"speedup_16_ranks": 7.5}, {})
     assert any(re.fullmatch(r"\[\d+/\d+\] parallel-pairs \(about .+ left\)", one) for one in said)
+
+
+def test_the_load_before_all_experiments_is_among_the_conditions_of_each() -> None:
+    said: list[str] = []
+
+    found = [run for _, run, _ in conduct(experiments_of(), Path("x"), said.append, run=Prepared())]
+
+    loads = {run.conditions["load_average_before_all"] for run in found}
+    assert len(loads) == 1
+    assert all(run.conditions["load_average"] == 1.0 for run in found)
 
 
 def test_an_experiment_is_expected_to_take_what_it_declares_or_took(tmp_path: Path) -> None:
@@ -429,11 +482,21 @@ def test_the_gallery_has_the_curves_that_a_run_has_kept() -> None:
     assert len(list(gallery.pictures(Answer(item, NOTHING)))) == 1
 
 
+def test_another_bound_makes_a_picture_stale() -> None:
+    item = item_of("004-fig-10")
+    stricter = replace(item, finding=replace(item.finding, holds=Target("<=", 0.5)))
+
+    one, other = (next(gallery.pictures(Answer(each, NOTHING))) for each in (item, stricter))
+
+    assert one.mark != other.mark
+
+
 def test_another_run_makes_page_and_picture_stale(tmp_path: Path) -> None:
     folder = results.FOLDER.relative_to(gallery.ROOT)
     shutil.copytree(results.FOLDER, tmp_path / folder)
     shutil.copytree(gallery.ROOT / gallery.PICTURES, tmp_path / gallery.PICTURES)
-    (tmp_path / gallery.PAGE).write_text((gallery.ROOT / gallery.PAGE).read_text())
+    for path in (gallery.PAGE, gain_picture.PICTURE):
+        (tmp_path / path).write_text((gallery.ROOT / path).read_text())
     assert gallery.stale(tmp_path) == []
     kept_file = tmp_path / folder / "parallel-pairs.jsonl"
     run = json.loads(kept_file.read_text().splitlines()[-1])
@@ -448,6 +511,31 @@ def test_another_run_makes_page_and_picture_stale(tmp_path: Path) -> None:
     assert gallery.write(tmp_path) == changed
     assert gallery.stale(tmp_path) == []
     assert "7.77" in (tmp_path / gallery.PICTURES / "000-section-5.svg").read_text()
+
+
+def test_the_readme_shows_what_programs_gained_in_the_newest_kept_run() -> None:
+    run = results.read("programs-gain")[-1]
+    text = " ".join((gallery.ROOT / "README.md").read_text().split())
+    (drawn,) = gallery.picture_of_readme(gallery.ROOT)
+    _, (_, one_host) = gain_picture.panels_of(run)
+    ratios = [bar.value for bar in one_host]
+
+    assert f"took {run['figures']['two_site_ratio_neighbours']:.2f} of its plain time" in text
+    assert f"adds up gradients {run['figures']['two_site_ratio_training']:.2f}." in text
+    assert f"six programs took {min(ratios):.2f} to {max(ratios):.2f} of their plain time" in text
+    assert f"![{drawn.alt}]({drawn.path})" in text
+
+
+def test_another_run_of_programs_makes_another_picture(tmp_path: Path) -> None:
+    folder = tmp_path / results.FOLDER.relative_to(gallery.ROOT)
+    drawn = []
+    for ratio in (1.0, 1.2):
+        figures = {"two_site_ratio_app": 0.5, "one_host_ratio_app": ratio}
+        results.append({"name": "programs-gain", "figures": figures}, folder)
+        drawn += gallery.picture_of_readme(tmp_path)
+
+    assert drawn[0].mark != drawn[1].mark
+    assert "1.20" in svg(drawn[1].draw())
 
 
 def test_the_map_links_each_item_to_a_heading_of_the_page() -> None:
