@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 from experiments import results
 from experiments.papers.catalogue import ITEMS
-from experiments.papers.item import Item, Measured, Quantity
+from experiments.papers.item import Condition, Item, Measured, Quantity
 
 SCHEMA, VERSION = "lanewise-papers", 1
 
@@ -85,7 +85,16 @@ class Answer:
     @property
     def met(self) -> bool | None:
         """Say whether the finding holds here; None where it was not measured."""
-        return None if self.here is None else self.item.finding.holds.met_by(self.here)
+        if self.here is None:
+            return None
+        finding = self.item.finding
+        besides = all(one.met_in(self.run.measured) for one in finding.besides)
+        return finding.holds.met_by(self.here) and besides
+
+    def value_besides(self, condition: Condition) -> float | None:
+        """Return our number of a condition."""
+        measured = self.run.measured
+        return None if measured is None else condition.here.value(measured)
 
     @property
     def why_null(self) -> str:
@@ -109,6 +118,15 @@ class Answer:
             "paper_value": None if told is None else told.plain(),
             "place": finding.quantity.place,
             "holds": {"op": finding.holds.op, "value": finding.holds.value, "bound": finding.bound},
+            "besides": [
+                {
+                    "label": one.label,
+                    "here": _rounded(self.value_besides(one)),
+                    "op": one.holds.op,
+                    "value": one.holds.value,
+                }
+                for one in finding.besides
+            ],
             "met": self.met,
             "quick": self.run.quick,
             "date": self.run.date or None,

@@ -152,14 +152,31 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """What must hold besides: another number of ours, and its bound."""
+
+    label: str
+    here: Here
+    holds: Target
+
+    def met_in(self, measured: Measured | None) -> bool:
+        """Say whether it holds in a run; what was not measured does not."""
+        return measured is not None and self.holds.met_by(self.here.value(measured))
+
+
+@dataclass(frozen=True)
 class Finding:
-    """The headline: what the paper finds, our number beside it, and when the finding holds here."""
+    """The headline: what the paper finds, our number beside it, and when the finding holds here.
+
+    Where one number does not say all that the paper finds, there are conditions `besides`.
+    """
 
     says: str
     quantity: Quantity
     unit: Unit
     holds: Target
     bound: Literal["the paper's", "ours"]
+    besides: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from experiments.experiment import Target
 from experiments.papers.item import (
     Chart,
+    Condition,
     Finding,
     Here,
     Item,
@@ -55,6 +56,20 @@ _GATHER = Quantity(
     "gather, single lane over the best", words("about twice", 2.0), "§5.2",
     figure("speedup_gather_three_step"),
 )  # fmt: skip
+
+_GATHER_LEAST = Condition(
+    "gather, the least gain of all sizes",
+    Here(
+        ("gather_5ms_over_sizes/",),
+        lambda curves: min(
+            single_s / lanes_s
+            for (_, single_s), (_, lanes_s) in zip(
+                curves["single lane"], curves[f"three steps, {_NODES} lanes"], strict=True
+            )
+        ),
+    ),
+    Target(">=", 2.0),
+)
 
 
 def _lanes_of(collective: str, best: Quantity) -> Chart:
@@ -142,7 +157,7 @@ ITEMS = (
         experiment="multilane-paper",
         finding=Finding(
             "Lanes make a gather about twice as fast as a single lane, at every size.",
-            _GATHER, "ratio", Target(">=", 2.0), "the paper's",
+            _GATHER, "ratio", Target(">=", 2.0), "the paper's", (_GATHER_LEAST,),
         ),
         charts=(Chart("Gain at the largest message", "ratio", (_GATHER,)),),
         difference="Connections that share the simulated link do not slow each other down, which "

@@ -17,9 +17,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import lanewise.report
-from experiments.experiment import PAPERS
+from experiments.experiment import PAPERS, Target
 from experiments.papers.answers import Answer, Run, papers_json
 from experiments.papers.draw import number_text, pictures, svg, told_text
+from experiments.papers.item import Condition, Unit
 from lanewise import __version__
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_places, write_whole
@@ -91,12 +92,23 @@ def bound_of(answer: Answer) -> str:
     here = "not measured" if answer.here is None else number_text(answer.here, finding.unit)
     bound = "bound" if finding.bound == "ours" else "the paper's bound"
     whose = ", which is ours" if finding.bound == "ours" else ""
-    value = f"{finding.holds.op} {number_text(finding.holds.value, finding.unit)}"
-    sign = value.replace(">=", "≥").replace("<=", "≤")
+    besides = "".join(f"; {_besides(answer, one)}" for one in finding.besides)
     return (
         f"{finding.quantity.label}: {paper} in {finding.quantity.place}, {here} here; "
-        f"{bound} {sign}{whose}"
+        f"{bound} {_bound(finding.holds, finding.unit)}{whose}{besides}"
     )
+
+
+def _besides(answer: Answer, condition: Condition) -> str:
+    unit = answer.item.finding.unit
+    value = answer.value_besides(condition)
+    here = "not measured" if value is None else number_text(value, unit)
+    return f"besides, {condition.label}: {here} here; bound {_bound(condition.holds, unit)}"
+
+
+def _bound(holds: Target, unit: Unit) -> str:
+    sign = {">=": "≥", "<=": "≤"}[holds.op]
+    return f"{sign} {number_text(holds.value, unit)}"
 
 
 def _shown(answer: Answer) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from experiments.experiment import Target
 from experiments.papers.item import (
     Chart,
+    Condition,
     Finding,
+    Here,
     Item,
     Lines,
     Quantity,
@@ -61,6 +63,14 @@ _SORT_SHORT = _application(
 )
 _SORT_LONG = _application(
     "a longer integer sort", words("less than for class A"), "§4.3, Fig. 10", "integer_sort"
+)
+_LESS_THAN_SHORT = Condition(
+    "what the longer sort loses less what the short one loses",
+    Here(
+        ("integer_sort_slowdown_percent", "mpich_integer_sort_slowdown_percent"),
+        lambda longer, short: longer - short,
+    ),
+    Target("<=", 0.0),
 )
 _FT = _application("FT class B; here HPC Challenge", between(5, 7), "abstract, §6", "hpcc")
 _LU = _application("LU class B; here LAMMPS", between(5, 7), "abstract, §6", "lammps")
@@ -175,7 +185,7 @@ ITEMS = (
         experiment="migration-mpi",
         finding=Finding(
             "A fault costs a longer sort less than a short one, at most 7 %.",
-            _SORT_LONG, "%", Target("<=", 7.0), "ours",
+            _SORT_LONG, "%", Target("<=", 7.0), "ours", (_LESS_THAN_SHORT,),
         ),
         charts=_slower(_SORT_LONG),
         difference=_HARDWARE,
