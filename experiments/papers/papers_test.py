@@ -528,7 +528,7 @@ def test_the_readme_shows_what_programs_gained_in_the_newest_kept_run() -> None:
 
 def test_another_run_of_programs_makes_another_picture(tmp_path: Path) -> None:
     folder = tmp_path / results.FOLDER.relative_to(gallery.ROOT)
-    drawn = []
+    drawn: list[gallery.Picture] = []
     for ratio in (1.0, 1.2):
         figures = {"two_site_ratio_app": 0.5, "one_host_ratio_app": ratio}
         results.append({"name": "programs-gain", "figures": figures}, folder)

@@ -110,7 +110,7 @@ def run(workspace: Workspace) -> Outcome:
 
 def peak_bytes(ends: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
     """Return the highest peak of the runs of all rounds."""
-    return max(end["peak_memory_bytes"] for runs in ends.values() for end in runs)
+    return int(max(end["peak_memory_bytes"] for runs in ends.values() for end in runs))
 
 
 def _moved(end: Mapping[str, Any]) -> int:
