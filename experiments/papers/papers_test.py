@@ -151,7 +151,10 @@ def test_a_finding_holds_where_our_number_keeps_its_bound() -> None:
 
 
 @pytest.mark.parametrize(("short", "holds"), [(6.0, True), (4.0, False), (None, False)])
-def test_a_longer_sort_must_lose_less_than_a_short_one(short: float | None, holds: bool) -> None:  # noqa: FBT001
+def test_a_longer_sort_must_lose_less_than_a_short_one(
+    short: float | None,
+    holds: bool,  # noqa: FBT001 - what is expected
+) -> None:
     figures = {"integer_sort_slowdown_percent": 5.0}
     if short is not None:
         figures["mpich_integer_sort_slowdown_percent"] = short
@@ -164,7 +167,10 @@ def test_a_longer_sort_must_lose_less_than_a_short_one(short: float | None, hold
 
 
 @pytest.mark.parametrize(("lanes_s", "holds"), [(0.4, True), (0.6, False)])
-def test_a_gather_must_gain_at_every_size(lanes_s: float, holds: bool) -> None:  # noqa: FBT001
+def test_a_gather_must_gain_at_every_size(
+    lanes_s: float,
+    holds: bool,  # noqa: FBT001 - what is expected
+) -> None:
     curves = {
         "gather_5ms_over_sizes/single lane": [(262144.0, 1.0), (4194304.0, 4.0)],
         "gather_5ms_over_sizes/three steps, 32 lanes": [(262144.0, lanes_s), (4194304.0, 1.6)],
