@@ -135,3 +135,41 @@ def test_a_store_is_neither_copied_nor_pickled(tmp_path: Path) -> None:
 def test_numbers_that_a_shape_cannot_hold_are_refused(shape: dict[str, Any], named: str) -> None:
     with pytest.raises(RequestError, match=f"{named} is a whole number from 0 to"):
         wavefront.Store.in_memory(**shape)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"strip_rows": 2**64 + 8}, {"strip_rows": -8}, {"tile_columns": 2**64}, {"strip_rows": 8.0}],
+    ids=str,
+)
+def test_numbers_that_a_shape_cannot_hold_are_refused_for_a_copy(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
+    with wavefront.Store.in_memory(4, 6) as store:
+        store.write(0, np.ones((4, 6)))
+
+        with pytest.raises(RequestError, match=f"{next(iter(wanted))} is a whole number from 0 to"):
+            store.convert(tmp_path / "t", **wanted)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shape_may_be_of_numbers_of_numpy() -> None:
+    sides = np.array([4096, 2048])
+
+    assert wavefront.plan((sides[0], sides[1]), "jacobi", 8, coefficients=1) == wavefront.plan(
+        (4096, 2048), "jacobi", 8, coefficients=1
+    )
+
+
+@pytest.mark.parametrize("number", [1, 0, True, 2**40], ids=str)
+def test_a_mere_number_is_no_kernel(number: int) -> None:
+    values = np.ones((4, 6))
+
+    for act in (
+        lambda: wavefront.run(values, number, 1),
+        lambda: wavefront.plan(values, number, 1),
+        lambda: wavefront.run(values, wavefront.RowKernel(bool(number)), 1),
+    ):
+        with pytest.raises(RequestError, match=f"{number}|{bool(number)} is not a kernel; give"):
+            act()

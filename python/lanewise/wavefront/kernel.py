@@ -81,7 +81,7 @@ class OwnKernel:
     @property
     def address(self) -> int:
         """Return the function's address; RequestError for what has none, or is fastmath."""
-        if isinstance(self.function, int):
+        if isinstance(self.function, int) and not isinstance(self.function, bool):
             return self.function
         address = getattr(self.function, "address", None)
         if not isinstance(address, int):
@@ -146,9 +146,17 @@ def _arguments_of(function: Any) -> int:
 
 
 def own_kernel(kernel: Any) -> OwnKernel:
-    """Return a kernel of one's own; a mere function is of radius 1 and reads updated values."""
+    """Return a kernel of one's own; a mere function is of radius 1 and reads updated values.
+
+    RequestError for a mere number, which says too little to be called as a function.
+    """
     if isinstance(kernel, OwnKernel):
         return kernel
+    if isinstance(kernel, int):
+        raise RequestError(
+            f"{kernel!r} is not a kernel; give a built-in name or a numba.cfunc, and the address "
+            "of a function as RowKernel(address) or PlaneKernel(address)"
+        )
     of_planes = _arguments_of(kernel) == _PLANE_ARGUMENTS
     return PlaneKernel(kernel) if of_planes else RowKernel(kernel)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from lanewise.errors import RequestError, RunError
@@ -169,7 +170,7 @@ def plan(  # noqa: PLR0913
             return plan_of(opened.native_shape, kernel, parameters, options)
     if isinstance(store, Store):
         return plan_of(store.native_shape, kernel, parameters, options)
-    if isinstance(store, tuple) and all(isinstance(side, int) for side in store):
+    if isinstance(store, tuple) and all(isinstance(side, (int, np.integer)) for side in store):
         shape = shape_of(
             store, data=data, coefficients=coefficients, dtype=dtype, layout=layout,
             strip_rows=strip_rows, tile_columns=tile_columns,

@@ -415,14 +415,16 @@ class Store:
         """Copy the store into the new store `folder`, and return that, open.
 
         The copy has another `layout`, other `strip_rows` or other `tile_columns` (0: rows are
-        whole); what is not given is as here.  An unfinished run is copied, too.  `on_progress` is
-        as for `write`.  Nothing is left in `folder` where this raises: RequestError for a layout,
-        sizes or a folder that cannot be, RunError where a strip is damaged or the disk is full.
+        whole); what is not given is as here.  An unfinished run is copied, too.  `memory` is the
+        budget of this, in bytes or as "2GiB", and `on_progress` is as for `write`.  Nothing is left
+        in `folder` where this raises: RequestError for a layout, sizes or a folder that cannot be,
+        RunError where a strip is damaged or the disk is full.
         """
         shape = self.native_shape
         shape.layout = shape.layout if layout is None else layout.encode()
-        shape.strip_rows = strip_rows
-        shape.tile_columns = shape.tile_columns if tile_columns is None else tile_columns
+        shape.strip_rows = whole_number("strip_rows", strip_rows, _SIDE_MAX)
+        if tile_columns is not None:
+            shape.tile_columns = whole_number("tile_columns", tile_columns, _SIDE_MAX)
         budget_bytes, place = size_bytes(memory), path_bytes(folder)
         call = Call(lambda: loaded().lw_wavefront_stop(self.handle))
         moved = _moved(call, on_progress)
