@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import ctypes
+import gc
 import pickle
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +79,96 @@ def test_while_one_thread_reads_another_may_write_and_run(tmp_path: Path) -> Non
         done.set()
         reading.join()
         assert ran.iterations == 1
+
+
+ROW_FUNCTION = ctypes.CFUNCTYPE(
+    None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3, ctypes.c_void_p
+)
+
+
+def test_while_one_thread_runs_others_read_only_what_is_opened_for_reading(tmp_path: Path) -> None:
+    said: list[str] = []
+    with wavefront.Store.create(tmp_path / "s", 4, 6) as store:
+        store.write(0, np.ones((4, 6)))
+
+        def refused(act: Callable[[], object]) -> None:
+            with pytest.raises(RequestError) as raised:
+                act()
+            said.append(str(raised.value))
+
+        # A thread of the library calls this.
+        @ROW_FUNCTION
+        def look(*_arguments: object) -> None:
+            refused(lambda: store.read(0))
+            refused(lambda: store[1])
+            refused(store.verify)
+            refused(lambda: store.convert(tmp_path / "t"))
+            with wavefront.Store.open(tmp_path / "s", mode="r") as opened:
+                said.append(f"the sum is {opened.read(0).sum():g}")
+
+        address = ctypes.cast(look, ctypes.c_void_p).value
+        wavefront.run(store, wavefront.RowKernel(address), 1, threads=1)
+
+        assert set(said[:4]) == {
+            "a run of the store is under way on another thread, which replaces what would be "
+            'read; open it again with mode "r" to read it meanwhile'
+        }
+        assert said[4] == "the sum is 24"
+        assert store.read(0).sum() == 24
+
+
+def test_what_a_run_calls_may_read_its_store_on_several_threads(tmp_path: Path) -> None:
+    sums: list[float] = []
+    with wavefront.Store.create(tmp_path / "s", 4, 6, coefficients=1) as store:
+        for matrix in (0, 1):
+            store.write(matrix, np.ones((4, 6)))
+
+        def paused(_iterations: int, _measured: float) -> None:
+            with ThreadPoolExecutor(2) as threads:
+                sums.extend(values.sum() for values in threads.map(store.read, [1, 1]))
+
+        wavefront.run(store, "jacobi", 4, pause_every=2, on_pause=paused)
+
+    assert sums == [24.0] * 4
+
+
+def open_files(folder: Path) -> list[Path]:
+    """Return the files in a folder that this program has open."""
+    links = (Path(entry) for entry in Path("/proc/self/fd").iterdir())
+    found = [link.readlink() for link in links if link.is_symlink()]
+    return [path for path in found if path.is_relative_to(folder)]
+
+
+def test_a_store_that_nothing_refers_to_is_closed(tmp_path: Path) -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    folder = tmp_path / "s"
+    wavefront.Store.create(folder, 4, 6, coefficients=1).write(0, values)
+    wavefront.Store.open(folder).write(1, values)
+
+    np.testing.assert_array_equal(np.asarray(wavefront.Store.open(folder, mode="r")), values)
+    np.testing.assert_array_equal(wavefront.Store.open(folder)[0:2], values[:2])
+    wavefront.Store.open(folder).convert(tmp_path / "t")
+
+    assert open_files(tmp_path) == []
+    assert wavefront.run(folder, "jacobi", 4, waves=1).iterations == 4
+    kept = wavefront.Store.open(folder).matrix(0)
+    assert kept.shape == (4, 6)
+    assert open_files(tmp_path) == [folder / "lock"]
+
+
+def test_a_store_whose_run_failed_is_closed_once_nothing_refers_to_it(tmp_path: Path) -> None:
+    def stop(_share: float, _elapsed_s: float) -> None:
+        raise ValueError("no more")
+
+    wavefront.Store.create(tmp_path / "s", 4, 6).write(0, np.ones((4, 6)))
+    gc.disable()
+    try:
+        with contextlib.suppress(ValueError):
+            wavefront.Store.open(tmp_path / "s").write(0, np.zeros((4, 6)), on_progress=stop)
+
+        assert open_files(tmp_path) == []
+    finally:
+        gc.enable()
 
 
 def test_a_store_that_is_read_is_not_closed(tmp_path: Path) -> None:

@@ -175,6 +175,20 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         wavefront.run(list(arrays()), "sor", 1, folder=tmp_path / "missing")
 
 
+def test_a_result_that_is_kept_may_be_changed_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    u, f = arrays()
+
+    with scratch.Scratch([u, f], (1, 0, 0), 8, None, 1 << 20) as swept:
+        swept.store.write(0, u)
+        kept = swept.keep()
+        with wavefront.Store.open(kept) as store:
+            np.testing.assert_array_equal(store[0:9], u[:9])
+
+
 def test_a_folder_in_memory_gives_way_to_one_on_a_disk(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

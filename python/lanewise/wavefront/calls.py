@@ -60,9 +60,10 @@ class Call:
                 ended.set()
                 self._asked.put(None)
 
+        thread = threading.Thread(target=work, name="lanewise-wavefront")
         try:
             # An interrupt may come while this waits for the thread to begin.
-            threading.Thread(target=work, name="lanewise-wavefront").start()
+            thread.start()
             while (act := self._next()) is not None:
                 act()
                 self._answered.release()
@@ -70,8 +71,15 @@ class Call:
             self.fail(error)
         if not begun.acquire(blocking=False):
             self._end(ended)
+        # Until it is over it refers to what it called, such as a store that is to be closed.
+        if thread.is_alive():
+            thread.join()
         if self.raised is not None:
-            raise self.raised
+            try:
+                raise self.raised
+            finally:
+                # What its traceback refers to, such as a store, would refer to it in turn.
+                self.raised = None
         return found[0]
 
     def _next(self) -> Callable[[], None] | None:

@@ -233,12 +233,12 @@ def _call(  # noqa: PLR0913, PLR0917
 ) -> Outcome:
     outcome = RunOutcome(struct_size=ctypes.sizeof(RunOutcome))
     call = Call(lambda: loaded().lw_wavefront_stop(store.handle))
-    options.progress = _progress(call, callbacks.progress)
-    options.paused = _paused(call, callbacks.pause)
+    options.progress = _progress(store, call, callbacks.progress)
+    options.paused = _paused(store, call, callbacks.pause)
     own = kernel.function if isinstance(kernel, OwnKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
-        with store.changing(), KernelErrors(call, own, name):
+        with store.running(), KernelErrors(call, own, name):
             status = call.result(
                 lambda: function(store.handle, *arguments, byref(options), byref(outcome))
             )
@@ -249,9 +249,13 @@ def _call(  # noqa: PLR0913, PLR0917
     return Outcome(**{**members(outcome), "converged": bool(outcome.converged)})
 
 
-def _progress(call: Call, on_progress: OnShare | None) -> Any:
+def _progress(store: Store, call: Call, on_progress: OnShare | None) -> Any:
     if on_progress is None:
         return OnProgress()
+
+    def show(share: float, elapsed_s: float) -> None:
+        with store.at_rest():
+            on_progress(share, elapsed_s)
 
     def shown(_context: object, progress: Any) -> None:
         try:
@@ -259,20 +263,24 @@ def _progress(call: Call, on_progress: OnShare | None) -> Any:
             passed = now.waves * now.strips_done / now.strip_count
             share = (now.iterations_done + passed) / now.iterations_wanted
             elapsed_s = now.elapsed_s
-            call.on_caller(lambda: on_progress(share, elapsed_s))
+            call.on_caller(lambda: show(share, elapsed_s))
         except BaseException as error:  # may not cross the C border
             call.fail(error)
 
     return OnProgress(shown)
 
 
-def _paused(call: Call, on_pause: OnIterations | None) -> Any:
+def _paused(store: Store, call: Call, on_pause: OnIterations | None) -> Any:
     if on_pause is None:
         return OnPause()
 
+    def pause(iterations: int, measured: float) -> None:
+        with store.at_rest():
+            on_pause(iterations, measured)
+
     def shown(_context: object, iterations: int, measured: float) -> int:
         try:
-            call.on_caller(lambda: on_pause(iterations, measured))
+            call.on_caller(lambda: pause(iterations, measured))
         except BaseException as error:  # may not cross the C border
             call.fail(error)
         return int(call.raised is not None)

@@ -81,7 +81,7 @@ class Scratch:
         """Return the folder of a store that stays, with all that this one holds."""
         if self._folder is None:
             folder = Path(tempfile.mkdtemp(prefix="lanewise-wavefront-", dir=scratch_folder()))
-            self.store.convert(folder / "store")
+            self.store.convert(folder / "store").close()
             return folder / "store"
         self.store.close()
         self._left.pop_all()

@@ -7,6 +7,7 @@ import ctypes
 import math
 import operator
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,10 @@ _UNDER_WAY = (
 )
 _CLOSED = "the store is closed; open it again with Store.open"
 _IN_USE = "a call of the store is under way; close it once that has ended"
+_ELSEWHERE = (
+    "a run of the store is under way on another thread, which replaces what would be read; "
+    'open it again with mode "r" to read it meanwhile'
+)
 
 
 class Store:
@@ -69,18 +74,23 @@ class Store:
 
     A store is read like an array, which is its first data matrix: `store[10:20]` reads ten rows and
     numpy.asarray(store) all.  `store["f"]` is another matrix of it, read the same way.  Matrices
-    are named or numbered, data first.
+    are named or numbered, data first.  A store that nothing refers to any more is closed, too.
     """
 
     def __init__(self, handle: ctypes.c_void_p, failures: Failures) -> None:
         self._handle = handle
+        self._close = weakref.finalize(self, loaded().lw_wavefront_close, handle)
+        # The system closes it at exit, when a thread may still be within a call.
+        self._close.atexit = False
         self.failures = failures
         # Dask reads rows from several threads.
         self._reading = threading.Lock()
         self._changing = threading.Lock()
         # Calls that use the native store, which must not be closed meanwhile.
         self._calls = 0
-        self._counting = threading.Lock()
+        self._counting = threading.Condition()
+        # The thread of a run, which alone may read the store meanwhile; None where any may.
+        self._runner: int | None = None
 
     @classmethod
     def open(cls, folder: str | Path, mode: str = "r+") -> Store:
@@ -178,9 +188,8 @@ class Store:
         with self._counting:
             if self._calls:
                 raise RequestError(_UNDER_WAY if self._changing.locked() else _IN_USE)
-            handle, self._handle = self._handle, ctypes.c_void_p()
-        if handle:
-            loaded().lw_wavefront_close(handle)
+            self._handle = ctypes.c_void_p()
+        self._close()
 
     def __enter__(self) -> Store:
         return self
@@ -196,12 +205,15 @@ class Store:
         with self._counting:
             if not self._handle:
                 raise RequestError(_CLOSED)
+            if self._runner not in (None, threading.get_ident()):
+                raise RequestError(_ELSEWHERE)
             self._calls += 1
         try:
             yield
         finally:
             with self._counting:
                 self._calls -= 1
+                self._counting.notify_all()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -213,6 +225,28 @@ class Store:
                 yield
         finally:
             self._changing.release()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run meanwhile, as `changing`; other threads are refused what they would read."""
+        with self.changing():
+            self._runner = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._runner = None
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Let all threads read while a run waits for what it called, and wait for their ends."""
+        with self._counting:
+            runner, self._runner, calls = self._runner, None, self._calls
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._runner = runner
+                self._counting.wait_for(lambda: self._calls <= calls)
 
     @property
     def native_shape(self) -> MatrixShape:
@@ -371,7 +405,8 @@ class Store:
     ) -> None:
         """Call `take(first_row, rows)` for the strips of a matrix, in order.
 
-        `rows` is valid during the call only.  `on_progress` is as for `write`.
+        `rows` is valid during the call only.  `on_progress` is as for `write`.  RequestError while
+        another thread runs the store, as for all that reads it, except within what the run calls.
         """
         with self._calling():
             self._move(loaded().lw_wavefront_read, matrix, take, on_progress)
