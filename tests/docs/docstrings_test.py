@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The docstrings that the reference of Python shows tell errors, and shapes of arrays."""
+"""The docstrings that the reference of Python shows tell errors, shapes of arrays, and units."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / "docs" / "site" / "api" / "python.md").read_text(encoding="utf-8")
 # How the package writes the types of arrays.
 ARRAYS = re.compile(r"\b(NDArray|Floats|Integers|Array)\b")
+# What parameters with a unit are called, and the word for it; another function may say it as well.
+UNITS = {
+    re.compile(r"memory|sizes?|\w+_bytes"): "bytes",
+    re.compile(r"\w*(time|timeout|delay|budget|interval)|\w+_s"): "seconds",
+}
+ELSEWHERE = re.compile(r"\b(as for|those of) `|`[\w.]+` with these arguments")
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any], str]]:
@@ -60,3 +66,13 @@ def test_a_docstring_names_the_errors_and_the_shape(
     assert [error for error in raised(function) if error not in told] == []
     if ARRAYS.search(str(function.__annotations__.get("return", ""))):
         assert re.search(r"\bshape\b|\barray in memory\b", told), f"{name}: of which shape?"
+
+
+@pytest.mark.parametrize(("name", "function", "told"), ALL, ids=[name for name, _, _ in ALL])
+def test_a_docstring_gives_the_units_of_sizes_and_times(
+    name: str, function: Callable[..., Any], told: str
+) -> None:
+    for parameter in inspect.signature(function).parameters:
+        units = [unit for named, unit in UNITS.items() if named.fullmatch(parameter)]
+        given = ELSEWHERE.search(told) or all(re.search(rf"\b{unit}\b", told) for unit in units)
+        assert given, f"{name}: {parameter} in {' or '.join(units)}?"

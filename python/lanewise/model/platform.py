@@ -63,8 +63,8 @@ class Platform:
     ) -> float:
         """Return the seconds that a collective takes by an algorithm, NAME[:SEGMENT[:LANES]].
 
-        `message_bytes` is the block of one rank, or the vector, as lanewise measure counts.
-        Without `model` the best is asked, without `ranks` it is as many as were fitted.
+        `message_bytes` is the block of one rank, or the vector, in bytes, as lanewise measure
+        counts.  Without `model` the best is asked, without `ranks` it is as many as were fitted.
         Raises RequestError for what cannot be asked.
         """
         with tempfile.TemporaryDirectory(prefix="lanewise-platform-") as folder:

@@ -199,9 +199,9 @@ def resume(  # noqa: PLR0913
 ) -> Outcome:
     """Go on with a run that was interrupted; one with a kernel of your own needs that kernel.
 
-    It pauses as before, and calls `on_pause` first for a pause in which the run ended.  Raises
-    RequestError where there is no such run, or another kernel than that of the run, and otherwise
-    what `run` raises.
+    `memory`, in bytes or as "2GiB", and the other arguments are as for `run`.  It pauses as before,
+    and calls `on_pause` first for a pause in which the run ended.  Raises RequestError where there
+    is no such run, or another kernel than that of the run, and otherwise what `run` raises.
     """
     options = run_options(
         1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite)
