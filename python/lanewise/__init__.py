@@ -56,6 +56,8 @@ PARTS = {
     "sum": "lanewise.sums",
     "tune": "lanewise.measurement.tune",
 }
+# Modules that are used by their own names.
+MODULES = ("errors", "rdma", "wavefront")
 
 
 def __getattr__(name: str) -> Any:
@@ -64,11 +66,11 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("lanewise")
     if name in PARTS:
         return getattr(import_module(PARTS[name]), name)
-    if name in ("rdma", "wavefront"):
+    if name in MODULES:
         return import_module(f"lanewise.{name}")
     raise AttributeError(f"module 'lanewise' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
     """Return what a notebook offers to complete."""
-    return sorted([*__all__, "rdma", "wavefront"])
+    return sorted([*__all__, *MODULES])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,8 @@ class Measurement:
     Student's over launches, at the confidence of `context.stopping`.  A point of one launch has the
     distribution-free interval of the median within this launch.
 
-    `measurement["scatter"]` is the measurement of that operation alone.  `samples` has the records
+    `measurement["scatter"]` is the measurement of that operation alone; `in`, `len` and iteration
+    are those of the operations.  `samples` has the records
     as they were written, `notes` what was said while it was measured, `only` the operation that
     was chosen so, of those in `text`.
     """
@@ -87,6 +88,15 @@ class Measurement:
             waiting=[],
         )
         return replace(self, samples=samples, only=operation)
+
+    def __contains__(self, operation: object) -> bool:
+        return operation in self.operations
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.operations)
+
+    def __len__(self) -> int:
+        return len(self.operations)
 
     @property
     def context(self) -> Context:
@@ -137,7 +147,9 @@ class Measurement:
     def launch_medians_s(self) -> Floats:
         """Return the median of each launch in seconds, shape (points, launches).
 
-        NaN where a point was not measured in a launch, as in a run that was interrupted.
+        It is the mean of each with `rule="student"`, whose intervals are of means, and where
+        another tool printed no medians.  NaN where a point was not measured in a launch, as in a
+        run that was interrupted.
         """
         launches = range(1, self.launches + 1)
         found = by_launch(self.samples.points, self.samples.launch_points)

@@ -55,6 +55,32 @@ def test_an_operation_is_chosen_by_its_name(tmp_path: Path) -> None:
         found["gather"]
 
 
+def test_a_measurement_contains_its_operations(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    assert "bcast" in found
+    assert "gather" not in found
+    assert 0 not in found
+    assert list(found) == ["scatter", "bcast"]
+    assert len(found) == 2
+    assert [len(found[name].median_s) for name in found] == [3, 3]
+
+
+@pytest.mark.parametrize("launches", [1, 3])
+def test_launches_have_means_where_intervals_are_of_means(tmp_path: Path, launches: int) -> None:
+    context, *points, end = specimen.launched_records(launches=launches, sizes_bytes=[8])
+    context["stopping"] = {**context["stopping"], "rule": "student"}
+    for point in points:
+        point["mean_s"] = 2 * point["median_s"]
+    path = specimen.write(tmp_path / "student.jsonl", [context, *points, end])
+
+    found = lanewise.Measurement.load(path)
+
+    means_s = [point["mean_s"] for point in points]
+    assert found.launch_medians_s.tolist() == [means_s]
+    assert found.frame.launch_medians_s[0].tolist() == means_s
+
+
 def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> None:
     found = measured(tmp_path)
 
@@ -208,6 +234,16 @@ def test_measurements_without_a_common_point_are_not_compared(tmp_path: Path) ->
 
     with pytest.raises(RequestError, match="no point in common"):
         first.compare(second)
+
+
+def test_errors_and_modules_are_there_once_lanewise_is_imported() -> None:
+    code = "import lanewise; print(lanewise.errors.RequestError.exit_status, *dir(lanewise))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    status, *names = done.stdout.split()
+    assert status == "2"
+    assert {"errors", "rdma", "wavefront", "measure"} <= set(names)
 
 
 def test_importing_lanewise_loads_no_library_that_is_slow_to_load() -> None:

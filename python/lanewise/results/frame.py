@@ -27,7 +27,8 @@ def read(*paths: str | Path) -> pd.DataFrame:
 
     The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
     `samples_s` as an array of all repetitions, `launch_medians_s` as an array with the median of
-    each launch of the ranks, `launches` as their number, and `file`, `launcher`, `ranks`, `method`
+    each launch of the ranks (the mean with `--rule student`, and where another tool printed no
+    medians), `launches` as their number, and `file`, `launcher`, `ranks`, `method`
     of the file's context; `attrs["contexts"]` has the whole context of each file.  Where there are
     several launches, centre and interval are over launches.
     Raises RequestError for a file that is missing or does not follow the schema.

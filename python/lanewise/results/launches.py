@@ -76,22 +76,22 @@ def over_launches(points: Iterable[Point], stopping: Mapping[str, Any]) -> list[
 
 
 def medians_of(point: Point) -> tuple[float, ...]:
-    """Return the median of each launch of a point, in seconds."""
-    return point.launch_medians_s if isinstance(point, PointOverLaunches) else (point.median_s,)
+    """Return the median of each launch of a point in seconds, or the mean if its centre is that."""
+    return point.launch_medians_s if isinstance(point, PointOverLaunches) else (point.centre_s,)
 
 
 def by_launch(points: Iterable[Point], launched: Iterable[Point]) -> list[dict[int, float]]:
-    """Return for each point its medians in seconds by the number of the launch, or its means.
+    """Return for each point its medians in seconds by the number of the launch.
 
-    `launched` are the points of single launches.  A launch that lacks the point is left out.
+    They are means where the interval of the point is of the mean.  `launched` are the points of
+    single launches.  A launch that lacks the point is left out.
     """
     found: dict[tuple[Any, ...], dict[int, Point]] = {}
     for one in launched:
         found.setdefault(key_of(one), {})[one.launch] = one
     return [
         {
-            launch: one.mean_s if isinstance(point, PointOverLaunches) and point.of_means
-            else one.median_s
+            launch: one.mean_s if point.number == "mean" else one.median_s
             for launch, one in found.get(key_of(point), {point.launch: point}).items()
         }
         for point in points
