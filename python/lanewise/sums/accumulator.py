@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lanewise.sums.axis import refuse_lost
 from lanewise.sums.library import WORDS, call, library
+from lanewise.sums.ranks import refuse_intercommunicator
 from lanewise.sums.words import set_words, words_of
 
 ADD = {
@@ -72,7 +73,11 @@ class Accumulator:
         set_words("lw_accumulator_set_words", self._handle, given, "a sum")
 
     def allreduce(self, comm: Any) -> Accumulator:
-        """Replace the sum by that of all ranks of an mpi4py communicator, and return this one."""
+        """Replace the sum by that of all ranks of an mpi4py communicator, and return this one.
+
+        Raises RequestError for an intercommunicator.
+        """
+        refuse_intercommunicator(comm)
         self.words = comm.allreduce(self.words)
         return self
 

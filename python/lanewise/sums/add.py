@@ -31,7 +31,8 @@ def sum(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:  # noqa:
     Its format holds the numbers of all; where a rank raises, all do.  Integers are added as
     float64.  Raises TypeError for formats other than float32, float64, complex64 and complex128,
     ValueError for an axis that `values` lacks and for integers beyond 2^53 that no float64 is,
-    RunError for what another rank gave, and RequestError where no native library is built.
+    RunError for what another rank gave, and RequestError for an intercommunicator and where no
+    native library is built.
     """
 
     def prepared() -> Any:

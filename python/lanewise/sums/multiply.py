@@ -32,8 +32,8 @@ def prod(values: ArrayLike, axis: Axis = None, comm: Any = None) -> Any:
     float64.  Of a complex product both parts are nearest to the exact ones.  Raises TypeError for
     formats other than float32, float64, complex64 and complex128, and for complex numbers with a
     communicator, ValueError for an axis that `values` lacks and for integers beyond 2^53 that no
-    float64 is, RunError for what another rank gave, and RequestError where no native library is
-    built.
+    float64 is, RunError for what another rank gave, and RequestError for an intercommunicator
+    and where no native library is built.
     """
 
     def prepared() -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lanewise.sums.axis import refuse_lost
 from lanewise.sums.library import PRODUCT_WORDS, call, library
+from lanewise.sums.ranks import refuse_intercommunicator
 from lanewise.sums.words import set_words, words_of
 
 MULTIPLY = {
@@ -72,7 +73,11 @@ class Product:
         set_words("lw_product_set_words", self._handle, given, "a product")
 
     def allreduce(self, comm: Any) -> Product:
-        """Replace the product by that of all ranks of an mpi4py communicator, and return it."""
+        """Replace the product by that of all ranks of an mpi4py communicator, and return it.
+
+        Raises RequestError for an intercommunicator.
+        """
+        refuse_intercommunicator(comm)
         first, *others = comm.allgather(self.words)
         self.words = first
         for words in others:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 from lanewise.sums.library import library
 
 
@@ -40,12 +40,19 @@ class Share:
         return Share(joined.name, self.has_numbers, self.shape)
 
 
+def refuse_intercommunicator(comm: Any) -> None:
+    """Raise RequestError for an intercommunicator: each group would get what the other has."""
+    if comm.Is_inter():
+        raise RequestError("comm is an intercommunicator; merge its groups with comm.Merge()")
+
+
 def agreed(comm: Any, prepared: Callable[[], NDArray[Any]]) -> NDArray[Any]:
     """Return the rows that `prepared` gives, in a format that holds the numbers of all ranks.
 
     Where it raises on one rank, the others raise RunError; so do all where their results differ
-    in shape.
+    in shape.  RequestError for an intercommunicator.
     """
+    refuse_intercommunicator(comm)
     try:
         library()
         rows = prepared()

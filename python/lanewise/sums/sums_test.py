@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lanewise
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 from lanewise.sums.ranks import Share
 
 WAIT_S = 10  # for a call that another rank does not make
@@ -105,6 +105,9 @@ class Ranks:
     def __init__(self, others: list[Any]) -> None:
         self.others = others
 
+    def Is_inter(self) -> bool:  # noqa: N802
+        return False
+
     def allreduce(self, words: Any) -> Any:
         if isinstance(words, Share):
             return words  # the others have the same
@@ -119,6 +122,9 @@ class Rank:
 
     def __init__(self, rank: int, given: list[Any], barrier: threading.Barrier) -> None:
         self.rank, self.given, self.barrier = rank, given, barrier
+
+    def Is_inter(self) -> bool:  # noqa: N802
+        return False
 
     def allgather(self, value: Any) -> Any:
         self.given[self.rank] = pickle.loads(pickle.dumps(value))
@@ -198,6 +204,26 @@ def test_ranks_whose_results_have_other_shapes_are_refused_on_all_of_them() -> N
     for error in on_ranks(lanewise.sum, first, second, axis=1):
         assert isinstance(error, RunError)
         assert "have the shapes (2,) and (3,)" in str(error)
+
+
+class TwoGroups(Ranks):
+    """Stands for an intercommunicator, by which each group gets what the other gives."""
+
+    def Is_inter(self) -> bool:  # noqa: N802
+        return True
+
+
+def test_nothing_is_added_over_an_intercommunicator() -> None:
+    comm, one = TwoGroups([]), np.ones(3)
+
+    for call in (
+        lambda: lanewise.sum(one, comm=comm),
+        lambda: lanewise.prod(one, comm=comm),
+        lambda: lanewise.Accumulator().add(one).allreduce(comm),
+        lambda: lanewise.Product().multiply(one).allreduce(comm),
+    ):
+        with pytest.raises(RequestError, match=r"is an intercommunicator; merge .* comm\.Merge"):
+            call()
 
 
 def test_complex_numbers_and_axes_are_added_by_parts() -> None:
