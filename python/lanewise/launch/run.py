@@ -208,13 +208,15 @@ def living_members(session: int) -> list[int]:
 def terminated_as_interrupted() -> Iterator[None]:
     """Have SIGTERM of a batch system and SIGHUP of a terminal raise KeyboardInterrupt meanwhile.
 
-    A signal that is ignored, as SIGHUP is under nohup, still is.
+    A signal that is ignored, as SIGHUP is under nohup, still is, and one that is not Python's.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    # A handler that a program in C has set can be neither called nor set again from here.
+    left = (signal.SIG_IGN, None)
+    taken = [number for number, handler in before.items() if handler not in left]
     for number in taken:
         signal.signal(number, signal.default_int_handler)
     try:

@@ -216,6 +216,14 @@ def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_signal_that_is_not_handled_by_python_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda _number: None)
+
+    assert run(shell("exit 4"), {}, print).status == 4
+
+
 def test_the_name_of_a_process_may_be_of_any_bytes(tmp_path: Path) -> None:
     program = os.fsencode(tmp_path) + b"/\xff) Z"
     shutil.copy(os.fsencode(shutil.which("sleep") or "sleep"), program)
