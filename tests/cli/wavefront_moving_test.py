@@ -292,6 +292,32 @@ def test_an_export_below_a_file_says_why_it_fails(tmp_path: Path) -> None:
         wavefront.export_array(store, "u", tmp_path / "notes" / "u.h5")
 
 
+@pytest.mark.parametrize("name", ["u.npz", "u.csv", "u", "u.npy:u", "a:b.txt", "u.h5.txt"])
+def test_an_array_is_exported_to_no_other_kind_of_file(tmp_path: Path, name: str) -> None:
+    with (
+        made(tmp_path / "s") as store,
+        pytest.raises(RequestError, match=r"is no name of an array; let it end with \.npy, "),
+    ):
+        wavefront.export_array(store, "u", tmp_path / name)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.parametrize("name", ["u.npy", "u.h5:group/u", "u.zarr"])
+def test_a_colon_before_the_suffix_is_part_of_the_name(tmp_path: Path, name: str) -> None:
+    if name != "u.npy":
+        pytest.importorskip("zarr" if name == "u.zarr" else "h5py")
+    folder = tmp_path / "run 12:30"
+    folder.mkdir()
+
+    with made(tmp_path / "s") as store:
+        wavefront.export_array(store, "u", folder / name)
+        wavefront.import_array(store, "f", str(folder / name))
+        np.testing.assert_array_equal(store["f"], VALUES[0])
+
+    assert [path.name for path in folder.iterdir()] == [name.partition(":")[0]]
+
+
 def test_a_file_that_exists_is_not_written_over(tmp_path: Path) -> None:
     np.save(tmp_path / "u.npy", VALUES[0])
     with made(tmp_path / "s") as store, pytest.raises(RequestError, match="exists; name another"):

@@ -74,7 +74,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "imports": {"errors", "results", "suite"},
     "measurement": {"errors", "files", "launch", "plots", "results", "suite", "tuning"},
     "rdma": {"errors", "interrupts", "launch", "testbed"},
-    "wavefront": {"errors", "interrupts", "launch"},
+    "wavefront": {"errors", "files", "interrupts", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 

@@ -26,6 +26,7 @@ from lanewise.cli.native_options import parameter_of
 from lanewise.cli.numbers import counted
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.files.array_names import ARRAY_SUFFIXES, split_name
 from lanewise.launch.describe import describe
 from lanewise.launch.native import find_program
 from lanewise.launch.run import Event, run
@@ -34,7 +35,6 @@ PROGRAM = "lanewise-wavefront"
 RUNNING = ("run", "resume")
 SHOWN_MOVING = ("import", "export", "convert")
 MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
-ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5", ".nc")
 # What these commands do beyond the native program.
 _ARRAYS = """\
 FILE may also be an array of Zarr (FILE.zarr), HDF5 (FILE.h5:DATASET) or netCDF (FILE.nc:NAME)."""
@@ -227,7 +227,7 @@ def moved_here(words: list[str]) -> bool:
 
 def array_name(words: list[str]) -> str:
     """Return the word that names an array of Zarr, HDF5 or netCDF, empty where none does."""
-    return next((word for word in words if word.split(":")[0].endswith(ARRAY_SUFFIXES)), "")
+    return next((word for word in words if split_name(word)[0].endswith(ARRAY_SUFFIXES)), "")
 
 
 def pass_on(line: list[str]) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import RequestError, RunError
+from lanewise.files.array_names import ARRAY_SUFFIXES, split_name
 from lanewise.wavefront.npy import NewNpy, is_as_stored, open_npy
 from lanewise.wavefront.options import size_bytes
 from lanewise.wavefront.progress import OnShare
@@ -74,8 +75,9 @@ def export_array(
 ) -> None:
     """Write `matrix` of a store, or of the store in a folder, to a new array called `name`.
 
-    Names and the other arguments are as for `import_array`.  RequestError where the file exists,
-    RunError where a strip is damaged or the disk is full.  Nothing is left of it where this raises.
+    Names and the other arguments are as for `import_array`.  RequestError where the file exists and
+    for a name that ends otherwise, RunError where a strip is damaged or the disk is full.  Nothing
+    is left of it where this raises.
     """
     with _opened(store, "r") as opened:
         check_memory(memory, opened, None)
@@ -171,7 +173,7 @@ def open_array(name: str, dimensions: int = 2) -> Any:
 
     RequestError where it is not there.
     """
-    path, _, dataset = name.partition(":")
+    path, dataset = split_name(name)
     try:
         if path.endswith(".zarr"):
             opened = _module("zarr").open(path, mode="r")
@@ -190,7 +192,7 @@ def open_array(name: str, dimensions: int = 2) -> Any:
 
 def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -> Any:
     """Create an array for writing; one that exists is refused."""
-    path, dataset = str(_new_path(name)), name.partition(":")[2]
+    path, dataset = str(_new_path(name)), split_name(name)[1]
     chunks = (min(chunk_rows, shape[0]), *shape[1:])
     try:
         if path.endswith(".npy"):
@@ -221,8 +223,10 @@ def _reserve(file: Any, array: Any) -> None:
 
 
 def _new_path(name: str) -> Path:
-    """Return where an array of this name is; RequestError where something is there already."""
-    path = Path(name.partition(":")[0])
+    """Return where an array of this name is; RequestError for other files and one that exists."""
+    path = Path(split_name(name)[0])
+    if path.suffix not in (known := (".npy", *ARRAY_SUFFIXES)):
+        raise RequestError(f"{path} is no name of an array; let it end with {', '.join(known)}")
     if path.exists():
         raise RequestError(f"{path} exists; name another file")
     return path
@@ -266,7 +270,7 @@ def _unpacked(array: Any, name: str) -> Any:
             f"{name} is packed ({', '.join(packing)}); write it with its values first, "
             "such as by xarray without an encoding"
         )
-    missing = _missing(array, name.partition(":")[0])
+    missing = _missing(array, split_name(name)[0])
     return _Filled(array, name, missing) if missing else array
 
 
