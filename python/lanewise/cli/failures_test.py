@@ -101,6 +101,13 @@ def test_a_time_of_protect_is_a_duration_as_everywhere(
     assert "no program 'no-such-program'" in one_line(capsys)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_that_the_device_cannot_take_is_refused(seed: int, capsys: Capture) -> None:
+    assert run(["rdma", "run", "--seed", str(seed), "--", "true"]) == 2
+
+    assert f"--seed {seed}: use a whole number from 0 to 2^64 - 1" in one_line(capsys)
+
+
 @pytest.mark.parametrize("options", [["--seed", "7"], ["--seed", "7", "--replay", "faults.log"]])
 def test_a_seed_without_faults_is_refused(options: list[str], capsys: Capture) -> None:
     assert run(["rdma", "run", *options, "--", "true"]) == 2

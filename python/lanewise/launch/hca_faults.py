@@ -34,11 +34,13 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import operator
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lanewise.errors import RequestError
 from lanewise.toml.quantities import SHARE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint
 from lanewise.toml.text import read_text
@@ -114,6 +116,7 @@ MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request"
 MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")
 DEVICE = re.compile(r"lanewise[0-7]")
+SEED_MAX = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,17 @@ def read_file(path: Path) -> tuple[Fault, ...]:
 def read(text: str, where: str) -> tuple[Fault, ...]:
     """Read faults from the text of a file that is called `where`."""
     return _Reader(text, where).faults()
+
+
+def checked_seed(seed: Any, called: str) -> int:
+    """Return a seed; RequestError that says what it is `called` where the device cannot take it."""
+    try:
+        whole = int(operator.index(seed))
+    except TypeError:
+        whole = -1
+    if not 0 <= whole <= SEED_MAX:
+        raise RequestError(f"{called} {seed}: use a whole number from 0 to 2^64 - 1")
+    return whole
 
 
 def script(faults: tuple[Fault, ...], seed: int) -> str:

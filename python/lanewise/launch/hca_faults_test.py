@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca_faults import CALLS, STATUSES, Fault, read, script
+from lanewise.launch.hca_faults import CALLS, STATUSES, Fault, checked_seed, read, script
 
 WHOLE = """
 [[fault]]
@@ -48,6 +48,16 @@ call = "ibv_post_send"
 after = "2 s"
 every = "500 ms"
 """
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, "1", None, 2**64], ids=repr)
+def test_a_seed_that_the_device_cannot_take_is_refused(seed: object) -> None:
+    with pytest.raises(RequestError, match=f"seed {seed}: use a whole number from 0 to 2\\^64 - 1"):
+        checked_seed(seed, "seed")
+
+
+def test_a_seed_is_any_whole_number_of_64_bits() -> None:
+    assert [checked_seed(seed, "seed") for seed in (0, True, 2**64 - 1)] == [0, 1, 2**64 - 1]
 
 
 def test_everything_is_read() -> None:

@@ -221,11 +221,12 @@ def start(  # noqa: PLR0913
 
     With `devices` there are several devices with one port each, on these interfaces, instead.
     `faults` are the faults to inject, as TOML text or as a file (see the guide to the RDMA lab);
-    `seed` decides which faults of a given probability happen.  `replay` repeats the faults of an
-    earlier run: the `faults` of its outcome, or the file of its log.  With a `protection`, queue
-    pairs have alternate paths, and move there when a port dies.  With `hosts`, those of `testbed`,
-    the program runs on the host `at`.  With `congestion="none"` the device ignores the marks of a
-    congested network.  Packets are written to the capture file `pcap`.
+    `seed`, from 0 to 2^64 - 1, decides which faults of a given probability happen.  `replay`
+    repeats the faults of an earlier run: the `faults` of its outcome, or the file of its log.  With
+    a `protection`, queue pairs have alternate paths, and move there when a port dies.  With
+    `hosts`, those of `testbed`, the program runs on the host `at`.  With `congestion="none"` the
+    device ignores the marks of a congested network.  Packets are written to the capture file
+    `pcap`.
 
     Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
@@ -293,6 +294,7 @@ def _started(
 def _fault_script(
     faults: str | Path | None, seed: int, replay: str | Path | Sequence[Mapping[str, Any]]
 ) -> str:
+    seed = hca_faults.checked_seed(seed, "seed")
     if faults is not None and replay:
         raise RequestError("replay= takes the place of faults=; give one of them")
     if faults is not None:

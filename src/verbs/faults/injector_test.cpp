@@ -25,6 +25,16 @@ int status_of_child_that_asks() {
     return status;
 }
 
+// Before others, since the injector is opened once in a process.
+TEST(InjectorTest, AProgramWhoseFaultsCannotBeReadEnds) {
+    setenv("LANEWISE_HCA_FAULTS", "seed=-1\nplace=call what=ENOMEM value=12\n", 1);
+
+    const int status = status_of_child_that_asks();
+
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 2);
+}
+
 // Every call fails and is logged, so that the threads spend their time with the lock held.
 TEST(InjectorTest, AChildMayMeetFaultsWhateverTheThreadsOfItsParentDo) {
     setenv("LANEWISE_HCA_FAULTS", "seed=1\nplace=call what=ENOMEM value=12\n", 1);

@@ -21,8 +21,8 @@ from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
 from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
+from lanewise.launch.hca_faults import checked_seed, script
 from lanewise.launch.hca_faults import read_file as read_faults
-from lanewise.launch.hca_faults import script
 from lanewise.launch.hca_replay import read_file as read_replay
 from lanewise.launch.hca_replay import script as replay_script
 from lanewise.launch.packages import not_found
@@ -145,8 +145,8 @@ def _fault_script(
     faults: Path | None, seed: int | None, replay: Path | None, fault_log: str
 ) -> str:
     """Return what the device is told about faults; empty where nothing is to go wrong."""
-    if seed is not None and seed < 0:
-        raise RequestError(f"--seed {seed}: use 0 or more")
+    if seed is not None:
+        checked_seed(seed, "--seed")
     if faults is not None and replay is not None:
         raise RequestError("--replay takes the place of --faults; name one of them")
     if faults is not None:
