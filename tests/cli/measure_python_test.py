@@ -213,6 +213,44 @@ def test_what_cannot_be_measured_in_a_job_is_an_error_on_all_ranks(job: Job) -> 
         assert word in sentence
 
 
+FAILED = """
+import json
+from mpi4py import MPI
+import lanewise
+from lanewise.measurement import in_job, library
+
+def told(**options):
+    try:
+        lanewise.measure("bcast", sizes=8, repetitions=10, **options)
+    except (lanewise.errors.LanewiseError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+
+def missing(*_arguments):
+    raise OSError("no such library")
+
+world = MPI.COMM_WORLD
+load, in_job.write_whole = library.load, missing
+mine = [told(output="samples.jsonl")]
+if world.rank == 1:
+    library.load = missing
+mine.append(told())
+library.load = load
+everywhere = world.gather([*mine, told()])
+if world.rank == 0:
+    print(json.dumps(everywhere))
+"""
+
+
+def test_what_fails_on_one_rank_leaves_no_other_waiting(job: Job) -> None:
+    done = job("openmpi", 2, FAILED)
+
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    unwritten = "RunError: the first rank failed: OSError: no such library"
+    assert first == [unwritten, "RunError: rank 1 cannot take part: no such library", None]
+    assert second == [unwritten, "OSError: no such library", None]
+
+
 def test_an_mpi4py_of_another_mpi_is_told_from_one_rank(job: Job) -> None:
     done = job("mpich", 2, "import os; os.environ['MPI4PY_MPIABI'] = 'openmpi'\n" + IN_JOB)
 

@@ -3,7 +3,8 @@
 
 The first rank has the native program read the options, so that they mean the same as on the command
 line.  All ranks measure, the first one writes the records down, and all get the same measurement.
-Whatever the first rank refuses is raised on all of them, so that none waits for another.
+What fails on the first rank is raised on all of them, and what fails on another rank before they
+measure becomes an error of all, so that none waits for another.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lanewise.errors import LanewiseError, RequestError
+from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.files.whole import write_whole
 from lanewise.launch.describe import describe
 from lanewise.launch.machine import clock_source, governors
@@ -64,7 +65,7 @@ def measure_in_job(request: Request, comm: Any) -> Measurement:
     """
     if comm.Is_inter():
         raise RequestError("comm is an intercommunicator; merge its groups with comm.Merge()")
-    family = native.family_of(_library_version())
+    family = on_each(comm, _loaded_family)
     plan = on_first(comm, lambda: plan_of(request, comm.size))
     began_s = time.monotonic()
     reports = native.Reports()
@@ -72,10 +73,14 @@ def measure_in_job(request: Request, comm: Any) -> Measurement:
     places = comm.allgather(_place())
     for operation, sizes_bytes in plan.sizes_bytes_of.items():
         records += measure_operation(comm, family, plan, (operation, sizes_bytes), reports)
-    context = context_of(comm, family, plan, places)
-    end = {"record": "end", "points": len(records), "elapsed_s": time.monotonic() - began_s}
-    text = "".join(json.dumps(line) + "\n" for line in (context, *records, end))
-    text, notes = comm.bcast((text, [*plan.notes, *reports.notes]), root=0)
+
+    def written() -> tuple[str, list[str]]:
+        context = context_of(comm, family, plan, places)
+        end = {"record": "end", "points": len(records), "elapsed_s": time.monotonic() - began_s}
+        lines = (json.dumps(line) + "\n" for line in (context, *records, end))
+        return "".join(lines), [*plan.notes, *reports.notes]
+
+    text, notes = on_first(comm, written)
     if request.output is not None:
         output = request.output
         on_first(comm, lambda: write_whole(output, text))
@@ -91,10 +96,27 @@ def on_first(comm: Any, act: Callable[[], Result]) -> Result:
             outcome = act(), None
         except (LanewiseError, TypeError) as error:
             outcome = None, error
+        except Exception as error:  # of whatever kind: the others wait
+            outcome = None, RunError(f"the first rank failed: {type(error).__name__}: {error}")
     result, raised = comm.bcast(outcome, root=0)
     if raised is not None:
         raise raised
     return result  # type: ignore[no-any-return]
+
+
+def on_each(comm: Any, act: Callable[[], Result]) -> Result:
+    """Return what `act` returned on this rank; raise on all ranks where it raised on one.
+
+    A rank on which it did not raise raises RunError with the words of the first on which it did.
+    """
+    try:
+        result = act()
+    except Exception as error:  # of whatever kind: the others wait
+        comm.allgather(f"rank {comm.rank} cannot take part: {error}")
+        raise
+    if failures := list(filter(None, comm.allgather(""))):
+        raise RunError(failures[0])
+    return result
 
 
 def plan_of(request: Request, ranks: int) -> Plan:
@@ -236,6 +258,15 @@ def context_of(
         "clock": "wtime" if plan.clock == "wtime" else "monotonic", **plan.how, "launches": 1,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "arguments": plan.words,
     }  # fmt: skip
+
+
+def _loaded_family() -> str:
+    """Return the family of the MPI, whose library is loaded now."""
+    from mpi4py import MPI  # noqa: PLC0415
+
+    family = native.family_of(_library_version())
+    native.load(family, MPI._sizeof(MPI.Comm))
+    return family
 
 
 def _place() -> dict[str, str]:
