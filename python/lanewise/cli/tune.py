@@ -30,7 +30,7 @@ from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
 from lanewise.launch.plan import ask, plan
 from lanewise.tuning import course
-from lanewise.tuning.conduct import Launch, conduct
+from lanewise.tuning.conduct import Launch, conduct, evidence_path
 from lanewise.tuning.course import Course
 
 # The native program writes evidence; the tuning file that is drawn from it is written here.
@@ -147,11 +147,6 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path, *more: str) 
     if values["output"] is not None:
         arguments += ["-o", str(evidence_path(Path(values["output"])))]
     return launching.job_running(choice, values, folder, (TUNE, *arguments), ranks)
-
-
-def evidence_path(output: Path) -> Path:
-    """Return where the evidence for a tuning file is kept while it is measured."""
-    return output.parent / f"{output.name}.evidence"
 
 
 def refuse_output(values: Mapping[str, Any]) -> None:

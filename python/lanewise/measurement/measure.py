@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from lanewise.errors import RequestError
 from lanewise.measurement.in_job import measure_in_job
 from lanewise.measurement.launched import measure_launched
 from lanewise.measurement.measurement import Measurement
-from lanewise.measurement.request import Request, positive
+from lanewise.measurement.request import Request, positive, refuse_no_sizes
 from lanewise.measurement.running_job import is_rank, world
 from lanewise.suite.asked import asked_for
 
@@ -54,8 +54,7 @@ def measure(  # noqa: PLR0913
     """
     if not operations and not options.get("operation"):
         raise RequestError("no operation; name one that lanewise measure --list prints")
-    if isinstance(sizes, Sized) and len(sizes) == 0:
-        raise RequestError("sizes is empty; name some, or leave it out")
+    refuse_no_sizes(sizes)
     request = Request(
         operations=operations,
         ranks=positive("ranks", ranks),

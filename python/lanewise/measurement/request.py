@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
@@ -34,6 +34,12 @@ def refuse_output(request: Request) -> None:
     require_place(request.output)
     if request.output.exists():
         raise RequestError(f"{request.output} exists; name another file")
+
+
+def refuse_no_sizes(sizes: Any) -> None:
+    """Raise RequestError for an empty list of sizes, which asks for no point."""
+    if isinstance(sizes, Sized) and len(sizes) == 0:
+        raise RequestError("sizes is empty; name some, or leave it out")
 
 
 def positive(name: str, count: int | None) -> int | None:

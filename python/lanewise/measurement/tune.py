@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RequestError
+from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.describe import describe
 from lanewise.launch.job import Job
@@ -20,14 +20,20 @@ from lanewise.launch.plan import plan
 from lanewise.launch.run import Event
 from lanewise.launch.run_native import failure_of, run_native
 from lanewise.measurement.options import texts_of
-from lanewise.measurement.request import Request, positive, refuse_output
+from lanewise.measurement.request import Request, positive, refuse_no_sizes, refuse_output
 from lanewise.measurement.running_job import is_rank
 from lanewise.measurement.tuned import TuningResult
 from lanewise.suite.asked import Asked, asked_for, chosen, conditions_of, job_running, room_of
-from lanewise.tuning.conduct import Launch, conduct
+from lanewise.tuning.conduct import Launch, conduct, evidence_path
 from lanewise.tuning.course import Course, launches_for
 from lanewise.tuning.evidence import read_evidence, tuning_from
 from lanewise.tuning.write import save
+
+# Options of the native program that `tune` has arguments for.
+INSTEAD = {
+    "budget": "give budget_s=, in seconds",
+    "collectives": "name collectives by themselves, such as 'scatter'",
+}
 
 
 @dataclass
@@ -70,12 +76,17 @@ def tune(  # noqa: PLR0913
     candidate is significantly faster.  `budget_s` limits the time of all of this, in seconds; 0 is
     no limit.  `sizes` are in bytes: a number, several, or text such as "4:1M:x4".  The other
     arguments are those of `lanewise.measure`, and further keywords are options of `lanewise tune`
-    with `_` for `-`.  With `output` the tuning file is written there, for `lanewise run`.
+    with `_` for `-`.  With `output` the tuning file is written there, for `lanewise run`.  Until
+    then what was measured is kept in a file of that name with .evidence behind it; after an
+    interrupt or a failure `lanewise tune -o FILE --resume` with the same options goes on from it.
 
     Raises RequestError if the request is invalid, and nothing is started, and in a process that an
     MPI launcher started; RunError if the ranks failed; TypeError for an unknown keyword.  An
     interrupt ends the ranks and is raised as KeyboardInterrupt.
     """
+    for name in (name for name in INSTEAD if name in options):
+        raise TypeError(f"unknown option '{name}'; {INSTEAD[name]}")
+    refuse_no_sizes(sizes)
     if is_rank(os.environ):
         raise RequestError("tune launches ranks; start the program without an MPI launcher")
     request = Request(
@@ -87,16 +98,26 @@ def tune(  # noqa: PLR0913
     )
     if not budget_s >= 0:
         raise RequestError(f"budget_s={budget_s} is not 0 or more")
-    refuse_output(request)
+    refuse_outputs(request)
     asked = asked_for(launcher, transport, hosts, hostfile, launcher_arguments)
     choice = chosen(asked)
     require_launcher(choice)
     with tempfile.TemporaryDirectory(prefix="lanewise-tune-") as folder:
         tuning = Tuning(request, asked, choice, Path(folder))
         result = tuning.result(budget_s)
-    if request.output is not None:
-        save(result.tuning, request.output)
+        if request.output is not None:
+            tuning.save(result, request.output)
     return result
+
+
+def refuse_outputs(request: Request) -> None:
+    """Raise RequestError where the output or its evidence exists, or cannot be written."""
+    refuse_output(request)
+    if request.output is not None and evidence_path(request.output).exists():
+        raise RequestError(
+            f"{evidence_path(request.output)} exists; lanewise tune -o {request.output} --resume "
+            "goes on from it, or name another output"
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +132,26 @@ class Tuning:
     @property
     def evidence(self) -> Path:
         """Return where the ranks write what they measured."""
-        return self.folder / "tuning.evidence"
+        return evidence_path(self.request.output or self.folder / "tuning.json")
+
+    @property
+    def kept(self) -> str:
+        """Say where what was measured is kept; nothing where it is not."""
+        if self.request.output is None or not self.evidence.exists():
+            return ""
+        return (
+            f"what was measured is kept in {self.evidence}; "
+            f"lanewise tune -o {self.request.output} --resume with the same options continues"
+        )
+
+    def save(self, result: TuningResult, output: Path) -> None:
+        """Write the tuning file, which holds the evidence of a tuning that came to its end."""
+        try:
+            save(result.tuning, output)
+        except LanewiseError as error:
+            raise RunError(f"{error}; {self.kept}") from None
+        if result.complete:
+            self.evidence.unlink()
 
     def result(self, budget_s: float) -> TuningResult:
         """Make all launches, and draw the rules from what they measured."""
@@ -130,7 +170,7 @@ class Tuning:
         texts: Mapping[str, Any] = texts_of(self.request.options, described)
         ranks = self.request.ranks or room_of(self.asked, self.choice).ranks
         words = arguments_of(described, {**texts, "collectives": self.request.operations})
-        words += [f"--output={self.evidence}", f"--ranks={ranks}"]
+        words += [f"--output={self.evidence.resolve()}", f"--ranks={ranks}"]
         words += [*recorded(self.choice, self.asked.transport), *more]
         return job_running(self.asked, self.choice, self.folder, (TUNE, *words), ranks)
 
@@ -141,6 +181,8 @@ class Tuning:
         seen, began_s = Seen(), timed.clock()
         outcome = run_native(self.choice, job, seen.take, conditions_of(self.asked))
         if outcome.status != 0 or not (seen.ended or seen.out_of_budget):
-            raise failure_of(self.choice, outcome, one.place.removeprefix(", "))
+            place = one.place.removeprefix(", ") or "the first launch"
+            kept = "; ".join(filter(None, (f"in {place}", self.kept)))
+            raise failure_of(self.choice, outcome, kept, earlier=self.kept)
         timed.launched(began_s, seen.elapsed_s)
         return seen

@@ -62,6 +62,11 @@ class Conducted(Generic[E]):
         return self.chosen.ended and self.judged >= self.wanted
 
 
+def evidence_path(output: Path) -> Path:
+    """Return where the evidence for a tuning file is kept while it is measured."""
+    return output.parent / f"{output.name}.evidence"
+
+
 def conduct(
     course: Course, evidence: Path, points: int, launch: Callable[[Launch], E]
 ) -> Conducted[E]:
