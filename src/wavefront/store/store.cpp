@@ -50,6 +50,13 @@ bool lock_shared(int file) {
     return ::flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
+// The lock is that of the open file, which a child of fork has as well: closing it is not enough,
+// and a child must not let go of what its parent holds.
+void unlock_and_close(int file, pid_t process) {
+    if (::getpid() == process) ::flock(file, LOCK_UN);
+    ::close(file);
+}
+
 void pause_for_others() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
@@ -168,7 +175,7 @@ ssize_t read_some(int file, std::byte *to, std::size_t size) {
 }  // namespace
 
 StripFiles::~StripFiles() {
-    for (const int file : files_) ::close(file);
+    for (const int file : files_) unlock_and_close(file, process_);
 }
 
 Outcome StripFiles::sync() const {
@@ -190,7 +197,8 @@ Store::Store(Store&& other) noexcept
       manifest_(std::move(other.manifest_)),
       anonymous_(std::move(other.anonymous_)),
       lock_(std::exchange(other.lock_, -1)),
-      held_(std::exchange(other.held_, {})) {}
+      held_(std::exchange(other.held_, {})),
+      process_(other.process_) {}
 
 Store& Store::operator=(Store&& other) noexcept {
     std::swap(folder_, other.folder_);
@@ -198,16 +206,17 @@ Store& Store::operator=(Store&& other) noexcept {
     std::swap(anonymous_, other.anonymous_);
     std::swap(lock_, other.lock_);
     held_.swap(other.held_);
+    std::swap(process_, other.process_);
     return *this;
 }
 
 Store::~Store() {
     let_go();
-    if (lock_ >= 0) ::close(lock_);
+    if (lock_ >= 0) unlock_and_close(lock_, process_);
 }
 
 void Store::let_go() {
-    for (const int file : held_) ::close(file);
+    for (const int file : held_) unlock_and_close(file, process_);
     held_.clear();
 }
 

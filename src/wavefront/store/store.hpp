@@ -20,6 +20,9 @@
 
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <memory>
 #include <string>
@@ -51,6 +54,7 @@ class StripFiles {
         swap(other);
         return *this;
     }
+    /* Lets go of the locks of its files, which a child of fork would keep otherwise. */
     ~StripFiles();
 
     /* Takes the file of the next disk, and closes it with the others. */
@@ -70,10 +74,12 @@ class StripFiles {
         files_.swap(other.files_);
         std::swap(tile_bytes_, other.tile_bytes_);
         std::swap(tiles_in_strip_, other.tiles_in_strip_);
+        std::swap(process_, other.process_);
     }
     std::vector<int> files_;
     std::uint64_t tile_bytes_ = 0;
     std::uint64_t tiles_in_strip_ = 1;
+    pid_t process_ = ::getpid();
 };
 
 enum class Access { reading, changing };
@@ -93,6 +99,7 @@ class Store {
 
     Store(Store&& other) noexcept;
     Store& operator=(Store&& other) noexcept;
+    /* The same. */
     ~Store();
 
     const std::string& folder() const { return folder_; }
@@ -160,6 +167,7 @@ class Store {
     std::unique_ptr<AnonymousFiles> anonymous_; /* null: on disks */
     int lock_ = -1;
     std::vector<int> held_; /* files of the generation that a reader keeps from being replaced */
+    pid_t process_ = ::getpid();
 };
 
 }  // namespace lanewise::wavefront

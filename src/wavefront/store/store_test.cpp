@@ -10,12 +10,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -303,6 +305,60 @@ TEST(StoreTest, AReaderKeepsItsGenerationUntilItEnds) {
     EXPECT_TRUE(damaged->empty());
     EXPECT_EQ(found.at(0, 3, 5), demo_value(1, 0, 3, 64, 5));
     EXPECT_TRUE(replaced);
+}
+
+// A child of fork, which waits until the destructor kills it.
+class Child {
+  public:
+    Child() : process_(::fork()) {
+        while (process_ == 0) ::pause();
+    }
+    ~Child() {
+        ::kill(process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+  private:
+    pid_t process_;
+};
+
+TEST(StoreTest, AChildKeepsNoLockOfWhatItsParentCloses) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    std::optional<Result<Store>> store(Store::create(folder / "s", shape, {"u", "c"}, {}));
+    ASSERT_TRUE(*store && fill_with_demo_values(**store, 1));
+    std::optional<Result<Store>> reader(Store::open(folder / "s", Access::reading));
+    std::optional<Result<StripFiles>> next((*store)->open_next(0));
+    ASSERT_TRUE(*reader && *next);
+    const Child child;
+
+    next.reset();
+    reader.reset();
+    store.reset();
+
+    auto again = Store::open(folder / "s", Access::changing);
+    ASSERT_TRUE(again) << again.failure().sentence;
+    const std::atomic<bool> stop{true}; /* rather than wait for a lock */
+    EXPECT_TRUE(again->open_next(0, &stop));
+    ASSERT_TRUE(fill_with_demo_values(*again, 2));
+    EXPECT_TRUE(again->open_next(0, &stop));
+}
+
+TEST(StoreTest, AChildThatClosesAStoreLeavesItsParentTheLock) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    std::optional<Result<Store>> store(Store::create(folder / "s", shape, {"u", "c"}, {}));
+    ASSERT_TRUE(*store);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        store.reset();
+        _exit(0);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+
+    EXPECT_FALSE(Store::open(folder / "s", Access::changing));
 }
 
 TEST(StoreTest, AMatrixThatIsWrittenAgainKeepsOneGeneration) {
