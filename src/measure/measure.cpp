@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <new>
@@ -31,8 +32,10 @@ struct lw_samples {
 namespace lanewise::measure {
 namespace {
 
+// Options of another size may end before `report`, or have something else in its place.
 lw_status report_failure(const lw_measure_options *options, int rank, const Failure& failure) {
-    if (options && options->report && rank == 0)
+    const bool is_readable = options && options->struct_size == sizeof *options;
+    if (is_readable && options->report && rank == 0)
         options->report(options->report_context, failure.status, failure.sentence.c_str());
     return failure.status;
 }
@@ -46,9 +49,11 @@ lw_status status_of(const lw_measure_options *options, MPI_Comm comm, Body&& bod
         const Outcome outcome = body();
         return outcome ? LW_OK : report_failure(options, rank, outcome.failure());
     } catch (const MpiFailure& failure) {
-        return report_failure(options, 0, {LW_ERR_MPI, std::string("MPI: ") + failure.what()});
+        return report_failure(options, rank, {LW_ERR_MPI, std::string("MPI: ") + failure.what()});
     } catch (const std::bad_alloc&) {
-        return report_failure(options, 0, {LW_ERR_MEMORY, "out of memory"});
+        return report_failure(options, rank, {LW_ERR_MEMORY, "out of memory"});
+    } catch (const std::exception& error) {
+        return report_failure(options, rank, {LW_ERR_OPERATION, error.what()});
     }
 }
 

@@ -3,14 +3,19 @@
 // What bad input gets: the same status on every rank, outputs untouched, and
 // one sentence on rank 0 that names the value and the remedy.
 
+#include <lanewise/fortran.h>
 #include <lanewise/measure.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "testing/measuring.hpp"
 
@@ -21,6 +26,7 @@ using testing::Communicator;
 using ::testing::ElementsAre;
 using testing::fixed_repetitions;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::Listener;
 using testing::Operation;
 using testing::operation_named;
@@ -75,7 +81,6 @@ TEST(Refusals, OptionsOutOfRangeNameTheValueAndTheRemedy) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     using O = lw_measure_options;
     const std::pair<std::function<void(O&)>, const char *> spoils[] = {
-        {[](O& o) { o.struct_size = 7; }, "LW_MEASURE_OPTIONS"},
         {[](O& o) { o.confidence = 0.0; }, "outside (0, 1)"},
         {[](O& o) { o.confidence = 1.0; }, "outside (0, 1)"},
         {[](O& o) { o.confidence = 95.0; }, "95 % is 0.95"},
@@ -99,6 +104,81 @@ TEST(Refusals, OptionsOutOfRangeNameTheValueAndTheRemedy) {
         SCOPED_TRACE(words);
         expect_refusal(refuse_options(spoil), LW_ERR_ARGUMENT, words);
     }
+}
+
+// Options at the end of what may be read, of which there is nothing but their size.
+class ShortOptions {
+  public:
+    ShortOptions()
+        : page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+          pages_(mmap(nullptr, 2 * page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0)) {
+        const std::uint32_t struct_size = room_bytes;
+        std::memcpy(start(), &struct_size, sizeof struct_size);
+        mprotect(static_cast<std::byte *>(pages_) + page_bytes_, page_bytes_, PROT_NONE);
+    }
+    ~ShortOptions() { munmap(pages_, 2 * page_bytes_); }
+    ShortOptions(const ShortOptions&) = delete;
+    ShortOptions& operator=(const ShortOptions&) = delete;
+
+    const lw_measure_options *get() const {
+        return static_cast<const lw_measure_options *>(start());
+    }
+
+  private:
+    static constexpr std::uint32_t room_bytes = alignof(lw_measure_options);
+
+    void *start() const { return static_cast<std::byte *>(pages_) + page_bytes_ - room_bytes; }
+
+    std::size_t page_bytes_;
+    void *pages_;
+};
+
+TEST(Refusals, NothingIsReadOfOptionsButTheirSizeIfThatIsAnother) {
+    const ShortOptions options;
+    const auto operation = operation_named("bcast");
+    const std::uint64_t bytes[2] = {8, 16};
+    const MPI_Comm world = MPI_COMM_WORLD;
+    const auto *o = operation.get();
+    lw_samples *samples = untouched;
+    lw_clock_report report = LW_CLOCK_REPORT;
+
+    EXPECT_EQ(lw_measure(world, o, 0, bytes, 2, options.get(), &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_fortran(MPI_Comm_c2f(world), o, 0, bytes, 2, options.get(), &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_curve(world, o, 0, bytes, 2, 8, 0.1, options.get(), &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_pairs(world, 8, 8, LW_ORDER_PARALLEL, options.get(), &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_triplets(world, 8, 8, LW_ORDER_PARALLEL, options.get(), &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_clock(world, 0.0, options.get(), &report), LW_ERR_ARGUMENT);
+    EXPECT_EQ(samples, untouched);
+}
+
+TEST(Refusals, NoReportIsCalledOfOptionsOfAnotherSize) {
+    auto options = fixed_repetitions(2);
+    options.struct_size = 7;
+
+    const auto refusal = refuse(options, [](const auto& given, lw_samples **samples) {
+        return measure_bytes("bcast", 0, 8, given, samples);
+    });
+
+    EXPECT_EQ(refusal.status, LW_ERR_ARGUMENT);
+    EXPECT_THAT(refusal.listener.sentences, IsEmpty());
+}
+
+TEST(Refusals, OptionsOfAnotherSizeOnAnotherRankAreToldOnRankZero) {
+    const int last = size_of(MPI_COMM_WORLD) - 1;
+    if (last == 0) GTEST_SKIP() << "one rank has no other";
+    auto options = fixed_repetitions(2);
+    if (rank_of(MPI_COMM_WORLD) == last) options.struct_size = 7;
+
+    const auto refusal = refuse(options, [](const auto& given, lw_samples **samples) {
+        return measure_bytes("bcast", 0, 8, given, samples);
+    });
+
+    expect_refusal(refusal, LW_ERR_ARGUMENT, "begin with LW_MEASURE_OPTIONS");
 }
 
 // A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
@@ -441,6 +521,23 @@ TEST(Failures, WhileWarmingUpReachEveryRank) {
 
         expect_refusal(refuse_failing(failing, options), LW_ERR_OPERATION, "failing");
     }
+}
+
+TEST(Failures, ThatAnOperationThrowsOnEveryRankAreReportedOnOne) {
+    const auto execute = [](void *) -> int { throw std::runtime_error("the disk is full"); };
+    const lw_operation_callbacks callbacks = {sizeof callbacks, "throwing", nullptr,
+                                              execute,          nullptr,    nullptr};
+    lw_operation *made = nullptr;
+    ASSERT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
+    const Operation operation(made);
+    const std::uint64_t bytes = 8;
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_OPERATION, "the disk is full");
 }
 
 TEST(Failures, OfSetupOnOneRankReachEveryRank) {
