@@ -171,7 +171,10 @@ typedef struct lw_clock_report {
 #define LW_CLOCK_REPORT \
     { sizeof(lw_clock_report), 0, 0, 0, 0 }
 
-/* Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, and measure the residual. */
+/*
+ * Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, from 0 to 1e9, and measure the
+ * residual.
+ */
 LW_API lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
                                   lw_clock_report *report);
 

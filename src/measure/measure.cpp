@@ -153,6 +153,9 @@ lw_status measure_rounds(MPI_Comm comm, PairRoundPlan plan, Rounds make, lw_orde
     });
 }
 
+// Thirty years: what does not fit the system's clocks must not reach them.
+constexpr double wait_max_s = 1e9;
+
 // How far this rank's global clock is from rank 0's skewed clock, both derived
 // from the one true clock of the host; NaN where there is no such truth.
 double true_error_s(const Bench& bench) {
@@ -273,7 +276,9 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
             if (!admitted) return admitted;
             if (report->struct_size != sizeof *report)
                 return bad_argument("a clock report of another size; use LW_CLOCK_REPORT");
-            if (!(wait_s >= 0.0)) return bad_argument("the wait must not be negative");
+            if (!(wait_s >= 0.0 && wait_s <= wait_max_s))
+                return bad_argument("a wait of " + std::to_string(wait_s) +
+                                    " seconds; name a time from 0 to 1e9 s");
             digest.add(*options);
             digest.add(wait_s);
             return Done{};

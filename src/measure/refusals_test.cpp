@@ -181,6 +181,20 @@ TEST(Refusals, OptionsOfAnotherSizeOnAnotherRankAreToldOnRankZero) {
     expect_refusal(refusal, LW_ERR_ARGUMENT, "begin with LW_MEASURE_OPTIONS");
 }
 
+TEST(Refusals, AWaitWithoutEndIsNamed) {
+    const auto untouched_report = lw_clock_report{sizeof(lw_clock_report), -1, -1, -1, -1};
+    for (const double wait_s : {-1.0, 1e10, std::numeric_limits<double>::infinity(),
+                                std::numeric_limits<double>::quiet_NaN()}) {
+        auto report = untouched_report;
+        const auto refusal = refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **) {
+            return lw_measure_clock(MPI_COMM_WORLD, wait_s, &options, &report);
+        });
+
+        expect_refusal(refusal, LW_ERR_ARGUMENT, "name a time from 0 to 1e9 s");
+        EXPECT_EQ(report.residual_s, -1);
+    }
+}
+
 // A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
 #ifndef LANEWISE_SANITIZES_ADDRESSES
 template <typename Enumeration>

@@ -299,9 +299,9 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     if (!(arguments.tolerance >= 0.0))
         return bad_argument("--adaptive " + fmt::format("{}", arguments.tolerance) +
                             " is negative; 10 % is 0.1");
-    if (!(arguments.wait_s >= 0.0))
+    if (!(arguments.wait_s >= 0.0 && arguments.wait_s <= 1e9))
         return bad_argument("--wait " + fmt::format("{}", arguments.wait_s) +
-                            " is not a time; 0 means at once");
+                            " is not a time from 0 to 1e9 s; 0 means at once");
     if (!(arguments.work_s > 0.0))
         return bad_argument("--work " + fmt::format("{}", arguments.work_s) +
                             " is not a time; try 0.02");

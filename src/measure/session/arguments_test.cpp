@@ -211,6 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--repetitions=-5"}, "-5"}, Slip{{"bcast", "--root=-1"}, "root"},
         Slip{{"bcast", "--pipeline", "0"}, "pipeline of 0"},
         Slip{{"bcast", "--time-limit=-1"}, "0 is none"}, Slip{{"clock", "--wait=-1"}, "--wait"},
+        Slip{{"clock", "--wait", "10000000000"}, "is not a time from 0 to 1e9 s"},
         Slip{{"bcast", "--adaptive=-0.1"}, "10 % is 0.1"},
         Slip{{"bcast", "--adaptive=nan"}, "10 % is 0.1"},
         Slip{{"pairs", "--reply", "some"}, "\"some\""},
