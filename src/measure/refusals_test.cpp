@@ -388,6 +388,18 @@ TEST(Refusals, AreToldHowMuchMemoryIsNeeded) {
     expect_refusal(refusal, LW_ERR_LIMIT, "needs 65536 GiB of memory in a rank where ");
 }
 
+TEST(Refusals, MessagesOfPairsBeyondTheMemoryAreRefusedBeforeTheyAreAllocated) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "a pair needs two ranks";
+    constexpr std::uint64_t large = std::uint64_t{1} << 45;
+    for (const auto& [there, back] : {std::pair{large, large}, {2 * large, std::uint64_t{0}}}) {
+        const auto refusal = refuse(fixed_repetitions(2), [&](const auto& o, lw_samples **samples) {
+            return lw_measure_pairs(MPI_COMM_WORLD, there, back, LW_ORDER_PARALLEL, &o, samples);
+        });
+
+        expect_refusal(refusal, LW_ERR_LIMIT, "needs 65536 GiB of memory in a rank where ");
+    }
+}
+
 TEST(Refusals, ASizeBeyondTheAddressSpaceIsRefused) {
     const auto refusal =
         refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {

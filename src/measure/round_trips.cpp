@@ -236,6 +236,11 @@ std::vector<Round> rounds_of(const RoundTrip& round_trip, int ranks) {
 }
 
 Result<std::vector<Measured>> measure_pair_rounds(const Bench& bench, const PairRoundPlan& plan) {
+    const Outcome fits = bench.admit_memory(
+        "an exchange of " + format_size(plan.there_bytes) + " and " + format_size(plan.back_bytes) +
+            " bytes",
+        static_cast<double>(plan.there_bytes) + static_cast<double>(plan.back_bytes));
+    if (!fits) return fits.failure();
     Buffers buffers;
     bool short_of_memory = false;
     try {
