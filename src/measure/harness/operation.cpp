@@ -12,8 +12,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <limits>
-#include <new>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -285,18 +286,32 @@ Running::~Running() {
 
 namespace {
 
+// No exception passes the C API; only that of memory can come up.
+template <typename Act>
+lw_status guarded(const Act& act) {
+    try {
+        return act();
+    } catch (const std::exception&) {
+        return LW_ERR_MEMORY;
+    }
+}
+
 lw_operation *make(const char *name, Function function) {
-    auto *operation = new (std::nothrow) lw_operation;
-    if (!operation) return nullptr;
+    auto operation = std::make_unique<lw_operation>();
     operation->name = name;
     operation->entry = find_entry(name);
     operation->function = function;
-    return operation;
+    return operation.release();
 }
 
 template <typename F>
 lw_operation *make_from(const char *name, F function) {
-    return make(name, reinterpret_cast<Function>(function));
+    lw_operation *made = nullptr;
+    guarded([&] {
+        made = make(name, reinterpret_cast<Function>(function));
+        return LW_OK;
+    });
+    return made;
 }
 
 bool usable(const lw_operation_callbacks *callbacks) {
@@ -306,6 +321,39 @@ bool usable(const lw_operation_callbacks *callbacks) {
 
 void say(char *text, size_t text_bytes, const std::string& reason) {
     if (text && text_bytes > 0) std::snprintf(text, text_bytes, "%s", reason.c_str());
+}
+
+lw_status load_operation(const std::string& both, char *text, size_t text_bytes,
+                         lw_operation **operation) {
+    const auto colon = both.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == both.size()) {
+        say(text, text_bytes, "\"" + both + "\" is not LIBRARY.so:SYMBOL");
+        return LW_ERR_NOT_FOUND;
+    }
+    std::string path = both.substr(0, colon);
+    if (path.find('/') == std::string::npos) path = "./" + path;
+    std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
+        if (handle) dlclose(handle);
+    });
+    if (!library) {
+        say(text, text_bytes, dlerror());
+        return LW_ERR_NOT_FOUND;
+    }
+    const auto symbol = both.substr(colon + 1);
+    const auto *callbacks =
+        static_cast<const lw_operation_callbacks *>(dlsym(library.get(), symbol.c_str()));
+    if (!callbacks) {
+        say(text, text_bytes, path + " has no symbol \"" + symbol + "\"");
+        return LW_ERR_NOT_FOUND;
+    }
+    const auto status = lw_operation_user(callbacks, operation);
+    if (status == LW_OK) (*operation)->library = std::move(library);
+    if (status == LW_ERR_ARGUMENT)
+        say(text, text_bytes,
+            symbol + " of " + path +
+                " is not a lw_operation_callbacks of this "
+                "version with a name and execute");
+    return status;
 }
 
 }  // namespace
@@ -350,58 +398,30 @@ const char *lw_operation_name(size_t index) {
 
 lw_status lw_operation_named(const char *name, lw_operation **operation) {
     if (!name || !operation) return LW_ERR_ARGUMENT;
-    const auto *entry = find_entry(name);
-    if (!entry) return LW_ERR_NOT_FOUND;
-    if (entry->lacks) return LW_ERR_UNSUPPORTED;
-    auto *made = make(name, nullptr);
-    if (!made) return LW_ERR_MEMORY;
-    *operation = made;
-    return LW_OK;
+    return guarded([&] {
+        const auto *entry = find_entry(name);
+        if (!entry) return LW_ERR_NOT_FOUND;
+        if (entry->lacks) return LW_ERR_UNSUPPORTED;
+        *operation = make(name, nullptr);
+        return LW_OK;
+    });
 }
 
 lw_status lw_operation_user(const lw_operation_callbacks *callbacks, lw_operation **operation) {
     if (!usable(callbacks) || !operation) return LW_ERR_ARGUMENT;
-    auto *made = new (std::nothrow) lw_operation;
-    if (!made) return LW_ERR_MEMORY;
-    made->name = callbacks->name;
-    made->callbacks = *callbacks;
-    *operation = made;
-    return LW_OK;
+    return guarded([&] {
+        auto made = std::make_unique<lw_operation>();
+        made->name = callbacks->name;
+        made->callbacks = *callbacks;
+        *operation = made.release();
+        return LW_OK;
+    });
 }
 
 lw_status lw_operation_load(const char *library_and_symbol, char *text, size_t text_bytes,
                             lw_operation **operation) {
     if (!library_and_symbol || !operation) return LW_ERR_ARGUMENT;
-    const std::string both = library_and_symbol;
-    const auto colon = both.rfind(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == both.size()) {
-        say(text, text_bytes, "\"" + both + "\" is not LIBRARY.so:SYMBOL");
-        return LW_ERR_NOT_FOUND;
-    }
-    std::string path = both.substr(0, colon);
-    if (path.find('/') == std::string::npos) path = "./" + path;
-    std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
-        if (handle) dlclose(handle);
-    });
-    if (!library) {
-        say(text, text_bytes, dlerror());
-        return LW_ERR_NOT_FOUND;
-    }
-    const auto symbol = both.substr(colon + 1);
-    const auto *callbacks =
-        static_cast<const lw_operation_callbacks *>(dlsym(library.get(), symbol.c_str()));
-    if (!callbacks) {
-        say(text, text_bytes, path + " has no symbol \"" + symbol + "\"");
-        return LW_ERR_NOT_FOUND;
-    }
-    const auto status = lw_operation_user(callbacks, operation);
-    if (status == LW_OK) (*operation)->library = std::move(library);
-    if (status == LW_ERR_ARGUMENT)
-        say(text, text_bytes,
-            symbol + " of " + path +
-                " is not a lw_operation_callbacks of this "
-                "version with a name and execute");
-    return status;
+    return guarded([&] { return load_operation(library_and_symbol, text, text_bytes, operation); });
 }
 
 lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count) {
@@ -410,8 +430,10 @@ lw_status lw_operation_weights(lw_operation *operation, const double *weights, s
     for (size_t i = 0; i < count; ++i) {
         if (!(weights[i] >= 0.0) || !std::isfinite(weights[i])) return LW_ERR_ARGUMENT;
     }
-    operation->weights.assign(weights, weights + count);
-    return LW_OK;
+    return guarded([&] {
+        operation->weights.assign(weights, weights + count);
+        return LW_OK;
+    });
 }
 
 lw_status lw_operation_window(lw_operation *operation, int messages) {

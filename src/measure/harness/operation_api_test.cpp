@@ -9,11 +9,34 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "measure/harness/operation.hpp"
 #include "testing/measuring.hpp"
+
+namespace {
+
+bool has_memory = true;
+
+}  // namespace
+
+void *operator new(std::size_t bytes) {
+    void *found = has_memory ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+    if (!found) throw std::bad_alloc();
+    return found;
+}
+
+void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 namespace lanewise::measure {
 namespace {
@@ -218,6 +241,51 @@ TEST(Operations, MayFillTheAddressSpaceAndNotAByteMore) {
         EXPECT_TRUE(admit(*operation, static_cast<int>(ranks), 0, most));
         EXPECT_FALSE(admit(*operation, static_cast<int>(ranks), 0, most + 1));
     }
+}
+
+// While one lives, there is no memory.
+class NoMemory {
+  public:
+    NoMemory() { has_memory = false; }
+    ~NoMemory() { has_memory = true; }
+    NoMemory(const NoMemory&) = delete;
+    NoMemory& operator=(const NoMemory&) = delete;
+};
+
+template <typename Call>
+auto without_memory(const Call& call) {
+    const NoMemory none;
+    return call();
+}
+
+TEST(Operations, ThatFindNoMemoryAreNotMade) {
+    const auto execute = [](void *) { return 0; };
+    const char *long_name = "a name that is too long to be kept within a string itself";
+    const lw_operation_callbacks user = {sizeof user, long_name, nullptr,
+                                         execute,     nullptr,   nullptr};
+    const std::string library = library_with("well_formed");
+    lw_operation *output = untouched;
+
+    EXPECT_EQ(without_memory([&] { return lw_operation_user(&user, &output); }), LW_ERR_MEMORY);
+    EXPECT_EQ(without_memory([&] { return lw_operation_named("scatter", &output); }),
+              LW_ERR_MEMORY);
+    EXPECT_EQ(
+        without_memory([&] { return lw_operation_load(library.c_str(), nullptr, 0, &output); }),
+        LW_ERR_MEMORY);
+    EXPECT_EQ(output, untouched);
+    EXPECT_EQ(without_memory([] { return lw_operation_bcast(nullptr); }), nullptr);
+}
+
+TEST(Weights, KeepTheFormerOnesWhereThereIsNoMemory) {
+    const auto operation = testing::operation_named("scatterv");
+    const std::vector<double> weights(64, 2.0);
+    ASSERT_EQ(lw_operation_weights(operation.get(), weights.data(), 1), LW_OK);
+
+    const auto status = without_memory(
+        [&] { return lw_operation_weights(operation.get(), weights.data(), weights.size()); });
+
+    EXPECT_EQ(status, LW_ERR_MEMORY);
+    EXPECT_EQ(operation->weights.size(), 1U);
 }
 
 TEST(Operations, OfNullAreFreed) {
