@@ -106,6 +106,31 @@ def test_the_module_of_fortran_serves_another_project(prefix: Path, tmp_path: Pa
     assert "rank 1 received the sum 12288.0" in told
 
 
+USE_PATHS = """
+#include <lanewise/paths.h>
+#include <stdio.h>
+
+int main(void) {
+    printf("%s: %s\\n", lw_version(), lw_status_text(lw_paths_open(NULL, NULL, NULL)));
+    return 0;
+}
+"""
+
+
+def test_the_library_of_paths_has_what_its_headers_declare(prefix: Path, tmp_path: Path) -> None:
+    (header,) = prefix.rglob("paths.h")
+    (library,) = prefix.rglob("liblanewise_paths.so")
+    source = tmp_path / "use_paths.c"
+    source.write_text(USE_PATHS, encoding="utf-8")
+    program = tmp_path / "use_paths"
+
+    call("cc", f"-I{header.parents[1]}", source, "-o", program,
+         f"-L{library.parent}", "-llanewise_paths")  # fmt: skip
+
+    told = call(program, LD_LIBRARY_PATH=str(library.parent))
+    assert told == f"{VERSION}: a value cannot be used\n"
+
+
 def test_predictions_need_no_mpi_to_be_started(prefix: Path, tmp_path: Path) -> None:
     (described,) = prefix.rglob("lanewise.pc")
     flags = call("pkg-config", "--cflags", "--libs", "lanewise",
