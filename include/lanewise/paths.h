@@ -116,7 +116,8 @@ typedef struct lw_paths_state {
 /*
  * Watch the queue pairs of a device.  Stores the handle in `*paths`.
  * Fails with LW_ERR_UNSUPPORTED where the device cannot migrate paths,
- * LW_ERR_IO or LW_ERR_ARGUMENT for a path file that cannot be used.
+ * LW_ERR_IO or LW_ERR_ARGUMENT for a path file that cannot be used,
+ * LW_ERR_LIMIT where no descriptor or no thread is left.
  */
 LW_API lw_status lw_paths_open(struct ibv_context *context, const lw_paths_options *options,
                                lw_paths **paths);

@@ -4,7 +4,7 @@
 
 #include <lanewise/paths.h>
 
-#include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
 
@@ -29,8 +29,17 @@ lw_status report(const lw_paths_options& options, const Failure& failure) {
     return failure.status;
 }
 
-lw_status status_of(const lw_paths *paths, const Outcome& outcome) {
-    return outcome ? LW_OK : report(paths->options, outcome.failure());
+// Runs `act`, which returns an Outcome, and turns what it throws into a status.
+template <typename Act>
+lw_status guarded(const lw_paths_options& options, const Act& act) {
+    try {
+        const Outcome outcome = act();
+        return outcome ? LW_OK : report(options, outcome.failure());
+    } catch (const std::bad_alloc&) {
+        return report(options, {LW_ERR_MEMORY, "out of memory"});
+    } catch (const std::exception& error) {
+        return report(options, {LW_ERR_LIMIT, error.what()});
+    }
 }
 
 // The verbs that this library is linked to.
@@ -73,7 +82,7 @@ template <typename Module>
 lw_status for_each(lw_paths *paths, ibv_qp *const *qps, std::size_t count, const Module& module) {
     lw_status first = LW_OK;
     for (std::size_t i = 0; i < count; ++i) {
-        const lw_status status = status_of(paths, module(qps[i]));
+        const lw_status status = guarded(paths->options, [&] { return module(qps[i]); });
         if (first == LW_OK) first = status;
     }
     return first;
@@ -85,21 +94,16 @@ lw_status lw_paths_open(ibv_context *context, const lw_paths_options *options, l
     if (!context || !options || !paths || options->struct_size != sizeof *options) {
         return LW_ERR_ARGUMENT;
     }
-    const Calls calls = linked_calls();
-    if (const Outcome fits = check_device(context, calls); !fits) {
-        return report(*options, fits.failure());
-    }
-    ProtectionOptions made;
-    if (const Outcome filled = fill(*options, made); !filled) {
-        return report(*options, filled.failure());
-    }
-    try {
-        *paths =
-            new lw_paths{*options, std::make_unique<Protection>(context, calls, std::move(made))};
-    } catch (const std::bad_alloc&) {
-        return LW_ERR_MEMORY;
-    }
-    return LW_OK;
+    return guarded(*options, [&]() -> Outcome {
+        const Calls calls = linked_calls();
+        if (const Outcome fits = check_device(context, calls); !fits) return fits;
+        ProtectionOptions made;
+        if (const Outcome filled = fill(*options, made); !filled) return filled;
+        auto opened = Protection::open(context, calls, std::move(made));
+        if (!opened) return opened.failure();
+        *paths = new lw_paths{*options, std::move(*opened)};
+        return lanewise::Done{};
+    });
 }
 
 void lw_paths_close(lw_paths *paths) {
@@ -108,7 +112,7 @@ void lw_paths_close(lw_paths *paths) {
 
 lw_status lw_paths_add(lw_paths *paths, ibv_qp *qp) {
     if (!paths || !qp) return LW_ERR_ARGUMENT;
-    return status_of(paths, paths->protection->changed(qp));
+    return guarded(paths->options, [&] { return paths->protection->changed(qp); });
 }
 
 void lw_paths_remove(lw_paths *paths, ibv_qp *qp) {
@@ -123,7 +127,7 @@ lw_status lw_paths_specify(lw_paths *paths, ibv_qp *qp, const lw_path *alternate
     if (alternate) {
         given = Alternate{alternate->address, alternate->pkey_index, alternate->timeout};
     }
-    return status_of(paths, paths->protection->specify(qp, given));
+    return guarded(paths->options, [&] { return paths->protection->specify(qp, given); });
 }
 
 lw_status lw_paths_load(lw_paths *paths, ibv_qp *const *qps, size_t count) {
@@ -138,21 +142,23 @@ lw_status lw_paths_migrate(lw_paths *paths, ibv_qp *const *qps, size_t count) {
 
 lw_status lw_paths_query(lw_paths *paths, ibv_qp *qp, lw_paths_state *state) {
     if (!paths || !qp || !state || state->struct_size != sizeof *state) return LW_ERR_ARGUMENT;
-    const Result<Snapshot> found = paths->protection->query(qp);
-    if (!found) return report(paths->options, found.failure());
-    *state = {sizeof *state,
-              static_cast<ibv_qp_state>(found->communication),
-              static_cast<ibv_mig_state>(found->path),
-              found->port,
-              found->alternate_port,
-              found->home_port,
-              found->since,
-              found->counters.loads,
-              found->counters.loads_refused,
-              found->counters.armed,
-              found->counters.migrations,
-              found->counters.commanded,
-              found->counters.returns,
-              found->counters.errors};
-    return LW_OK;
+    return guarded(paths->options, [&]() -> Outcome {
+        const Result<Snapshot> found = paths->protection->query(qp);
+        if (!found) return found.failure();
+        *state = {sizeof *state,
+                  static_cast<ibv_qp_state>(found->communication),
+                  static_cast<ibv_mig_state>(found->path),
+                  found->port,
+                  found->alternate_port,
+                  found->home_port,
+                  found->since,
+                  found->counters.loads,
+                  found->counters.loads_refused,
+                  found->counters.armed,
+                  found->counters.migrations,
+                  found->counters.commanded,
+                  found->counters.returns,
+                  found->counters.errors};
+        return lanewise::Done{};
+    });
 }

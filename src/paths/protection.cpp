@@ -4,17 +4,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 
 #include "base/clock.hpp"
+#include "paths/event_thread.hpp"
 #include "paths/lock_at_end.hpp"
 
 namespace lanewise::paths {
@@ -47,18 +46,23 @@ Protection::Protection(ibv_context *context, const Calls& calls, ProtectionOptio
       calls_(calls),
       options_(std::move(options)),
       events_(context->async_fd),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      flags_(fcntl(events_, F_GETFL)) {}
+
+Result<std::unique_ptr<Protection>> Protection::open(ibv_context *context, const Calls& calls,
+                                                     ProtectionOptions options) {
+    std::unique_ptr<Protection> made(new Protection(context, calls, std::move(options)));
+    if (const Outcome started = made->start(); !started) return started.failure();
+    return made;
+}
+
+Outcome Protection::start() {
+    const Result<int> wake = open_wake();
+    if (!wake) return wake.failure();
+    wake_ = *wake;
     read_device();
     // An event may be forgotten, with its queue pair, between the notice of it and the taking.
-    flags_ = fcntl(events_, F_GETFL);
     fcntl(events_, F_SETFL, flags_ | O_NONBLOCK);
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "lanewise-paths");
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return start_thread(thread_, "lanewise-paths", [this] { run(); });
 }
 
 Protection::~Protection() {
@@ -66,7 +70,7 @@ Protection::~Protection() {
     wake();
     if (thread_.joinable()) thread_.join();
     fcntl(events_, F_SETFL, flags_);
-    close(wake_);
+    if (wake_ >= 0) close(wake_);
 }
 
 void Protection::abandon() {

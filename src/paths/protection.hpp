@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -68,7 +69,9 @@ struct Snapshot {
 
 class Protection {
   public:
-    Protection(ibv_context *context, const Calls& calls, ProtectionOptions options);
+    // A failure where no descriptor or no thread is left.
+    static Result<std::unique_ptr<Protection>> open(ibv_context *context, const Calls& calls,
+                                                    ProtectionOptions options);
     ~Protection();
     Protection(const Protection&) = delete;
     Protection& operator=(const Protection&) = delete;
@@ -104,6 +107,8 @@ class Protection {
     };
 
     PathCounters sum_of_all() const;
+    Protection(ibv_context *context, const Calls& calls, ProtectionOptions options);
+    Outcome start();
     void run();
     Nanoseconds next_wake();
     void perform_due();
@@ -130,9 +135,9 @@ class Protection {
     ibv_context *context_;
     Calls calls_;
     ProtectionOptions options_;
-    int events_;     // the device's descriptor of events
-    int flags_ = 0;  // of that descriptor, as it was
-    int wake_;
+    int events_;  // the device's descriptor of events
+    int flags_;   // of that descriptor, as it was
+    int wake_ = -1;
     std::mutex lock_;
     std::vector<Port> ports_;
     PortsUp up_{};

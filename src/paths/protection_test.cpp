@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When and where notices are given. The device of the test has no ports, so each alternate is
-// refused, which is a notice.
+// When and where notices are given and events are handed on, and what becomes of a process that has
+// no descriptor or thread left. The device of the test has no ports, so each alternate is refused,
+// which is a notice.
 
 #include "paths/protection.hpp"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <future>
+#include <memory>
 #include <thread>
 #include <utility>
 
 namespace lanewise::paths {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr auto limit = std::chrono::seconds(10);
+
+// Of whose queue pair the next event is.
+ibv_qp *subject = nullptr;
 
 Calls calls_without_ports() {
     Calls made;
@@ -33,9 +45,66 @@ Calls calls_without_ports() {
         attributes->port_num = 1;
         return 0;
     };
-    made.get_async_event = [](ibv_context *, ibv_async_event *) { return -1; };
+    made.get_async_event = [](ibv_context *context, ibv_async_event *event) {
+        eventfd_t unused = 0;
+        if (eventfd_read(context->async_fd, &unused) != 0) return -1;
+        event->event_type = IBV_EVENT_COMM_EST;
+        event->element.qp = subject;
+        return 0;
+    };
+    made.ack_async_event = [](ibv_async_event *) {};
     return made;
 }
+
+int first_free_descriptor() {
+    const int found = eventfd(0, EFD_CLOEXEC);
+    close(found);
+    return found;
+}
+
+bool is_blocked(int number) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return sigismember(&blocked, number) == 1;
+}
+
+// While one lives, the process gets no further descriptor.
+class NoDescriptors {
+  public:
+    NoDescriptors() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit none{0, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+// While one lives, the process gets no further thread: a stack would be as large as all addresses.
+class NoThreads {
+  public:
+    NoThreads() {
+        pthread_getattr_default_np(&before_);
+        pthread_attr_t wanted;
+        pthread_attr_init(&wanted);
+        pthread_attr_setstacksize(&wanted, std::size_t{1} << 47U);
+        pthread_setattr_default_np(&wanted);
+        pthread_attr_destroy(&wanted);
+    }
+    ~NoThreads() {
+        pthread_setattr_default_np(&before_);
+        pthread_attr_destroy(&before_);
+    }
+    NoThreads(const NoThreads&) = delete;
+    NoThreads& operator=(const NoThreads&) = delete;
+
+  private:
+    pthread_attr_t before_;
+};
 
 class ProtectionTest : public ::testing::Test {
   protected:
@@ -51,17 +120,35 @@ class ProtectionTest : public ::testing::Test {
         return made;
     }
 
+    static ProtectionOptions forwarding(std::function<void()> forward) {
+        ProtectionOptions made;
+        made.forward = [forward = std::move(forward)](const ibv_async_event&) {
+            forward();
+            return false;
+        };
+        return made;
+    }
+
+    std::unique_ptr<Protection> opened(ProtectionOptions options) {
+        auto made = Protection::open(&context_, calls_without_ports(), std::move(options));
+        return made ? std::move(*made) : nullptr;
+    }
+
+    void raise_event_of(ibv_qp& queue_pair) const {
+        subject = &queue_pair;
+        eventfd_write(context_.async_fd, 1);
+    }
+
     ibv_context context_{};
     ibv_qp queue_pair_{};
 };
 
 TEST_F(ProtectionTest, GivesNoticesOnItsOwnThread) {
     std::promise<std::thread::id> noted;
-    Protection protection(&context_, calls_without_ports(), noting([&](const Notice&) {
-        noted.set_value(std::this_thread::get_id());
-    }));
+    const auto protection =
+        opened(noting([&](const Notice&) { noted.set_value(std::this_thread::get_id()); }));
 
-    EXPECT_FALSE(protection.changed(&queue_pair_));
+    EXPECT_FALSE(protection->changed(&queue_pair_));
 
     std::future<std::thread::id> thread = noted.get_future();
     ASSERT_EQ(thread.wait_for(limit), std::future_status::ready);
@@ -75,15 +162,15 @@ TEST_F(ProtectionTest, GivesNoFurtherNoticeAboutAQueuePairThatACallbackForgets) 
     int noted = 0;
     Protection *made = nullptr;
     {
-        Protection protection(&context_, calls_without_ports(), noting([&](const Notice& notice) {
+        const auto protection = opened(noting([&](const Notice& notice) {
             if (notice.queue_pair == &before) return are_waiting.get_future().wait();
             ++noted;
             made->forget(notice.queue_pair);
         }));
-        made = &protection;
-        EXPECT_FALSE(protection.changed(&before));
-        EXPECT_FALSE(protection.changed(&queue_pair_));
-        EXPECT_FALSE(protection.load(&queue_pair_));
+        made = protection.get();
+        EXPECT_FALSE(protection->changed(&before));
+        EXPECT_FALSE(protection->changed(&queue_pair_));
+        EXPECT_FALSE(protection->load(&queue_pair_));
         are_waiting.set_value();
     }
 
@@ -94,20 +181,53 @@ TEST_F(ProtectionTest, GivesNoNoticeAboutAQueuePairOnceItHasForgottenIt) {
     std::promise<void> begun;
     std::atomic<bool> forgets = false;
     std::atomic<bool> is_over = false;
-    Protection protection(&context_, calls_without_ports(), noting([&](const Notice&) {
+    const auto protection = opened(noting([&](const Notice&) {
         begun.set_value();
         while (!forgets) std::this_thread::yield();
         for (int turn = 0; turn < 1'000; ++turn) std::this_thread::yield();
         is_over = true;
     }));
-    std::thread other([&] { static_cast<void>(protection.changed(&queue_pair_)); });
+    std::thread other([&] { static_cast<void>(protection->changed(&queue_pair_)); });
     begun.get_future().wait();
 
     forgets = true;
-    protection.forget(&queue_pair_);
+    protection->forget(&queue_pair_);
 
     EXPECT_TRUE(is_over);
     other.join();
+}
+
+TEST_F(ProtectionTest, IsNotOpenedWhereNoDescriptorIsLeft) {
+    const int flags = fcntl(context_.async_fd, F_GETFL);
+    const auto open_now = [&] {
+        const NoDescriptors none;
+        return Protection::open(&context_, calls_without_ports(), {});
+    };
+
+    const auto refused = open_now();
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.failure().status, LW_ERR_LIMIT);
+    EXPECT_THAT(refused.failure().sentence, HasSubstr("ulimit -n"));
+    EXPECT_EQ(fcntl(context_.async_fd, F_GETFL), flags);
+}
+
+TEST_F(ProtectionTest, LeavesEverythingAsItWasWhereNoThreadIsLeft) {
+    const int flags = fcntl(context_.async_fd, F_GETFL);
+    const int next_free = first_free_descriptor();
+    const auto open_now = [&] {
+        const NoThreads none;
+        return Protection::open(&context_, calls_without_ports(), {});
+    };
+
+    const auto refused = open_now();
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.failure().status, LW_ERR_LIMIT);
+    EXPECT_THAT(refused.failure().sentence, HasSubstr("ulimit -u"));
+    EXPECT_EQ(fcntl(context_.async_fd, F_GETFL), flags);
+    EXPECT_EQ(first_free_descriptor(), next_free);
+    EXPECT_FALSE(is_blocked(SIGUSR1));
 }
 
 }  // namespace

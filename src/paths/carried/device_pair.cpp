@@ -13,6 +13,7 @@
 #include <ctime>
 #include <utility>
 
+#include "paths/event_thread.hpp"
 #include "paths/lock_at_end.hpp"
 
 namespace lanewise::paths::carried {
@@ -107,7 +108,9 @@ Result<std::unique_ptr<DevicePair>> DevicePair::open(ibv_context *first, ibv_con
                                                      const Verbs& verbs, PairOptions options) {
     std::unique_ptr<DevicePair> made(new DevicePair(verbs, std::move(options)));
     made->sides_[1].context = second;
-    made->wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const Result<int> wake = open_wake();
+    if (!wake) return wake.failure();
+    made->wake_ = *wake;
     for (unsigned device = 0; device < device_count; ++device) {
         const Outcome filled = made->fill(device, device == 0 ? first : second);
         if (!filled) return filled.failure();
@@ -118,18 +121,11 @@ Result<std::unique_ptr<DevicePair>> DevicePair::open(ibv_context *first, ibv_con
     made->read_ports();
     for (Side& side : made->sides_) side.up_since = 0;
     made->replace_operations();
-    if (made->options_.helper == Helper::thread) made->start_thread();
+    if (made->options_.helper != Helper::thread) return made;
+    const auto watch = [pair = made.get()] { pair->run(); };
+    const Outcome started = start_thread(made->thread_, "lanewise-pair", watch);
+    if (!started) return started.failure();
     return made;
-}
-
-void DevicePair::start_thread() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "lanewise-pair");
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Outcome DevicePair::fill(unsigned device, ibv_context *context) {
@@ -234,7 +230,7 @@ DevicePair::~DevicePair() {
         if (side.control_domain) verbs_.dealloc_pd(side.control_domain);
     }
     if (sides_[1].context) verbs_.close_device(sides_[1].context);
-    close(wake_);
+    if (wake_ >= 0) close(wake_);
 }
 
 void DevicePair::abandon() {

@@ -164,7 +164,6 @@ class DevicePair {
     ibv_device_attr limits() const;
     bool fits(const ibv_qp_init_attr& wanted) const;
     Outcome fill(unsigned device, ibv_context *context);
-    void start_thread();
     void replace_operations();
     void restore_operations();
     void progress();

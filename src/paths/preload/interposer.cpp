@@ -186,9 +186,15 @@ void protect_device(ibv_context *context) {
     options.forward = [event_queue](const ibv_async_event& event) {
         return event_queue->add(event);
     };
-    made->protection = std::make_unique<Protection>(context, calls, std::move(options));
-    context->async_fd = event_queue->descriptor();
+    auto protection = Protection::open(context, calls, std::move(options));
     const std::lock_guard guard(process().lock);
+    if (!protection) {
+        warn_once(protection.failure().sentence + "; " + context->device->name +
+                  " runs unprotected");
+        return;
+    }
+    made->protection = std::move(*protection);
+    context->async_fd = event_queue->descriptor();
     process().devices.emplace(context, std::move(made));
 }
 
