@@ -122,7 +122,10 @@ typedef struct lw_paths_state {
 LW_API lw_status lw_paths_open(struct ibv_context *context, const lw_paths_options *options,
                                lw_paths **paths);
 
-/* End the thread.  Queue pairs keep the paths that they have.  NULL is allowed. */
+/*
+ * End the thread.  Queue pairs keep the paths that they have.  A callback that is under way is
+ * waited for, so hold no lock that a callback takes.  NULL is allowed.
+ */
 LW_API void lw_paths_close(lw_paths *paths);
 
 /*
@@ -135,8 +138,8 @@ LW_API void lw_paths_close(lw_paths *paths);
 LW_API lw_status lw_paths_add(lw_paths *paths, struct ibv_qp *qp);
 
 /*
- * Call this before the queue pair is destroyed.  No notice about it comes afterwards: a callback
- * that is under way is waited for, so hold no lock that a callback takes.
+ * Call this before the queue pair is destroyed.  No notice and no event about it comes afterwards:
+ * a callback that is under way is waited for, so hold no lock that a callback takes.
  */
 LW_API void lw_paths_remove(lw_paths *paths, struct ibv_qp *qp);
 

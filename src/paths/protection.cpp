@@ -158,12 +158,16 @@ void Protection::look(ibv_qp *queue_pair) {
 
 void Protection::forget(ibv_qp *queue_pair) {
     std::unique_lock guard(lock_);
+    // In a callback, it must not wait for itself.
+    const bool delivers = deliverer_ == std::this_thread::get_id();
+    const bool forwards = thread_.get_id() == std::this_thread::get_id();
+    delivered_.wait(guard, [&] {
+        return (delivers || !is_delivering(queue_pair)) && (forwards || forwarded_ != queue_pair);
+    });
     const auto is_its = [&](const Notice& one) { return one.queue_pair == queue_pair; };
-    if (deliverer_ == std::this_thread::get_id()) {
+    if (delivers) {
         const auto later = delivering_.begin() + static_cast<std::ptrdiff_t>(delivering_at_) + 1;
         delivering_.erase(std::remove_if(later, delivering_.end(), is_its), delivering_.end());
-    } else {
-        delivered_.wait(guard, [&] { return !is_delivering(queue_pair); });
     }
     std::erase_if(notices_, is_its);
     const Watched *watched = find(queue_pair);
@@ -356,10 +360,10 @@ void Protection::run() {
     deliver_notices();
 }
 
-// Under the lock from the taking to the acknowledging, so that nobody who has called forget() can
-// meet an event of that queue pair.
+// Under the lock from the taking on, so that nobody who has called forget() can meet an event of
+// that queue pair. While one is handed on without the lock, forget() waits for it.
 bool Protection::take_event() {
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
     const int shown = std::exchange(context_->async_fd, events_);
     ibv_async_event event{};
     const int failed = calls_.get_async_event(context_, &event);
@@ -367,7 +371,16 @@ bool Protection::take_event() {
     if (failed) return false;
     const bool ours = is_about_paths(event) && find(event.element.qp);
     if (ours || !is_about_paths(event)) on_event(event, monotonic_ns());
-    if (ours || !options_.forward || !options_.forward(event)) calls_.ack_async_event(&event);
+    if (ours || !options_.forward) {
+        calls_.ack_async_event(&event);
+        return true;
+    }
+    forwarded_ = event.element.qp;
+    guard.unlock();
+    if (!options_.forward(event)) calls_.ack_async_event(&event);
+    guard.lock();
+    forwarded_ = nullptr;
+    delivered_.notify_all();
     return true;
 }
 

@@ -52,9 +52,10 @@ struct Notice {
 struct ProtectionOptions {
     MigrationRules rules;
     std::optional<Directory> directory;
-    // By the thread, and by look(), without the lock; may be empty.
+    // Both without the lock; may be empty. By the thread, and by look().
     std::function<void(const Notice&)> notice;
-    std::function<bool(const ibv_async_event&)> forward;  // false: acknowledge it at once
+    // By the thread. False: acknowledge it at once.
+    std::function<bool(const ibv_async_event&)> forward;
 };
 
 struct Snapshot {
@@ -82,7 +83,7 @@ class Protection {
     // Looks whether it is armed by now, and gives notice before it returns.
     void look(ibv_qp *queue_pair);
     // Before it is destroyed, or where the program migrates by itself. There are no notices about
-    // it afterwards: waits for one that is being given. Its counters stay in the sum.
+    // it afterwards, nor events: waits for what is being given. Its counters stay in the sum.
     void forget(ibv_qp *queue_pair);
 
     // The three modules. `none`: choose.
@@ -152,6 +153,7 @@ class Protection {
     std::condition_variable delivered_;
     std::atomic<bool> stop_{false};
     std::thread thread_;
+    const ibv_qp *forwarded_ = nullptr;  // whose event the thread hands on, without the lock
 };
 
 PathCounters operator+(const PathCounters& a, const PathCounters& b);

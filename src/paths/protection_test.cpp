@@ -197,6 +197,58 @@ TEST_F(ProtectionTest, GivesNoNoticeAboutAQueuePairOnceItHasForgottenIt) {
     other.join();
 }
 
+TEST_F(ProtectionTest, AnswersCallsWhileItHandsAnEventOn) {
+    std::promise<void> begun;
+    std::promise<void> may_end;
+    const auto protection = opened(forwarding([&] {
+        begun.set_value();
+        may_end.get_future().wait();
+    }));
+    raise_event_of(queue_pair_);
+    ASSERT_EQ(begun.get_future().wait_for(limit), std::future_status::ready);
+
+    const auto call = std::async(std::launch::async, [&] { return protection->watched(); });
+
+    EXPECT_EQ(call.wait_for(limit), std::future_status::ready);
+    may_end.set_value();
+}
+
+TEST_F(ProtectionTest, HandsNoEventOfAQueuePairOnOnceItHasForgottenIt) {
+    std::promise<void> begun;
+    std::atomic<bool> forgets = false;
+    std::atomic<bool> is_over = false;
+    const auto protection = opened(forwarding([&] {
+        begun.set_value();
+        while (!forgets) std::this_thread::yield();
+        for (int turn = 0; turn < 1'000; ++turn) std::this_thread::yield();
+        is_over = true;
+    }));
+    raise_event_of(queue_pair_);
+    ASSERT_EQ(begun.get_future().wait_for(limit), std::future_status::ready);
+
+    forgets = true;
+    protection->forget(&queue_pair_);
+
+    EXPECT_TRUE(is_over);
+}
+
+TEST_F(ProtectionTest, ForgetsAQueuePairWhoseEventItHandsOnIfThatAsksForIt) {
+    std::promise<void> forgotten;
+    Protection *made = nullptr;
+    std::promise<void> is_made;
+    const auto protection = opened(forwarding([&] {
+        is_made.get_future().wait();
+        made->forget(&queue_pair_);
+        forgotten.set_value();
+    }));
+    made = protection.get();
+    is_made.set_value();
+
+    raise_event_of(queue_pair_);
+
+    EXPECT_EQ(forgotten.get_future().wait_for(limit), std::future_status::ready);
+}
+
 TEST_F(ProtectionTest, IsNotOpenedWhereNoDescriptorIsLeft) {
     const int flags = fcntl(context_.async_fd, F_GETFL);
     const auto open_now = [&] {
