@@ -58,7 +58,10 @@ typedef enum lw_paths_notice {
 /* Called by the thread; `qp` is NULL for notices of ports; `at_ns` is CLOCK_MONOTONIC. */
 typedef void (*lw_paths_notice_fn)(void *context, lw_paths_notice notice, struct ibv_qp *qp,
                                    uint8_t port, int64_t at_ns);
-/* Receives one sentence about a failure, from the call that failed or from the thread. */
+/*
+ * Receives one sentence about a failure: within the call that fails, or on the thread, of a load
+ * that it tried by itself.
+ */
 typedef void (*lw_paths_report_fn)(void *context, lw_status status, const char *sentence);
 /* Receives the events that are not about paths; they are acknowledged after it returns. */
 typedef void (*lw_paths_event_fn)(void *context, const struct ibv_async_event *event);

@@ -64,9 +64,7 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
         to.directory = std::move(*directory);
     }
     to.notice = [from](const Notice& notice) {
-        if (!notice.sentence.empty() && from.report) {
-            from.report(from.callback_context, LW_ERR_NOT_FOUND, notice.sentence.c_str());
-        }
+        if (notice.failure) report(from, *notice.failure);
         if (!from.notice) return;
         from.notice(from.callback_context, static_cast<lw_paths_notice>(notice.kind),
                     notice.queue_pair, notice.port, notice.at);

@@ -94,10 +94,10 @@ Protection::Watched *Protection::find(ibv_qp *queue_pair) {
 }
 
 void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
-                      std::string sentence) {
+                      std::optional<Failure> failure) {
     if (!options_.notice) return;
     notices_.push_back(
-        {kind, queue_pair, port, monotonic_ns(), std::move(sentence), MigrationCause::unknown});
+        {kind, queue_pair, port, monotonic_ns(), std::move(failure), MigrationCause::unknown});
     wake();
 }
 
@@ -140,7 +140,7 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
     const Nanoseconds now = monotonic_ns();
     watched.machine.on_communication(status->communication, status->primary.port, home, now);
     if (watched.machine.next(now) == Action::load) {
-        outcome = load_now(queue_pair, watched, now);
+        outcome = load_as_told(queue_pair, watched, now);
     }
     plan(queue_pair, watched);
     return outcome;
@@ -205,7 +205,6 @@ Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds n
     if (!outcome) {
         watched.machine.on_load_refused(now);
         plan(queue_pair, watched);
-        note(NoticeKind::refused, queue_pair, watched.machine.port(), outcome.failure().sentence);
         return outcome;
     }
     watched.given.reset();
@@ -214,6 +213,19 @@ Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds n
     plan(queue_pair, watched);
     note(NoticeKind::loaded, queue_pair, alternate->address.port_num);
     return Done{};
+}
+
+// By a call, which returns the failure, so that the notice need not tell it again.
+Outcome Protection::load_as_told(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    const Outcome outcome = load_now(queue_pair, watched, now);
+    if (!outcome) note(NoticeKind::refused, queue_pair, watched.machine.port());
+    return outcome;
+}
+
+void Protection::load_as_due(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    const Outcome outcome = load_now(queue_pair, watched, now);
+    if (outcome) return;
+    note(NoticeKind::refused, queue_pair, watched.machine.port(), outcome.failure());
 }
 
 Outcome Protection::migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
@@ -237,7 +249,7 @@ void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) 
 void Protection::perform(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
     const Action action = watched.machine.next(now);
     if (action == Action::query) observe(queue_pair, watched, now);
-    if (action == Action::load) static_cast<void>(load_now(queue_pair, watched, now));
+    if (action == Action::load) load_as_due(queue_pair, watched, now);
     if (action == Action::migrate) static_cast<void>(migrate_now(queue_pair, watched, now));
 }
 
@@ -263,7 +275,7 @@ Outcome Protection::load(ibv_qp *queue_pair) {
     if (watched->machine.path() == PathState::armed) {
         return Failure{LW_ERR_ARGUMENT, "the queue pair is armed; its alternate is loaded"};
     }
-    return load_now(queue_pair, *watched, monotonic_ns());
+    return load_as_told(queue_pair, *watched, monotonic_ns());
 }
 
 Outcome Protection::migrate(ibv_qp *queue_pair) {

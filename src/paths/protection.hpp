@@ -42,10 +42,10 @@ enum class MigrationCause : std::uint8_t { unknown, command, carrier, retries, s
 
 struct Notice {
     NoticeKind kind = NoticeKind::loaded;
-    ibv_qp *queue_pair = nullptr;  // null for notices of ports
-    std::uint8_t port = 0;         // where it is now, or the port itself
-    Nanoseconds at = 0;            // CLOCK_MONOTONIC
-    std::string sentence;          // why it was refused
+    ibv_qp *queue_pair = nullptr;    // null for notices of ports
+    std::uint8_t port = 0;           // where it is now, or the port itself
+    Nanoseconds at = 0;              // CLOCK_MONOTONIC
+    std::optional<Failure> failure;  // why the thread was refused; a call returns it instead
     MigrationCause cause = MigrationCause::unknown;
 };
 
@@ -107,9 +107,9 @@ class Protection {
         Nanoseconds planned = never;      // its place in the agenda
     };
 
-    PathCounters sum_of_all() const;
     Protection(ibv_context *context, const Calls& calls, ProtectionOptions options);
     Outcome start();
+    PathCounters sum_of_all() const;
     void run();
     Nanoseconds next_wake();
     void perform_due();
@@ -122,6 +122,8 @@ class Protection {
     void on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void perform(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    Outcome load_as_told(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    void load_as_due(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Result<Alternate> alternate_for(ibv_qp *queue_pair, const Watched& watched);
@@ -129,7 +131,8 @@ class Protection {
     void read_device();
     void wake();
     MigrationCause cause_of_last(ibv_qp *queue_pair, const Watched& watched);
-    void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
+    void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
+              std::optional<Failure> failure = {});
     void deliver_notices();
     bool is_delivering(const ibv_qp *queue_pair) const;
 
@@ -150,10 +153,10 @@ class Protection {
     std::vector<Notice> delivering_;  // by `deliverer_`, without the lock
     std::size_t delivering_at_ = 0;
     std::thread::id deliverer_;
+    const ibv_qp *forwarded_ = nullptr;  // whose event the thread hands on, without the lock
     std::condition_variable delivered_;
     std::atomic<bool> stop_{false};
     std::thread thread_;
-    const ibv_qp *forwarded_ = nullptr;  // whose event the thread hands on, without the lock
 };
 
 PathCounters operator+(const PathCounters& a, const PathCounters& b);
