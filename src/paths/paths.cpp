@@ -53,6 +53,10 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
         from.failback_delay_ns < 0 || from.settle_ns < 0) {
         return Failure{LW_ERR_ARGUMENT, "the policy is unknown or a time is negative"};
     }
+    if (from.initiative != LW_PATHS_AUTOMATIC && from.initiative != LW_PATHS_MANUAL) {
+        return Failure{LW_ERR_ARGUMENT,
+                       "the initiative is unknown; say LW_PATHS_AUTOMATIC or LW_PATHS_MANUAL"};
+    }
     to.rules.policy = static_cast<Policy>(from.policy);
     to.rules.failback_delay_ns = from.failback_delay_ns;
     to.rules.settle_ns = from.settle_ns;
@@ -69,10 +73,12 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
         from.notice(from.callback_context, static_cast<lw_paths_notice>(notice.kind),
                     notice.queue_pair, notice.port, notice.at);
     };
-    to.forward = [from](const ibv_async_event& event) {
-        if (from.other) from.other(from.callback_context, &event);
-        return false;
-    };
+    if (from.other) {
+        to.forward = [from](const ibv_async_event& event) {
+            from.other(from.callback_context, &event);
+            return false;
+        };
+    }
     return lanewise::Done{};
 }
 

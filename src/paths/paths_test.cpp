@@ -204,5 +204,16 @@ TEST_F(PathsTest, OptionsOfAnotherSizeAreNotRead) {
     EXPECT_THAT(told_.statuses, IsEmpty());
 }
 
+// A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
+#ifndef LANEWISE_SANITIZES_ADDRESSES
+TEST_F(PathsTest, AnUnknownInitiativeIsRefused) {
+    const int number = 2;
+    std::memcpy(&options_.initiative, &number, sizeof number);
+
+    EXPECT_EQ(lw_paths_open(&context_, &options_, &paths_), LW_ERR_ARGUMENT);
+
+    EXPECT_THAT(told_.sentences, ElementsAre(HasSubstr("LW_PATHS_AUTOMATIC")));
+}
+#endif
 
 }  // namespace
