@@ -16,8 +16,9 @@
 !         comm_f08(MPI_COMM_WORLD), binomial)
 !
 ! A buffer is an array of any rank, a scalar, MPI_IN_PLACE or MPI_BOTTOM of either module. A section
-! that is not contiguous is refused with LW_ERR_ARGUMENT: pass a copy, or the array and a derived
-! type. The buffers of a call in flight should have the attribute `asynchronous`.
+! that is not contiguous is refused with LW_ERR_ARGUMENT on the ranks where the buffer counts, which
+! for the receive buffer of a gather is the root: pass a copy, or the array and a derived type. The
+! buffers of a call in flight should have the attribute `asynchronous`.
 !
 ! The first call on a communicator waits for all of its ranks, also a call such as lw_ibcast: where
 ! that must not be, call lw_barrier on it before. An operator of the program, and the datatype that
@@ -28,8 +29,8 @@ module lanewise_collectives
         c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_sizeof
     use mpi, only: IN_PLACE => MPI_IN_PLACE, BOTTOM => MPI_BOTTOM
     use mpi_f08, only: IN_PLACE_F08 => MPI_IN_PLACE, BOTTOM_F08 => MPI_BOTTOM, MPI_Comm, &
-        MPI_Datatype, MPI_Op, MPI_DATATYPE_NULL, MPI_OP_NULL
-    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, LW_ERR_ARGUMENT
+        MPI_Comm_rank, MPI_Datatype, MPI_Op, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_OP_NULL
+    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, LW_ERR_ARGUMENT, LW_OK
     implicit none
     private
     public :: lw_algorithm, lw_algorithm_named, lw_algorithm_with, lw_pending
@@ -43,6 +44,9 @@ module lanewise_collectives
         enumerator :: LW_BITS_ANY = 0, LW_BITS_ORDER, LW_BITS_RANKS
     end enum
     public :: LW_BITS_ANY, LW_BITS_ORDER, LW_BITS_RANKS
+
+    ! Where a buffer counts, if it does not on every rank.
+    integer, parameter :: AT_ROOT = 1
 
     ! An algorithm of one collective. It is not to be assigned to another one.
     type :: lw_algorithm
@@ -204,14 +208,17 @@ contains
         self%handle = c_null_ptr
     end subroutine
 
-    ! Tells whether the call is complete; it must still be ended by `wait`.
-    function test(self) result(done)
+    ! Tells whether the call is complete; it must still be ended by `wait`. Also true on a failure,
+    ! as of a call that could not be begun: nobody is to wait for that.
+    function test(self, status) result(done)
         class(lw_pending), intent(in) :: self
+        integer, intent(out), optional :: status
         logical :: done
-        integer(c_int) :: answer
+        integer(c_int) :: answer, code
         answer = 0
-        call lw_settle(c_pending_test(self%handle, answer), "test")
-        done = answer /= 0
+        code = c_pending_test(self%handle, answer)
+        call lw_settle(code, "test", status)
+        done = answer /= 0 .or. code /= LW_OK
     end function
 
     subroutine wait_for(self, status)
@@ -226,12 +233,26 @@ contains
         at = c_loc(variable)
     end function
 
+    ! Whether this is one of the ranks on which a buffer counts: that of AT_ROOT, or each.
+    function counts_here(root, comm, ranks) result(answer)
+        integer, intent(in) :: root
+        type(MPI_Comm), intent(in) :: comm
+        integer, intent(in), optional :: ranks
+        logical :: answer
+        integer :: rank
+        answer = .not. present(ranks) .or. comm%MPI_VAL == MPI_COMM_NULL%MPI_VAL
+        if (answer) return
+        call MPI_Comm_rank(comm, rank)
+        answer = rank == root
+    end function
+
     ! Puts the address of a buffer, as C is to see it, into `at`; nothing if it has gaps.
     subroutine locate(buffer, at, whole)
         type(*), intent(in), target :: buffer(..)
         type(c_ptr), intent(inout) :: at
-        logical, intent(inout) :: whole
-        if (.not. is_contiguous(buffer)) whole = .false.
+        logical, intent(out) :: whole
+        whole = is_contiguous(buffer)
+        if (.not. whole) return
         at = c_loc(buffer)
         if (c_associated(at, address(IN_PLACE))) at = c_in_place()
         if (c_associated(at, address(IN_PLACE_F08))) at = c_in_place()
@@ -249,20 +270,18 @@ contains
         made%comm = comm%MPI_VAL
     end function
 
-    ! The call of a collective that moves blocks.
+    ! The call of a collective that moves blocks; `sent` and `received`: where these buffers count.
     function moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
-            counts, displacements) result(made)
+            counts, displacements, sent, received) result(made)
         type(*), intent(in), target :: send(..), receive(..)
         integer, intent(in) :: send_count, receive_count, root
         type(MPI_Datatype), intent(in) :: send_type, receive_type
         type(MPI_Comm), intent(in) :: comm
         integer, intent(in), target, optional :: counts(*), displacements(*)
+        integer, intent(in), optional :: sent, received
         type(c_call) :: made
         logical :: whole
-        whole = .true.
         made = blank(comm)
-        call locate(send, made%send, whole)
-        call locate(receive, made%receive, whole)
         made%send_count = send_count
         made%send_type = send_type%MPI_VAL
         made%receive_count = receive_count
@@ -271,18 +290,23 @@ contains
         if (present(counts)) made%counts = c_loc(counts)
         if (present(displacements)) made%displacements = c_loc(displacements)
         ! C refuses a call of another size, and reads none of its members.
-        if (.not. whole) made%struct_size = 0
+        call locate(send, made%send, whole)
+        if (.not. whole .and. counts_here(root, comm, sent)) made%struct_size = 0
+        call locate(receive, made%receive, whole)
+        if (.not. whole .and. counts_here(root, comm, received)) made%struct_size = 0
     end function
 
-    ! The call of a collective that combines.
-    function reduced(send, receive, count, datatype, op, root, comm) result(made)
+    ! The call of a collective that combines; `received`: where the result counts.
+    function reduced(send, receive, count, datatype, op, root, comm, received) result(made)
         type(*), intent(in), target :: send(..), receive(..)
         integer, intent(in) :: count, root
         type(MPI_Datatype), intent(in) :: datatype
         type(MPI_Op), intent(in) :: op
         type(MPI_Comm), intent(in) :: comm
+        integer, intent(in), optional :: received
         type(c_call) :: made
-        made = moved(send, 0, MPI_DATATYPE_NULL, receive, count, datatype, root, comm)
+        made = moved(send, 0, MPI_DATATYPE_NULL, receive, count, datatype, root, comm, &
+            received=received)
         made%op = op%MPI_VAL
     end function
 
@@ -374,7 +398,8 @@ contains
         type(lw_algorithm), intent(in) :: algorithm
         integer, intent(out), optional :: status
         call carry_out("scatter", &
-            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
+            sent=AT_ROOT), &
             algorithm, status)
     end subroutine
 
@@ -390,7 +415,7 @@ contains
         integer, intent(out), optional :: status
         call carry_out("scatterv", &
             moved(send, 0, send_type, receive, receive_count, receive_type, root, comm, counts, &
-            displacements), &
+            displacements, sent=AT_ROOT), &
             algorithm, status)
     end subroutine
 
@@ -404,7 +429,8 @@ contains
         type(lw_algorithm), intent(in) :: algorithm
         integer, intent(out), optional :: status
         call carry_out("gather", &
-            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
+            received=AT_ROOT), &
             algorithm, status)
     end subroutine
 
@@ -420,7 +446,7 @@ contains
         integer, intent(out), optional :: status
         call carry_out("gatherv", &
             moved(send, send_count, send_type, receive, 0, receive_type, root, comm, counts, &
-            displacements), &
+            displacements, received=AT_ROOT), &
             algorithm, status)
     end subroutine
 
@@ -478,7 +504,7 @@ contains
         type(lw_algorithm), intent(in) :: algorithm
         integer, intent(out), optional :: status
         call carry_out("reduce", &
-            reduced(send, receive, count, datatype, op, root, comm), &
+            reduced(send, receive, count, datatype, op, root, comm, AT_ROOT), &
             algorithm, status)
     end subroutine
 
@@ -570,7 +596,8 @@ contains
         type(lw_pending), intent(inout) :: pending
         integer, intent(out), optional :: status
         call begin("scatter", &
-            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
+            sent=AT_ROOT), &
             algorithm, pending, status)
     end subroutine
 
@@ -585,7 +612,8 @@ contains
         type(lw_pending), intent(inout) :: pending
         integer, intent(out), optional :: status
         call begin("gather", &
-            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
+            received=AT_ROOT), &
             algorithm, pending, status)
     end subroutine
 
@@ -631,7 +659,7 @@ contains
         type(lw_pending), intent(inout) :: pending
         integer, intent(out), optional :: status
         call begin("reduce", &
-            reduced(send, receive, count, datatype, op, root, comm), &
+            reduced(send, receive, count, datatype, op, root, comm, AT_ROOT), &
             algorithm, pending, status)
     end subroutine
 

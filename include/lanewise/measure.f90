@@ -120,6 +120,9 @@ module lanewise_measure
         real(c_double) :: elapsed_s = 0
     end type
 
+    ! Where there is no point.
+    real(c_double), target :: no_values(0)
+
     ! What is measured. It is not to be assigned to another one.
     type :: lw_operation
         private
@@ -307,13 +310,16 @@ contains
         if (c_associated(self%handle)) points = int(c_samples_count(self%handle))
     end function
 
-    ! The point at `index`, summed up. Stops the program where there is none.
-    function point(self, index) result(found)
+    ! The point at `index`, summed up. Fails with LW_ERR_ARGUMENT where there is none.
+    function point(self, index, status) result(found)
         class(lw_samples), intent(in) :: self
         integer, intent(in) :: index
+        integer, intent(out), optional :: status
         type(lw_point) :: found
+        integer(c_int) :: code
         found%struct_size = int(c_sizeof(found), c_int32_t)
-        call lw_settle(c_samples_point(self%handle, int(index - 1, c_size_t), found), "point")
+        code = c_samples_point(self%handle, int(index - 1, c_size_t), found)
+        call lw_settle(code, "point", status)
     end function
 
     ! The median of the point at `index`, in seconds; NaN where there is none.
@@ -334,7 +340,7 @@ contains
         integer(c_size_t) :: count
         count = 0
         found = c_samples_values(self%handle, int(index - 1, c_size_t), count)
-        nullify (values_s)
+        values_s => no_values
         if (c_associated(found)) call c_f_pointer(found, values_s, [count])
     end function
 

@@ -25,8 +25,9 @@ COLLECTIVES = {
     *("barrier", "bcast", "ibcast", "scatter", "iscatter", "scatterv", "gather", "igather"),
     *("gatherv", "allgather", "iallgather", "allgatherv", "alltoall", "ialltoall", "reduce"),
     *("ireduce", "allreduce", "iallreduce", "in place", "reduce_scatter", "scan", "iscan"),
-    *("exscan", "iexscan"),
+    *("exscan", "iexscan", "scatter of gaps", "gather of gaps", "ireduce of gaps", "bottom"),
 }
+REFUSALS = ["no such: not found", "with gaps: T", "not begun: T", "not waited for: T"]
 
 
 def linked(family: str) -> str:
@@ -53,8 +54,8 @@ def test_each_collective_of_fortran_does_what_that_of_the_mpi_does(
     for ranks in (1, 2, 5):
         said = printed([*launch_line(mpi, ranks), str(program)])
 
-        assert said[-2:] == ["no such: not found", "with gaps: T"]
-        told = dict(line.rsplit(" ", 1) for line in said[:-2])
+        assert said[-4:] == REFUSALS
+        told = dict(line.rsplit(" ", 1) for line in said[:-4])
         assert told == dict.fromkeys(COLLECTIVES, "T"), f"on {ranks} ranks"
 
 
@@ -114,6 +115,32 @@ def test_reductions_of_fortran_have_the_bits_of_the_level_that_was_asked_for(
     program = compiled(mpi, "mpif90", f"{SOURCE} {source} {linked(mpi)}")
 
     assert printed([*launch_line(mpi, 3), str(program)]) == ["1.0 0.0"]
+
+
+NO_SUCH_POINT = """
+program no_such_point
+    use lanewise
+    implicit none
+    type(lw_samples) :: samples
+    type(lw_point) :: point
+    double precision, pointer :: values_s(:)
+    integer :: status
+    point = samples%point(1, status)
+    values_s => samples%values(1)
+    print "(l1, 1x, i0, 1x, l1, 1x, i0)", status == LW_ERR_ARGUMENT, point%repetitions, &
+        associated(values_s), size(values_s)
+end program
+"""
+
+
+def test_a_point_that_is_not_there_fails_and_has_no_values(
+    compiled: Compile, tmp_path: Path
+) -> None:
+    source = tmp_path / "no_such_point.f90"
+    source.write_text(NO_SUCH_POINT, encoding="utf-8")
+    program = compiled("openmpi", "mpif90", f"{MODULE} {source} {linked('openmpi')}")
+
+    assert printed([str(program)]) == ["T 0 T 0"]
 
 
 REFUSED = {

@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! Every collective of the module lanewise beside that of the MPI, on the same data. Prints the name
-! of each, and whether all ranks have what the MPI gave them.
+! of each, and whether all ranks have what the MPI gave them. Then the same of buffers that count on
+! the root only and have gaps elsewhere, and of MPI_BOTTOM; and what becomes of what is refused.
 program fortran_collectives
     use, intrinsic :: iso_c_binding, only: c_int64_t
 #ifdef WITH_MODULE
@@ -145,6 +146,8 @@ program fortran_collectives
     call lw_iexscan(all, ours, n, integers, add, world, a, pending)
     call finish("iexscan")
 
+    call leave_gaps_elsewhere()
+    call begin_at_the_bottom()
     call refuse()
     call MPI_Finalize(error)
 
@@ -180,6 +183,61 @@ contains
         call compare(what)
     end subroutine
 
+    subroutine leave_gaps_elsewhere()
+        call choose("scatter", "linear")
+        if (me == root) then
+            call lw_scatter(all, n, integers, ours, n, integers, root, world, a)
+        else
+            call lw_scatter(grid(1, :), n, integers, ours, n, integers, root, world, a)
+        end if
+        call MPI_Scatter(all, n, MPI_INTEGER, theirs, n, MPI_INTEGER, root, MPI_COMM_WORLD, error)
+        call compare("scatter of gaps")
+
+        call choose("gather", "binomial")
+        if (me == root) then
+            call lw_gather(mine, n, integers, ours, n, integers, root, world, a)
+        else
+            call lw_gather(mine, n, integers, grid(1, :), n, integers, root, world, a)
+        end if
+        call MPI_Gather(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER, root, MPI_COMM_WORLD, error)
+        call compare("gather of gaps")
+
+        call choose("reduce", "binomial")
+        if (me == root) then
+            call lw_ireduce(all, ours, n, integers, add, root, world, a, pending)
+        else
+            call lw_ireduce(all, grid(1, :), n, integers, add, root, world, a, pending)
+        end if
+        call MPI_Reduce(all, theirs, n, MPI_INTEGER, MPI_SUM, root, MPI_COMM_WORLD, error)
+        call finish("ireduce of gaps")
+    end subroutine
+
+    ! The datatype says where the buffer is.
+    subroutine begin_at_the_bottom()
+        integer(MPI_ADDRESS_KIND) :: place(1)
+#ifdef WITH_MODULE
+        integer :: made
+#else
+        type(type_f08) :: made
+#endif
+        type(type_f08) :: placed
+        call choose("bcast", "binomial")
+        ours = all
+        theirs = all
+        call MPI_Get_address(ours(1), place(1), error)
+        call MPI_Type_create_hindexed(1, [n], place, MPI_INTEGER, made, error)
+        call MPI_Type_commit(made, error)
+#ifdef WITH_MODULE
+        placed = type_f08(made)
+#else
+        placed = made
+#endif
+        call lw_bcast(MPI_BOTTOM, 1, placed, root, world, a)
+        call MPI_Bcast(theirs, n, MPI_INTEGER, root, MPI_COMM_WORLD, error)
+        call MPI_Type_free(made, error)
+        call compare("bottom")
+    end subroutine
+
     ! What cannot be served is told to who asks.
     subroutine refuse()
         type(lw_algorithm) :: none
@@ -188,5 +246,11 @@ contains
         call lw_algorithm_named("bcast", "linear", a, segment_bytes=8_c_int64_t)
         call lw_bcast(grid(1, :), n, integers, root, world, a, status)
         if (me == 0) print "(a, 1x, l1)", "with gaps:", status == LW_ERR_ARGUMENT
+        call lw_ibcast(grid(1, :), n, integers, root, world, a, pending, status)
+        do while (.not. pending%test(status))
+        end do
+        if (me == 0) print "(a, 1x, l1)", "not begun:", status == LW_ERR_ARGUMENT
+        call pending%wait(status)
+        if (me == 0) print "(a, 1x, l1)", "not waited for:", status == LW_ERR_ARGUMENT
     end subroutine
 end program
