@@ -13,6 +13,8 @@ tree_mpich   := mpich
 tree_smpi    := smpi
 trees        := $(foreach mpi,$(MPI),$(tree_$(mpi)))
 trees_known  := release mpich smpi asan
+# What needs no MPI is built in the first tree of a real MPI that is asked for.
+tree_free    := $(firstword $(filter-out smpi,$(trees)))
 
 system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 python   := .venv/bin/python
@@ -36,15 +38,21 @@ help: ## List the targets
 	echo "Each of these first installs what is missing:"
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-build: packages-build .venv/installed ## Build the programs for the MPI that is installed
-	for mpi in $(MPI); do packaging/bootstrap.sh $$mpi; done
+build: known-mpi packages-build .venv/installed ## Build the programs for the MPI that is installed
+	packaging/bootstrap.sh $(MPI) || command -v mpicc >/dev/null
 	for tree in $(trees); do $(MAKE) programs-$$tree || exit 1; done
 	echo "Built. The command is $(lanewise); try $(lanewise) doctor"
 
 demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
 demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
-demo: announce-demo packages-demo build ## Show on one page what Lanewise does on this machine
+demo: known-mpi announce-demo packages-demo build ## Show on one page what Lanewise does here
 	$(python) -m examples.demo demo build/$(firstword $(trees))/bin -- $(demo_launch)
+
+# Modules of a cluster may set the variable MPI, so that only what reads it minds what it says.
+known-mpi:
+	$(if $(strip $(MPI)),,$(error MPI is empty; name one or more of openmpi, mpich and smpi))
+	$(foreach mpi,$(filter-out openmpi mpich smpi,$(MPI)), \
+	  $(error there is no MPI '$(mpi)'; name one or more of openmpi, mpich and smpi))
 
 announce-demo:
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
@@ -64,7 +72,7 @@ experiments: build ## Build the programs of `lanewise reproduce` as well
 	packaging/bootstrap.sh smpi
 	$(MAKE) build/smpi/build.ninja
 	for tree in $(or $(filter-out mpich,$(trees)),$(trees)) smpi; do \
-	  cmake --preset $$tree -DLANEWISE_EXPERIMENTS=ON >build/$$tree.log && \
+	  cmake -DLANEWISE_EXPERIMENTS=ON build/$$tree >build/$$tree.log && \
 	  cmake --build build/$$tree --target all experiments -- --quiet || exit 1; \
 	done
 
@@ -100,12 +108,15 @@ packages-test: packages-harness
 	packaging/bootstrap.sh demo test
 
 # A tree without tests and experiments needs no GoogleTest and half of the time. Once a tree has
-# them, it keeps them. Ninja notices by itself when a CMake file changes.
+# them, or what needs no MPI, it keeps them. Ninja notices by itself when a CMake file changes.
+with_free  = -DLANEWISE_MPI_FREE=ON
+has_free   = $(shell grep -s '^LANEWISE_MPI_FREE:.*=ON' build/$*/CMakeCache.txt)
 define configure
 	mkdir -p build
 	echo "Configuring $*"
 	cmake --preset $* -DLANEWISE_TESTS=$(1) -DLANEWISE_BENCHMARKS=OFF \
-	  -DLANEWISE_EXPERIMENTS=$(if $(filter mpich,$*),OFF,$(1)) >build/$*.log 2>&1 || \
+	  -DLANEWISE_EXPERIMENTS=$(if $(filter mpich,$*),OFF,$(1)) \
+	  $(if $(filter $*,$(tree_free))$(has_free),$(with_free)) >build/$*.log 2>&1 || \
 	  { cat build/$*.log >&2; exit 1; }
 endef
 
@@ -117,6 +128,7 @@ $(trees_known:%=build/%/tests): build/%/tests: | packages-harness
 	touch $@
 
 $(trees_known:%=programs-%): programs-%: build/%/build.ninja
+	$(if $(filter $*,$(tree_free)),$(if $(has_free),,cmake $(with_free) build/$* >build/$*.log))
 	echo "Building $*"
 	$(system) cmake/build_and_time.py build/$*
 
@@ -164,7 +176,7 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 	$(pip) -e '.[docs]'
 	touch $@ .venv/installed
 
-.PHONY: help build experiments demo announce-demo test test-all mutants bench \
+.PHONY: help known-mpi build experiments demo announce-demo test test-all mutants bench \
   format reference site clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-docs packages-harness packages-test packages-extra \

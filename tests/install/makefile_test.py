@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make build` builds for the MPIs that are asked for, and refuses what is none.
+
+Make tells what it would do, in a folder that has the Makefile and nothing that is built.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FREE = "-DLANEWISE_MPI_FREE=ON"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with what the Makefile reads."""
+    for name in ("Makefile", "VERSION", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make(folder: Path, *words: str) -> tuple[int, str]:
+    """Return the status of make and what it would do, or says."""
+    without = ("MPI", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    told = {key: value for key, value in os.environ.items() if key not in without}
+    done = subprocess.run(
+        ["make", "-n", *words], cwd=folder, env=told, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def configured_free(said: str) -> list[str]:
+    """Return the trees that are configured to have what needs no MPI."""
+    return re.findall(rf"cmake --preset (\w+) .*{FREE}", said)
+
+
+@pytest.mark.parametrize(
+    ("mpis", "tree"),
+    [("mpich", ["mpich"]), ("openmpi mpich", ["release"]), ("smpi mpich", ["mpich"]), ("smpi", [])],
+)
+def test_one_tree_has_what_needs_no_mpi(folder: Path, mpis: str, tree: list[str]) -> None:
+    status, said = make(folder, "build", f"MPI={mpis}")
+
+    assert status == 0, said
+    assert configured_free(said) == tree
+
+
+@pytest.mark.parametrize(("value", "times"), [("OFF", 1), ("ON", 0)])
+def test_a_tree_that_was_built_beside_another_one_gets_what_needs_no_mpi(
+    folder: Path, value: str, times: int
+) -> None:
+    plant_tree(folder / "build/mpich", value)
+
+    status, said = make(folder, "programs-mpich", "MPI=mpich")
+
+    assert status == 0, said
+    assert said.count(f"cmake {FREE} build/mpich") == times
+
+
+def test_a_tree_keeps_what_needs_no_mpi_when_tests_come(folder: Path) -> None:
+    plant_tree(folder / "build/mpich", "ON")
+
+    status, said = make(folder, "tests-mpich", "MPI=openmpi mpich")
+
+    assert status == 0, said
+    assert configured_free(said) == ["mpich"]
+
+
+def plant_tree(tree: Path, value: str) -> None:
+    """Make a build tree that was configured with or without what needs no MPI."""
+    tree.mkdir(parents=True)
+    (tree / "build.ninja").touch()
+    (tree / "CMakeCache.txt").write_text(f"LANEWISE_MPI_FREE:BOOL={value}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("mpi", "reason"), [("openmpi5", "there is no MPI 'openmpi5'"), ("", "MPI is empty")]
+)
+def test_an_mpi_that_there_is_not_is_refused_before_anything_is_done(
+    folder: Path, mpi: str, reason: str
+) -> None:
+    status, said = make(folder, "build", f"MPI={mpi}")
+
+    assert status == 2
+    assert reason in said
+    assert "name one or more of openmpi, mpich and smpi" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_what_does_not_build_for_an_mpi_does_not_mind_its_name(folder: Path) -> None:
+    assert make(folder, "clean", "MPI=openmpi5")[0] == 0
