@@ -5,7 +5,8 @@ The two differ where it matters.  ctest leaves the message of a failure empty an
 test printed apart; it also files a program that could not be started under `skipped`, which would
 hide a broken build, so here only exit status 77 and a disabled test are skips.  To ctest a program
 of GoogleTest is one test, which passes although some of the tests inside were skipped: those are
-found in what the program printed.
+found in what the program printed.  One that ran no test, such as for a filter that matches none any
+more, ends with status 0, and failed here.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _COLOUR = re.compile(r"\[NON-XML-CHAR-0x1B\]\[[0-9;]*m")
 _SKIPPED_INSIDE = re.compile(r"\[  SKIPPED \] (\S+) \(")
 _BEGUN = re.compile(r"\[ RUN      \] (\S+)")
 _OF_ANOTHER = re.compile(r"^rank \d+: |Sanitizer|runtime error:")
+_RAN_NOTHING = "[==========] Running 0 tests"
 _ENDED_WELL = re.compile(r"\[(?:       OK|  SKIPPED) \] (\S+) \(")
 
 
@@ -104,6 +106,8 @@ def _outcome(case: ElementTree.Element) -> Outcome:
         return _skip(name, skipped.get("message") or "", printed)
     if case.get("status") == "disabled":
         return Outcome(name, Verdict.SKIPPED, "disabled")
+    if _RAN_NOTHING in printed:
+        return Outcome(name, Verdict.FAILED, f"it ran no test\n{printed}")
     return Outcome(name, Verdict.PASSED)
 
 

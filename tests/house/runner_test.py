@@ -59,6 +59,17 @@ large_test.cpp:4: Skipped
 </testsuite>
 """
 
+# What ctest 3.25 wrote for a program whose filter matched no test.
+GOOGLETEST_EMPTY = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="1">
+<testcase name="bits" classname="bits" status="run"><system-out>
+Note: Google Test filter = BitsTest.Gone
+[NON-XML-CHAR-0x1B][0;32m[==========] [NON-XML-CHAR-0x1B][mRunning 0 tests from 0 test suites.
+[==========] 0 tests from 0 test suites ran. (0 ms total)
+[  PASSED  ] 0 tests.</system-out></testcase>
+</testsuite>
+"""
+
 # What ctest 3.25 wrote for a program that failed.
 GOOGLETEST_FAILED = """<?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="(empty)" tests="1">
@@ -110,6 +121,15 @@ def test_a_test_that_is_skipped_inside_a_program_is_counted_as_skipped(tmp_path:
         Outcome("pairs_2: Pairs.OfThree", Verdict.SKIPPED, "three ranks are needed"),
         Outcome("large_2: Large.Call", Verdict.SKIPPED, "no reason"),
     ]
+
+
+def test_a_program_that_ran_no_test_failed(tmp_path: Path) -> None:
+    (outcome,) = read(tmp_path, GOOGLETEST_EMPTY)
+
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.text.splitlines()[:2] == [
+        "it ran no test", "Note: Google Test filter = BitsTest.Gone"
+    ]  # fmt: skip
 
 
 def test_a_program_that_fails_shows_the_tests_that_failed(tmp_path: Path) -> None:
