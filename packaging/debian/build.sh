@@ -14,8 +14,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 version=$(cat "$root/VERSION")
-copy=$folder/lanewise-$version
+# Of a name that nothing else has, since the one of a build before is removed.
+copy=$folder/lanewise-debian-sources
 
+rm -rf "$copy"
 mkdir "$copy"
 (cd "$root" && tar -cf - CMakeLists.txt VERSION cmake docs/man include packaging src) |
     tar -xf - -C "$copy"

@@ -20,6 +20,7 @@ import lanewise
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+SCRIPT = ROOT / "packaging/debian/build.sh"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NATIVE = "usr/libexec/lanewise/openmpi"
 # Two cores that have never compiled this tree with Debian's flags.
@@ -44,8 +45,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"no {missing[0]}; install dpkg-dev and debhelper")
     folder = tmp_path_factory.mktemp("debian")
     cache = os.environ.get("CCACHE_DIR", str(Path.home() / ".cache/ccache"))
-    script = ROOT / "packaging/debian/build.sh"
-    call(script, folder, CCACHE_DIR=cache)
+    call(SCRIPT, folder, CCACHE_DIR=cache)
     (built,) = folder.glob("*.deb")
     return built
 
@@ -81,6 +81,20 @@ def test_the_command_works_with_the_programs_of_the_package(unpacked: Path) -> N
 
     assert str(unpacked / NATIVE) in said.replace("\n", "")
     assert "bcast" in measured
+
+
+def test_a_second_build_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    builder = tools / "dpkg-buildpackage"
+    builder.write_text("#!/bin/sh\nls; touch left-over\n", encoding="utf-8")
+    builder.chmod(0o755)
+    found = {"PATH": f"{tools}:{os.environ['PATH']}"}
+
+    said = [call(SCRIPT, tmp_path / "packages", **found) for _ in range(2)]
+
+    assert "CMakeLists.txt" in said[0].split()
+    assert said[1] == said[0]
 
 
 def test_an_empty_debian_that_installs_the_package_can_measure(
