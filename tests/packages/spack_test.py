@@ -23,6 +23,7 @@ RECIPE = ast.parse((REPOSITORY / "packages/lanewise/package.py").read_text(encod
 MOVED = dict.fromkeys(("CMakePackage", "generator"), "spack_repo.builtin.build_systems.cmake")
 # The names of CMake's packages, and how Spack calls them.
 PACKAGES = {"MPI": "mpi", "nlohmann_json": "nlohmann-json", "Boost": "boost"}
+LIBRARIES = {"libibverbs": "rdma-core", "librdmacm": "rdma-core", "libxxhash": "xxhash"}
 
 
 def first_words(function: str) -> list[str]:
@@ -52,7 +53,8 @@ def test_the_recipe_needs_the_versions_that_cmake_does() -> None:
 
 @pytest.mark.parametrize("name", re.findall(r"find_package\((\w+)|check_modules\((\w+)", CMAKE))
 def test_each_library_that_cmake_looks_for_is_in_the_recipe(name: tuple[str, str]) -> None:
-    spelled = {"CLI11": "cli11", "GTest": "googletest", "PkgConfig": "pkgconfig", **PACKAGES}
+    spelled = {"CLI11": "cli11", "GTest": "googletest", "PkgConfig": "pkgconfig", **PACKAGES,
+               **LIBRARIES}  # fmt: skip
     without = {"Threads", "benchmark"}  # of the C library; for benchmarks, which it leaves out
 
     library = name[0] or name[1]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of CMake: libraries and folders of another prefix.
+
+Trees are configured here and not built.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# What the names of the headers of each library begin with.
+LIBRARIES = {
+    "libibverbs": "infiniband/",
+    "librdmacm": "rdma/",
+    "liburing": "liburing.h",
+    "xxhash": "xxhash.h",
+    "nlohmann_json": "nlohmann/",
+    "CLI11": "CLI/",
+    "fmt": "fmt/",
+    "Boost": "boost/",
+}
+# The targets of those that have a package for CMake; of the others, most have one for pkg-config.
+TARGETS = {
+    "nlohmann_json": ("nlohmann_json::nlohmann_json",),
+    "CLI11": ("CLI11::CLI11",),
+    "fmt": ("fmt::fmt", "fmt::fmt-header-only"),
+    "Boost": ("Boost::headers",),
+}
+PACKAGE = """\
+foreach(target {targets})
+  add_library(${{target}} INTERFACE IMPORTED)
+  set_property(TARGET ${{target}} PROPERTY INTERFACE_INCLUDE_DIRECTORIES {prefix}/include)
+endforeach()
+set({name}_INCLUDE_DIRS {prefix}/include)
+"""
+VERSION_OF_PACKAGE = "set(PACKAGE_VERSION 99.0.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n"
+_INCLUDED = re.compile(r'^#include (?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def configure(folder: Path, *options: object) -> tuple[int, str]:
+    """Configure a tree; return the status and what CMake said, each space one blank."""
+    words = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options]
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, check=False
+    )
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A tree that was configured with libraries in prefixes of their own, and own folders."""
+
+    build: Path
+    prefixes: dict[str, Path]
+    folders: dict[str, Path]
+
+
+def plant_library(prefix: Path, name: str) -> None:
+    """Make a prefix that has a library, as far as it is looked for."""
+    place = prefix / "include" / LIBRARIES[name]
+    place.parent.mkdir(parents=True)
+    place.touch()
+    if name in TARGETS:
+        package = prefix / "lib/cmake" / name
+        package.mkdir(parents=True)
+        described = PACKAGE.format(name=name, prefix=prefix, targets=" ".join(TARGETS[name]))
+        (package / f"{name}Config.cmake").write_text(described, encoding="utf-8")
+        (package / f"{name}ConfigVersion.cmake").write_text(VERSION_OF_PACKAGE, encoding="utf-8")
+    elif name != "xxhash":
+        package = prefix / "lib/pkgconfig"
+        package.mkdir(parents=True)
+        (package / f"{name}.pc").write_text(
+            f"Name: {name}\nDescription: of a test\nVersion: 99\n"
+            f"Cflags: -I{prefix}/include\nLibs: -L{prefix}/lib -l{name.removeprefix('lib')}\n",
+            encoding="utf-8",
+        )
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
+    """Configure a tree whose libraries and folders are where nobody looks unasked."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    prefixes = {name: folder / name for name in LIBRARIES}
+    for name, prefix in prefixes.items():
+        plant_library(prefix, name)
+    folders = {"LIBDIR": folder / "own/lib64", "INCLUDEDIR": folder / "own/include"}
+    status, said = configure(
+        folder / "build",
+        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+        f"-DCMAKE_PREFIX_PATH={';'.join(map(str, prefixes.values()))}",
+        *(f"-DCMAKE_INSTALL_{name}={path}" for name, path in folders.items()),
+    )
+    assert status == 0, said
+    return Elsewhere(folder / "build", prefixes, folders)
+
+
+def headers_of(source: Path, known: dict[Path, set[str]]) -> set[str]:
+    """Return the headers of the system that a source includes, itself or through others of ours."""
+    if source in known:
+        return known[source]
+    found = known[source] = set()
+    for pair in _INCLUDED.findall(source.read_text(encoding="utf-8")):
+        (name,) = filter(None, pair)
+        places = [source.parent, ROOT / "src", ROOT / "include", ROOT]
+        ours = [place / name for place in places if (place / name).is_file()]
+        found |= headers_of(ours[0], known) if ours else {name}
+    return found
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_each_source_finds_the_headers_of_a_library_in_its_own_prefix(
+    elsewhere: Elsewhere, library: str
+) -> None:
+    compiled = json.loads((elsewhere.build / "compile_commands.json").read_text(encoding="utf-8"))
+    sources = {Path(one["file"]): one["command"] for one in compiled}
+    known: dict[Path, set[str]] = {}
+
+    needing = [
+        source for source in sources if ROOT in source.parents
+        and any(name.startswith(LIBRARIES[library]) for name in headers_of(source, known))
+    ]  # fmt: skip
+
+    assert needing
+    folder = f" {elsewhere.prefixes[library]}/include "
+    assert [str(one) for one in needing if folder not in sources[one]] == []
