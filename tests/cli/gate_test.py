@@ -4,13 +4,16 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -272,6 +275,66 @@ def test_the_reframe_check_compiles_and_calls_the_gate_with_options_that_it_has(
     compile(text, "lanewise_gate.py", "exec")
 
     assert_known(option for option in text.replace('"', " ").split() if option.startswith("--"))
+
+
+def reframe_check(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make the check with the little of ReFrame that it calls."""
+
+    def assert_found(pattern: str, text: str, msg: str) -> bool:
+        assert re.search(pattern, text, re.MULTILINE), msg
+        return True
+
+    def as_it_is(*_: object, **__: object) -> Any:
+        return lambda decorated: decorated
+
+    def default(kind: type, value: object) -> object:
+        return value
+
+    parts: dict[str, dict[str, Any]] = {
+        "reframe": {"simple_test": lambda check: check, "RunOnlyRegressionTest": object},
+        "reframe.core": {},
+        "reframe.core.builtins": {"performance_function": as_it_is, "run_before": as_it_is,
+                                  "sanity_function": lambda method: method, "variable": default},
+        "reframe.utility": {},
+        "reframe.utility.sanity": {"assert_found": assert_found, "all": all},
+    }  # fmt: skip
+    for name, contents in parts.items():
+        module = ModuleType(name)
+        vars(module).update(contents)
+        monkeypatch.setitem(sys.modules, name, module)
+    return runpy.run_path(str(PACKAGING / "reframe" / "lanewise_gate.py"))["LanewiseGate"]()
+
+
+def test_the_reframe_check_takes_the_baseline_from_where_reframe_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PACKAGING / "reframe")  # where ReFrame reads a check
+    check = reframe_check(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+    for baseline in ("kept/base.jsonl", str(tmp_path / "kept/base.jsonl")):
+        check.baseline = baseline
+        check.set_options()
+
+        given = dict(pairwise(check.executable_opts))
+        assert given["--baseline"] == str(tmp_path / "kept/base.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("slower by more than 5 %: bcast 8 B +30 %", "the candidate is slower"),
+        ("", "lanewise gate came to no verdict"),
+    ],
+)
+def test_the_reframe_check_tells_an_alarm_from_a_gate_without_verdict(
+    monkeypatch: pytest.MonkeyPatch, said: str, reason: str
+) -> None:
+    check = reframe_check(monkeypatch)
+    check.stdout = f"# 10 launches\n{said}\n"
+
+    with pytest.raises(AssertionError, match=reason):
+        check.passed()
 
 
 def test_the_action_calls_the_gate_with_options_that_it_has() -> None:
