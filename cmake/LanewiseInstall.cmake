@@ -6,7 +6,6 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/lanewise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(TARGETS lanewise lanewise_mpi EXPORT lanewise LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(BUILD_SHARED_LIBS)
@@ -27,6 +26,10 @@ if(BUILD_SHARED_LIBS)
   install(FILES ${PROJECT_BINARY_DIR}/lanewise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+if(NOT TARGET lanewise-native)
+  return()
+endif()
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 file(WRITE ${PROJECT_BINARY_DIR}/lanewise-build.json
 "{\"mpi\": \"${LANEWISE_MPI_FAMILY}\", \"mpi_version\": \"${LANEWISE_MPI_VERSION}\", \
 \"build_type\": \"${CMAKE_BUILD_TYPE}\", \"sanitize\": \"${LANEWISE_SANITIZE}\", \

@@ -18,6 +18,7 @@ CONSUMER = Path(__file__).parent / "consumer"
 VERSION = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
 
 MPIRUN = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"]
+LINKED = {"SHARED_LIBRARY", "MODULE_LIBRARY", "EXECUTABLE"}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -58,6 +59,17 @@ def test_find_package_serves_another_project(prefix: Path, tmp_path: Path) -> No
     call("cmake", "--build", tmp_path)
 
     expect_measurement(tmp_path / "consumer")
+
+
+def test_find_package_names_the_language_that_a_project_lacks(prefix: Path, tmp_path: Path) -> None:
+    project = "cmake_minimum_required(VERSION 3.16)\nproject(outer LANGUAGES CXX)\n"
+    (tmp_path / "CMakeLists.txt").write_text(f"{project}find_package(lanewise REQUIRED)\n")
+    line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "add C to the LANGUAGES of project()" in " ".join(done.stderr.split())
 
 
 def test_find_package_refuses_another_mpi_than_it_was_built_for(
@@ -178,7 +190,9 @@ def test_as_a_subproject_only_the_library_comes_in(tmp_path: Path) -> None:
 
     told = call("cmake", "-S", outer, "-B", tmp_path, "-G", "Ninja", f"-DLANEWISE_SOURCE={ROOT}")
 
-    assert "only the library came in" in told
+    targets = re.findall(r"^-- target (\S+) is of type (\S+)$", told, re.M)
+    assert [name for name, kind in targets if kind in LINKED] == ["lanewise"]
+    assert "BUILD_SHARED_LIBS" not in (tmp_path / "CMakeCache.txt").read_text()
 
 
 # Sets the loopback interface up and becomes the command that follows. Open MPI's compiler wrapper
