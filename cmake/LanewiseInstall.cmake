@@ -22,6 +22,12 @@ if(BUILD_SHARED_LIBS)
   # Relative, so that an installed tree may be moved.
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY
     ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE LANEWISE_PC_TO_PREFIX)
+  foreach(folder LIBDIR INCLUDEDIR)
+    set(LANEWISE_PC_${folder} ${CMAKE_INSTALL_${folder}})
+    if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+      set(LANEWISE_PC_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+    endif()
+  endforeach()
   configure_file(cmake/lanewise.pc.in ${PROJECT_BINARY_DIR}/lanewise.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/lanewise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

@@ -104,6 +104,25 @@ def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None
     assert call("pkg-config", "--modversion", "lanewise", **found).strip() == VERSION
 
 
+def test_a_prefix_takes_no_second_mpi(prefix: Path, tmp_path: Path) -> None:
+    (described,) = prefix.rglob("lanewise.pc")
+    other = tmp_path / described.relative_to(prefix)
+    other.parent.mkdir(parents=True)
+    other.write_text(described.read_text().replace("(built for openmpi)", "(built for mpich)"))
+
+    line = ["cmake", "--install", str(BUILD), "--prefix", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "has Lanewise for mpich" in " ".join(done.stderr.split())
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [other]
+
+
+def test_a_prefix_takes_the_same_mpi_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        call("cmake", "--install", BUILD, "--prefix", tmp_path)
+
+
 def test_the_module_of_fortran_serves_another_project(prefix: Path, tmp_path: Path) -> None:
     if shutil.which("mpif90.openmpi") is None:
         pytest.skip("no mpif90.openmpi; install gfortran and libopenmpi-dev")

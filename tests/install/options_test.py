@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of CMake: libraries and folders of another prefix.
+"""Options of CMake: libraries and folders of another prefix, and what cannot be built.
 
 Trees are configured here and not built.
 """
@@ -7,6 +7,7 @@ Trees are configured here and not built.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -130,3 +131,19 @@ def test_each_source_finds_the_headers_of_a_library_in_its_own_prefix(
     assert needing
     folder = f" {elsewhere.prefixes[library]}/include "
     assert [str(one) for one in needing if folder not in sources[one]] == []
+
+
+def test_pkg_config_tells_folders_outside_of_the_prefix_as_they_are(elsewhere: Elsewhere) -> None:
+    where = {**os.environ, "PKG_CONFIG_PATH": str(elsewhere.build)}
+
+    for variable, name in (("libdir", "LIBDIR"), ("includedir", "INCLUDEDIR")):
+        asked = ["pkg-config", f"--variable={variable}", "lanewise"]
+        said = subprocess.run(asked, env=where, capture_output=True, text=True, check=True).stdout
+        assert said.strip() == str(elsewhere.folders[name])
+
+
+def test_a_static_library_is_refused_since_nothing_would_say_how_to_link_it(tmp_path: Path) -> None:
+    status, said = configure(tmp_path, "-DBUILD_SHARED_LIBS=OFF")
+
+    assert status != 0
+    assert "BUILD_SHARED_LIBS is OFF, but liblanewise is installed as a shared library" in said

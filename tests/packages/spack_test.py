@@ -34,7 +34,7 @@ def first_words(function: str) -> list[str]:
 
 
 def test_each_option_of_the_recipe_is_one_of_cmake() -> None:
-    given = first_words("define") + first_words("define_from_variant")
+    given = first_words("define")
 
     known = set(re.findall(r"\b(?:option|set)\((\w+)", BUILD))
     assert len(given) > 5

@@ -14,8 +14,6 @@ class Lanewise(CMakePackage):
 
     version("main", branch="main")
 
-    variant("shared", default=True, description="Build liblanewise as a shared library")
-
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -39,7 +37,6 @@ class Lanewise(CMakePackage):
     def cmake_args(self):
         """Return the options; the MPI is the one that Spack chose, whichever it is."""
         return [
-            self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define("LANEWISE_MPI", "auto"),
             self.define("LANEWISE_TESTS", self.run_tests),
             self.define("LANEWISE_BENCHMARKS", False),
