@@ -90,8 +90,11 @@ endif()
 
 # The mpiexec of MPICH 4.2.0 in Ubuntu 24.04 and its library do not speak the same PMI: every
 # process is the only rank of a job of its own. What needs several ranks is then neither built for
-# `make test` nor run.
-if(LANEWISE_TESTS AND LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT DEFINED LANEWISE_RANKS_APART)
+# `make test` nor run. It is asked again when the MPI is another.
+file(TIMESTAMP "${MPIEXEC_EXECUTABLE}" ranks_time)
+set(ranks_mpi "${LANEWISE_MPI_VERSION}, ${MPIEXEC_EXECUTABLE} of ${ranks_time}")
+if(LANEWISE_TESTS AND LANEWISE_MPI_FAMILY STREQUAL "mpich" AND
+   NOT LANEWISE_RANKS_APART_IN STREQUAL ranks_mpi)
   set(ranks_folder ${PROJECT_BINARY_DIR}/ranks)
   file(WRITE ${ranks_folder}/ranks.c "#include <mpi.h>
 #include <stdio.h>
@@ -112,7 +115,8 @@ int main(int argc, char **argv) {
     set(ranks_apart ON)
   endif()
   set(LANEWISE_RANKS_APART ${ranks_apart} CACHE BOOL
-    "The ranks that mpiexec starts do not find each other")
+    "The ranks that mpiexec starts do not find each other" FORCE)
+  set(LANEWISE_RANKS_APART_IN "${ranks_mpi}" CACHE INTERNAL "The MPI that was asked")
 endif()
 add_library(lanewise::mpi ALIAS lanewise_mpi)
 message(STATUS "Lanewise for ${LANEWISE_MPI_VERSION}")

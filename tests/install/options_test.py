@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ endforeach()
 set({name}_INCLUDE_DIRS {prefix}/include)
 """
 VERSION_OF_PACKAGE = "set(PACKAGE_VERSION 99.0.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n"
+LESS = [f"-DLANEWISE_{part}=OFF" for part in ("EXAMPLES", "EXPERIMENTS", "MPI_FREE")]
 _INCLUDED = re.compile(r'^#include (?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 
@@ -147,3 +149,22 @@ def test_a_static_library_is_refused_since_nothing_would_say_how_to_link_it(tmp_
 
     assert status != 0
     assert "BUILD_SHARED_LIBS is OFF, but liblanewise is installed as a shared library" in said
+
+
+def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("no mpicc.mpich; install libmpich-dev")
+    launcher = tmp_path / "mpiexec"
+    options = ["-DLANEWISE_MPI=mpich", f"-DLANEWISE_MPIEXEC={launcher}", *LESS]
+
+    for age_s, ranks, apart in ((20, 1, "ON"), (10, 2, "OFF")):
+        launcher.write_text(f"#!/bin/sh\necho of {ranks}; echo of {ranks}\n", encoding="utf-8")
+        launcher.chmod(0o755)
+        changed_s = launcher.stat().st_mtime - age_s
+        os.utime(launcher, (changed_s, changed_s))
+
+        status, said = configure(tmp_path / "build", *options)
+
+        assert status == 0, said
+        kept = (tmp_path / "build/CMakeCache.txt").read_text(encoding="utf-8")
+        assert f"LANEWISE_RANKS_APART:BOOL={apart}\n" in kept
