@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import tree
 
 # It builds a copy of the whole tree.
 pytestmark = pytest.mark.thorough
@@ -206,6 +207,16 @@ printf '[[link]]\nbetween = ["a", "b"]\nrate = "1 Gbit/s"\nthrowaway = "5 %%"\n'
 {python} -m lanewise testbed check two.toml
 {python} -m lanewise testbed run two.toml -- echo "it crosses the link"
 """
+
+FAILING_CALL = r"""
+cc -o failing_calls tests/hca/programs/failing_calls.c -libverbs
+printf '[[fault]]\ncall = "ibv_destroy_ah"\ntimes = 1\n' > faults.toml
+{python} -m lanewise rdma run --ports lo --faults faults.toml -- ./failing_calls
+"""
+
+TRIED = """\
+    struct ibv_ah *handle = ibv_create_ah(pd, &to);
+    TRY("ibv_destroy_ah", ibv_destroy_ah(handle));"""
 
 
 ALGORITHM = """\
@@ -499,6 +510,31 @@ KINDS = [
         prints="throwaway 5 %\nit crosses the link",
     ),
     Kind(
+        "fault of the RDMA device",
+        places_max=3,
+        adds={},
+        inserts=[
+            Insertion(
+                "src/verbs/abi/address.cpp",
+                after="int ibv_destroy_ah(ibv_ah *ah) {",
+                lines='    if (const int e = planned_error("ibv_destroy_ah", ah)) return e;',
+            ),
+            Insertion(
+                "python/lanewise/launch/hca_faults.py",
+                after='"ibv_create_ah": (',
+                lines='    "ibv_destroy_ah": ("EINVAL",),',
+            ),
+            Insertion(
+                "tests/hca/programs/failing_calls.c",
+                after='TRY("ibv_create_ah", ',
+                lines=TRIED,
+            ),
+        ],
+        targets=("lanewise-native", "lanewise_verbs", "lanewise_rdmacm", "lanewise_device_node"),
+        shows=["sh", "-ec", FAILING_CALL],
+        prints="ibv_destroy_ah 22 0\n",
+    ),
+    Kind(
         "experiment",
         places_max=1,
         adds={
@@ -570,17 +606,8 @@ class Copy:
 
 
 def copy_tree(root: Path) -> Copy:
-    """Copy what git has, changes included, and the new files that it does not ignore."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
-    for name in filter(None, listing.split("\0")):
-        if not (ROOT / name).is_file():
-            continue
+    """Copy all files but those that git would ignore; there need not be a clone."""
+    for name in tree.everything(ROOT):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, root / name)
     (root / "python" / "sitecustomize.py").write_text(COPY_FIRST, encoding="utf-8")

@@ -21,16 +21,19 @@ SCRIPT_NAMES = ("Makefile", "CMakeLists.txt", "run", ".clang-tidy", "Dockerfile"
 TEXT = (*CODE, *SCRIPTS, ".md", ".json", ".txt", ".map", ".def", ".html", ".css", ".js", ".cff")
 
 
-def files(root: Path, *suffixes: str) -> list[Path]:
+def everything(root: Path) -> list[Path]:
     """Return the files under `root` that git would not ignore, sorted, relative to `root`."""
-    found = (path for path in _walk(root, _ignored(root)) if path.suffix in suffixes)
-    return sorted(path.relative_to(root) for path in found)
+    return sorted(path.relative_to(root) for path in _walk(root, _ignored(root)))
+
+
+def files(root: Path, *suffixes: str) -> list[Path]:
+    """Return those of them that have one of `suffixes`."""
+    return [path for path in everything(root) if path.suffix in suffixes]
 
 
 def named(root: Path, *names: str) -> list[Path]:
-    """Return the files whose last component is one of `names`."""
-    found = (path for path in _walk(root, _ignored(root)) if path.name in names)
-    return sorted(path.relative_to(root) for path in found)
+    """Return those of them whose last component is one of `names`."""
+    return [path for path in everything(root) if path.name in names]
 
 
 def entries(root: Path) -> list[str]:
