@@ -104,6 +104,16 @@ def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None
     assert call("pkg-config", "--modversion", "lanewise", **found).strip() == VERSION
 
 
+def test_the_library_has_a_name_with_the_version_that_programs_are_linked_with(
+    prefix: Path,
+) -> None:
+    version = VERSION.rpartition(".")[0]
+
+    for name in ("liblanewise", "liblanewise_paths"):
+        (library,) = prefix.rglob(f"{name}.so")
+        assert f"[{name}.so.{version}]" in call("readelf", "--dynamic", library)
+
+
 def test_a_prefix_takes_no_second_mpi(prefix: Path, tmp_path: Path) -> None:
     (described,) = prefix.rglob("lanewise.pc")
     other = tmp_path / described.relative_to(prefix)
