@@ -30,6 +30,7 @@ from tuned_job import (
     launch_line,
     library_of,
     tuning,
+    tuning_of_calls,
 )
 
 from lanewise.tuning.interleaved import load as load_interleaved
@@ -260,9 +261,23 @@ def test_ranks_look_at_the_measurements_of_a_file_only_where_they_are_strict(
     assert "points" in refuses.stderr
 
 
+def of_hosts(*layouts: list[int]) -> dict[str, Any]:
+    """Return a file of the present version with rules for ranks on these hosts."""
+    values = tuning_of_calls("openmpi", bcast="binomial")
+    (layout,) = values["layouts"]
+    return {**values, "layouts": [{**layout, "hosts": hosts} for hosts in layouts]}
+
+
 OTHERS = {
-    "ranks": ({"ranks": 7, "layout": [7]}, "is for 7 ranks, not 4"),
-    "layout": ({"layout": [3, 1]}, "for 4 ranks on hosts [0, 0, 0, 1], these are 4 ranks on one"),
+    "ranks": (tuning("openmpi", ranks=7, layout=[7]), "is for 7 ranks, not 4"),
+    "layout": (
+        tuning("openmpi", layout=[3, 1]),
+        "for 4 ranks on hosts [0, 0, 0, 1], these are 4 ranks on one",
+    ),
+    "hosts": (
+        of_hosts([0, 1], [0, 0, 1, 1, 2, 2]),
+        "for 2 ranks on hosts [0, 1]; 6 ranks on hosts [0, 0, 1, 1, 2, 2], these are 4 ranks on",
+    ),
 }
 
 
@@ -270,10 +285,10 @@ OTHERS = {
 def test_a_file_for_another_job_brings_one_warning_and_no_rule(
     other: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
-    changes, sentence = OTHERS[other]
+    file, sentence = OTHERS[other]
     program = compiled("openmpi", "mpicc", "collectives.c")
 
-    done = run([*launch_line("openmpi"), str(program)], tuning("openmpi", **changes))
+    done = run([*launch_line("openmpi"), str(program)], file)
 
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1, done.stderr

@@ -45,15 +45,19 @@ bool is_world(MPI_Comm comm) {
     return relation != MPI_UNEQUAL;
 }
 
+/* Whether so many ranks may follow what was measured, as far as their number goes. */
+bool may_follow(const Tuning& tuning, int ranks) {
+    return std::ranges::any_of(tuning.layouts, [&](const LayoutTuning& one) {
+        return one.ranks() == ranks ||
+               (!one.in_any_order && one.ranks() <= 2 * ranks && ranks <= 2 * one.ranks());
+    });
+}
+
 /* Why only some communicators of a job follow the file; empty if the world does, or nobody knows.
  */
 std::string why_some_only(const Tuning& tuning, int ranks) {
     const auto& path = environment().tuning_path;
-    const auto fits = [&](const LayoutTuning& one) {
-        return one.ranks() == ranks ||
-               (!one.in_any_order && one.ranks() <= 2 * ranks && ranks <= 2 * one.ranks());
-    };
-    if (ranks == 0 || std::ranges::any_of(tuning.layouts, fits)) return "";
+    if (ranks == 0 || may_follow(tuning, ranks)) return "";
     std::string counts;
     for (const auto& one : tuning.layouts) {
         counts += (counts.empty() ? "" : ", ") + std::to_string(one.ranks());
@@ -140,6 +144,12 @@ bool is_for(const Tuning& tuning, int ranks) {
                                [&](const LayoutTuning& one) { return one.ranks() == ranks; });
 }
 
+std::string layouts_of(const Tuning& tuning) {
+    std::string text;
+    for (const auto& one : tuning.layouts) text += (text.empty() ? "" : "; ") + text_of(one.hosts);
+    return text;
+}
+
 /* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
 bool agree(CommunicatorState& state, MPI_Comm comm) {
     const RankReport mine{fingerprint(), host_here(), has_devices() ? 1U : 0U,
@@ -164,10 +174,11 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     state.interception.tuned = nearest(rules().tuning, hosts);
     state.interception.has_network = has_ranks_of_network(comm, state.ranks);
     if (state.interception.tuned) return true;
-    if (is_for(rules().tuning, state.ranks)) {
-        complain_once(environment().tuning_path + " is for " +
-                      text_of(rules().tuning.layouts.front().hosts) + ", these are " +
-                      text_of(hosts) + ": they keep the MPI's own algorithms");
+    const bool expected = is_for(rules().tuning, state.ranks) ||
+                          (state.ranks == world_size() && may_follow(rules().tuning, state.ranks));
+    if (expected) {
+        complain_once(environment().tuning_path + " is for " + layouts_of(rules().tuning) +
+                      ", these are " + text_of(hosts) + ": they keep the MPI's own algorithms");
     }
     return false;
 }
