@@ -7,6 +7,7 @@ in the race and again in its confirmation: the rule by which a tuning rule is ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,10 @@ from lanewise.tuning.read import figures_of
 
 @dataclass(frozen=True)
 class Judged:
-    """A guideline at one size; `factor` is how many times slower the left side is."""
+    """A guideline at one size; `factor` is how many times slower the left side is.
+
+    It is infinite where only the right side takes no time, as simulated calls without data may.
+    """
 
     guideline: str
     kind: str
@@ -47,6 +51,13 @@ def judge(record: Mapping[str, Any], margin: float) -> Judged:
         message_bytes=record["message_bytes"],
         left_s=left.median_s,
         right_s=right.median_s,
-        factor=left.median_s / right.median_s,
+        factor=factor_between(left.median_s, right.median_s),
         broken=broken,
     )
+
+
+def factor_between(left_s: float, right_s: float) -> float:
+    """Return one time over another; two that are nothing are equal."""
+    if right_s > 0:
+        return left_s / right_s
+    return math.inf if left_s > 0 else 1.0

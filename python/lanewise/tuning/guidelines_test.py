@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A guideline is broken where both series say so."""
 
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -37,3 +38,14 @@ def test_a_guideline_holds_where_one_series_does_not(
 
 def test_the_factor_is_of_the_confirmation() -> None:
     assert judge(record(2e-6, 5e-6), 0.03).factor == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("left_s", "right_s", "factor"), [(0.0, 0.0, 1.0), (1e-6, 0.0, math.inf), (0.0, 1e-6, 0.0)]
+)
+def test_calls_that_take_no_time_have_a_factor(
+    left_s: float, right_s: float, factor: float
+) -> None:
+    values = {"left": asdict(figures(left_s)), "right": asdict(figures(right_s))}
+
+    assert judge({**record(1e-6, None), **values}, 0.03).factor == factor

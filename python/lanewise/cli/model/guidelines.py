@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -141,5 +142,10 @@ def report(seen: Compared, judged: list[Judged]) -> dict[str, Any]:
         "margin": seen.context["margin"],
         "confidence": seen.context["confidence"],
         "broken": sum(one.broken for one in judged),
-        "guidelines": [vars(one) for one in judged],
+        "guidelines": [values_of(one) for one in judged],
     }
+
+
+def values_of(one: Judged) -> dict[str, Any]:
+    """Return a guideline for JSON, which has no infinite numbers."""
+    return {**vars(one), "factor": one.factor if math.isfinite(one.factor) else None}
