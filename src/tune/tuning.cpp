@@ -38,11 +38,15 @@ constexpr double dominated_prediction_ratio = 3.0;
 // one: what the model does not know of an algorithm, it does not know for any number of lanes.
 constexpr double open_lanes_ratio = 1.25;
 
+Json choice_record(const Candidate& candidate) {
+    return {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
+            {"algorithm", candidate.algorithm},
+            {"segment_bytes", candidate.segment_bytes},
+            {"lanes", candidate.lanes}};
+}
+
 Json candidate_record(const Candidate& candidate, const Figures& figures) {
-    Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
-                   {"algorithm", candidate.algorithm},
-                   {"segment_bytes", candidate.segment_bytes},
-                   {"lanes", candidate.lanes}};
+    auto record = choice_record(candidate);
     record.update(figures_record(figures));
     return record;
 }
@@ -74,12 +78,18 @@ struct StagedLaunch {
     int launch = 0;
 };
 
-/* What a launch found of the finalists of a size: one number each, its median. */
+/* What a launch found of the finalists of a size: a median of each, and which of them failed. */
 Json finalists_record(const JudgedPoint& point, const StagedLaunch& staged,
                       const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
+    std::set<std::size_t> ran;
     for (const auto& [contender, figures] : verdict.confirmation) {
+        ran.insert(contender);
         if (contender > 0) list.push_back(candidate_record(candidates[contender - 1], figures));
+    }
+    Json failed = Json::array();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (!ran.contains(i + 1)) failed.push_back(choice_record(candidates[i]));
     }
     return {{"record", name_of(staged.stage)},
             {"launch", staged.launch},
@@ -87,7 +97,8 @@ Json finalists_record(const JudgedPoint& point, const StagedLaunch& staged,
             {"message_bytes", point.message_bytes},
             {"root", verdict.confirmation_root},
             {"default", figures_record(verdict.confirmation.front().figures)},
-            {"candidates", std::move(list)}};
+            {"candidates", std::move(list)},
+            {"failed", std::move(failed)}};
 }
 
 /* The calls by one of Lanewise's algorithms. Simulated ranks have no library to follow a rule. */

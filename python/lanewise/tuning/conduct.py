@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from lanewise.errors import RequestError
+from lanewise.tuning.content import Choice
 from lanewise.tuning.course import Course
 
 
@@ -46,6 +47,7 @@ class Ending(Protocol):
 
 
 E = TypeVar("E", bound=Ending)
+Size = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,13 @@ def conduct(
     course.launches = planned.launches
     with finalists_kept(evidence, planned.content, planned.launches) as finalists:
         wanted = course.enough if finalists.sizes else 0
+        before = finalists.launches_with_fewer(evidence)
         for number in range(1, course.launches + 1):
             seconds = course.judging_s(number)
             if seconds == 0:
                 break
-            launch(finalists.launch(number, seconds, f", launch {number} of {course.launches}"))
+            place = f", launch {number} of {course.launches}"
+            launch(finalists.launch(before + number, seconds, place))
         judged = finalists.judged_in(evidence)
     return Conducted(chosen, judged, wanted)
 
@@ -158,15 +162,39 @@ class Finalists:
         return Launch(seconds, self.sizes, words, place, resumed=True)
 
     def judged_in(self, evidence: Path) -> int:
-        """Return how many launches judged each size at least."""
+        """Return how many launches judged each finalist of each size at least."""
         from lanewise.tuning.evidence import launches_in  # noqa: PLC0415
 
         launches = launches_in(evidence)
         counts = [
-            len(launches.get((one["collective"], one["message_bytes"]), ()))
-            for one in self.content["points"]
+            sum(choice in one.ran for one in launches.get(size, ()))
+            for size, choices in self.choices()
+            for choice in choices
         ]
         return min(counts, default=0)
+
+    def launches_with_fewer(self, evidence: Path) -> int:
+        """Return the last launch that judged a size without some of its finalists; 0: none did.
+
+        A run with little time judges fewer of them.  Those that go on with it are others than its
+        own, or the rest would never be judged.
+        """
+        from lanewise.tuning.evidence import launches_in  # noqa: PLC0415
+
+        launches = launches_in(evidence)
+        with_fewer = [
+            one.launch
+            for size, choices in self.choices()
+            for one in launches.get(size, ())
+            if not choices <= one.ran
+        ]
+        return max(with_fewer, default=0)
+
+    def choices(self) -> Iterator[tuple[Size, set[Choice]]]:
+        """Give each size with its finalists."""
+        for one in self.content["points"]:
+            named = {Choice(**candidate) for candidate in one["candidates"]}
+            yield (one["collective"], one["message_bytes"]), named
 
 
 @contextmanager

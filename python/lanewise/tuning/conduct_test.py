@@ -202,3 +202,21 @@ def test_few_launches_that_are_cut_short_begin_far_apart(tmp_path: Path) -> None
     screened = Counter(one["message_bytes"] for one in lines if one["record"] == "screening")
     assert set(screened.values()) == {3}
     assert len(screened) == 8
+
+
+def test_finalists_that_a_hurried_run_left_out_are_judged_when_it_is_resumed(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1.0)], Ending(ended=True))
+    hurried = conduct(Course(180.0), evidence, 1, world.launch)
+    world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+
+    resumed = conduct(Course(2000.0), evidence, 1, world.launch)
+    (of_size,) = launches_in(evidence).values()
+
+    assert [len(one.times_s) for one in of_size[: hurried.judged]] == [2] * hurried.judged
+    assert hurried.judged >= 5
+    assert resumed.complete
+    assert sum(len(one.times_s) == 4 for one in of_size) == resumed.judged
+    assert [one.launch for one in of_size] == list(range(1, len(of_size) + 1))

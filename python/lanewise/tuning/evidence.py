@@ -96,7 +96,7 @@ def finalists_file(
 
     def choose(point: Point, measured: Mapping[str, Any]) -> tuple[Choice, ...]:
         name, roots = measured["collective"], int(measured.get("roots", 1))
-        hopeful = faster_at_once(point, margin, roots) if name in NONBLOCKING else point
+        hopeful = faster_at_once(point, margin) if name in NONBLOCKING else point
         launches = screened.get((name, point.message_bytes), ())
         return finalists(hopeful, margin, most, roots, launches)
 

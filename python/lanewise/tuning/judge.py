@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,12 +57,18 @@ Size = tuple[str, int]
 
 @dataclass(frozen=True)
 class JudgedLaunch:
-    """What one launch found of the finalists of one size: medians."""
+    """What one launch found of the finalists of one size: medians, and those that failed."""
 
     launch: int
     root: int
     default_s: float
     times_s: Mapping[Choice, float]
+    failed: frozenset[Choice] = frozenset()
+
+    @property
+    def ran(self) -> frozenset[Choice]:
+        """Return the finalists that it was to run."""
+        return self.failed.union(self.times_s)
 
 
 @dataclass(frozen=True)
@@ -126,13 +133,13 @@ def finalists(
     return tuple(chosen)
 
 
-def faster_at_once(point: Point, margin: float, roots: int = 1) -> Point:
+def faster_at_once(point: Point, margin: float) -> Point:
     """Return a size of a nonblocking collective with the candidates that may be faster at once.
 
     In the first launch ranks wait at once, in those that screen and judge they compute meanwhile. A
-    rule is for both.
+    rule is for both, whatever the root.
     """
-    bound_s = point.default.median_s * (1 + margin if _are_strata(roots) else 1 - margin / 2)
+    bound_s = point.default.median_s * (1 - margin / 2)
     hopeful = [one for one in point.candidates if one.figures.median_s < bound_s]
     return replace(point, candidates=tuple(hopeful))
 
@@ -176,17 +183,16 @@ def launches_of(records: Sequence[Mapping[str, Any]]) -> dict[Size, list[JudgedL
     """Return what launches found of each size, in their order, from records of one stage."""
     found: dict[Size, list[JudgedLaunch]] = {}
     for record in records:
-        times_s = {
-            Choice(
-                one["origin"], one["algorithm"], one["segment_bytes"], one["lanes"]
-            ): float(one["median_s"])
-            for one in record["candidates"]
-        }  # fmt: skip
-        launch = JudgedLaunch(
-            record["launch"], record["root"], float(record["default"]["median_s"]), times_s
-        )
+        times_s = {_choice_of(one): float(one["median_s"]) for one in record["candidates"]}
+        failed = frozenset(map(_choice_of, record.get("failed", ())))
+        default_s = float(record["default"]["median_s"])
+        launch = JudgedLaunch(record["launch"], record["root"], default_s, times_s, failed)
         found.setdefault((record["collective"], record["message_bytes"]), []).append(launch)
     return {size: sorted(all_, key=lambda one: one.launch) for size, all_ in found.items()}
+
+
+def _choice_of(one: Mapping[str, Any]) -> Choice:
+    return Choice(one["origin"], one["algorithm"], one["segment_bytes"], one["lanes"])
 
 
 def judge(
@@ -224,17 +230,35 @@ def judge(
 
 
 def judgement_of(launches: Sequence[JudgedLaunch], standard: Standard) -> Judgement:
-    """Return what the launches found of the finalists that ran in all of them; nobody has won."""
-    default_s = tuple(one.default_s for one in launches)
-    roots = tuple(one.root for one in launches)
+    """Return what the launches found of the finalists that never failed; nobody has won."""
+    together, finalists_ = judged_together(launches, standard.launches_min)
+    default_s = tuple(one.default_s for one in together)
+    roots = tuple(one.root for one in together)
     candidates = []
-    for choice in launches[0].times_s:
-        times_s = [one.times_s[choice] for one in launches if choice in one.times_s]
-        if len(times_s) < len(launches):
-            continue
+    for choice in finalists_:
+        times_s = [one.times_s[choice] for one in together]
         ratios = [mine / theirs for mine, theirs in zip(times_s, default_s, strict=True)]
         candidates.append(judged_of(choice, times_s, ratios, roots, standard))
     return Judgement(roots, default_s, tuple(candidates))
+
+
+def judged_together(
+    launches: Sequence[JudgedLaunch], least: int
+) -> tuple[list[JudgedLaunch], list[Choice]]:
+    """Return the launches in which the same finalists ran, and these.
+
+    A run with little time judges fewer of them than one that goes on with it.  Those whom enough
+    launches judged count, in the launches that judged them all.
+    """
+    failed = frozenset[Choice]().union(*(one.failed for one in launches))
+    ran = Counter(choice for one in launches for choice in one.times_s if choice not in failed)
+    together, chosen = list(launches), []
+    for choice, _ in ran.most_common():
+        with_it = [one for one in together if choice in one.times_s]
+        if len(with_it) >= min(least, len(launches)):
+            together = with_it
+            chosen.append(choice)
+    return together, chosen
 
 
 def slower_with_a_root(one: Judged, judgement: Judgement, level: float) -> bool:

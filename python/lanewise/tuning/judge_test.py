@@ -120,13 +120,32 @@ def test_the_rules_follow_from_the_judgement_and_not_from_the_launch_that_chose(
 def test_who_failed_in_a_launch_is_not_judged() -> None:
     there, away = ours("binomial"), ours("linear")
     all_ = launches({there: 0.5, away: 0.5}, 6)
-    all_[3] = replace(all_[3], times_s={there: all_[3].times_s[there]})
+    times_s = {there: all_[3].times_s[there]}
+    all_[3] = replace(all_[3], times_s=times_s, failed=frozenset({away}))
 
     found = judge({"scatter": [point(8, {there: 5e-6})]}, {("scatter", 8): all_}, STANDARD)
 
     judgement = found["scatter"][0].judgement
     assert judgement is not None
     assert [one.choice for one in judgement.candidates] == [there]
+
+
+@pytest.mark.parametrize(("launches_of_both", "judged"), [(4, 1), (5, 2)])
+def test_a_finalist_that_a_hurried_run_left_out_is_judged_by_enough_later_launches(
+    launches_of_both: int, judged: int
+) -> None:
+    first, second = ours("binomial"), ours("linear")
+    both = launches({first: 0.6, second: 0.5}, 5 + launches_of_both)
+    hurried = [replace(one, times_s={first: one.times_s[first]}) for one in both[:5]]
+    all_ = [*hurried, *both[5:]]
+
+    found = judge({"scatter": [point(8, {first: 5e-6})]}, {("scatter", 8): all_}, STANDARD)
+
+    judgement = found["scatter"][0].judgement
+    assert judgement is not None
+    assert [one.choice for one in judgement.candidates] == [first, second][:judged]
+    assert len(judgement.default_s) == (launches_of_both if judged == 2 else len(all_))
+    assert all(one.faster for one in judgement.candidates)
 
 
 def test_a_size_that_no_launch_judged_has_no_rule() -> None:
@@ -188,6 +207,17 @@ def test_of_a_nonblocking_collective_only_what_is_faster_at_once_can_be_a_finali
 
     assert finalists(first, MARGIN, screened=others) == (later, both)
     assert finalists(faster_at_once(first, MARGIN), MARGIN, screened=others) == (both,)
+
+
+@pytest.mark.parametrize("roots", [1, 2, 3])
+def test_what_is_as_fast_at_once_with_one_root_is_no_finalist_of_a_nonblocking_collective(
+    roots: int,
+) -> None:
+    equal = ours("equal")
+    first = faster_at_once(point(8, {equal: 10e-6}, DEFAULT_S), MARGIN)
+    others = screened(*[{equal: 0.5}] * 4)
+
+    assert finalists(first, MARGIN, roots=roots, screened=others) == ()
 
 
 def test_who_failed_in_a_launch_that_screened_is_no_finalist() -> None:
