@@ -2,6 +2,9 @@
 
 #include "base/json_object.hpp"
 
+#include <cmath>
+#include <optional>
+
 #include "base/json.hpp"
 
 namespace lanewise {
@@ -34,6 +37,19 @@ void expect_object(const Json& value, const std::string& path) {
 std::string string_from(const Json& value, const std::string& path) {
     if (!value.is_string()) refuse_type(value, path, "a string");
     return value.get<std::string>();
+}
+
+/* A number from 0 on without a fraction, as 1024 and 1024.0 are, which JSON does not tell apart. */
+std::optional<std::uint64_t> whole_number(const Json& value) {
+    if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+    if (value.is_number_integer()) {
+        const auto signed_value = value.get<std::int64_t>();
+        return signed_value < 0 ? std::nullopt : std::optional<std::uint64_t>(signed_value);
+    }
+    constexpr double too_large = 0x1p64;
+    const double real = value.is_number() ? value.get<double>() : -1.0;
+    if (!(real >= 0.0 && real < too_large) || real != std::floor(real)) return std::nullopt;
+    return static_cast<std::uint64_t>(real);
 }
 
 double number_from(const Json& value, const std::string& path) {
@@ -98,15 +114,14 @@ double JsonObject::number(const std::string& key, double least, double most) {
 
 std::uint64_t JsonObject::count_from(const Json& value, const std::string& path,
                                      std::uint64_t least, std::uint64_t most) {
-    const bool negative =
-        value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() < 0;
-    if (!value.is_number_integer() || negative || value.get<std::uint64_t>() < least)
+    const auto count = whole_number(value);
+    if (!count || *count < least)
         refuse_type(value, path, "an integer of at least " + std::to_string(least));
-    if (value.get<std::uint64_t>() > most) {
+    if (*count > most) {
         throw JsonRefusal{
             quoted(path) + " is " + shown(value) + ", more than " + std::to_string(most), {}};
     }
-    return value.get<std::uint64_t>();
+    return *count;
 }
 
 std::vector<std::string> JsonObject::strings(const std::string& key) {

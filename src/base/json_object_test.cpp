@@ -104,6 +104,25 @@ TEST(JsonObject, HoldsTheLargestCount) {
         "");
 }
 
+TEST(JsonObject, TakesAWholeNumberThatIsWrittenAsAReal) {
+    const auto bytes_in = [](std::string_view text) {
+        return read_json_object(text, {"f.json", ""}, [](JsonObject& top) {
+            return top.count<std::uint64_t>("bytes", 1);
+        });
+    };
+
+    for (const auto& [text, bytes] : {std::pair{R"({"bytes": 1048577.0})", std::uint64_t{1048577}},
+                                      std::pair{R"({"bytes": 1e3})", std::uint64_t{1000}}}) {
+        const auto read = bytes_in(text);
+        ASSERT_TRUE(read) << read.failure().sentence;
+        EXPECT_EQ(*read, bytes);
+    }
+    for (const auto *text : {R"({"bytes": 18446744073709551616.0})", R"({"bytes": 0.0})",
+                             R"({"bytes": -1.0})", R"({"bytes": 1.5})"}) {
+        EXPECT_FALSE(bytes_in(text)) << text;
+    }
+}
+
 TEST(JsonObject, ReadsItsOwnSchemaUpToTheNewestVersion) {
     const auto read = [](JsonObject& top) {
         EXPECT_LE(top.expect_schema("lanewise-platform", 2), 2);

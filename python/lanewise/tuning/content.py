@@ -128,8 +128,9 @@ class CollectiveTuning:
 class Tuning:
     """What was measured with one number of ranks on hosts in one order.
 
-    `hosts` has the host of each rank, hosts numbered in the order of their first ranks.
-    `launches` is how many judged what another launch chose; 0 where one did both (version 1).
+    `hosts` has the host of each rank, hosts numbered in the order of their first ranks; the ranks
+    may also have been `in_any_order` on them (version 1).  `launches` is how many judged what
+    another launch chose; 0 where none did, or one did both (version 1).
     """
 
     lanewise: str
@@ -142,6 +143,7 @@ class Tuning:
     collectives: Mapping[str, CollectiveTuning] = field(default_factory=dict)
     launches: int = 0
     same_bits: str = ""
+    in_any_order: bool = False
 
     @property
     def ranks(self) -> int:

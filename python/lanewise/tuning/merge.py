@@ -38,7 +38,7 @@ def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
         raise RequestError(
             f"only one of {name} and {first} is for lanewise run --same-bits; keep them apart"
         )
-    if one.launches == 0 and len(set(one.hosts)) > 1:
+    if one.in_any_order and len(set(one.hosts)) > 1:
         raise RequestError(
             f"{name} does not say in which order its {one.ranks} ranks are on their hosts; "
             "tune again there"

@@ -64,6 +64,15 @@ def test_the_newer_measurement_counts_in_any_order_of_the_files(order: tuple[str
     assert only.created == "2026-11-20T12:00:00Z"
 
 
+def test_a_file_in_which_nothing_was_judged_is_merged(tmp_path: Path) -> None:
+    nothing = replace(at(4), hosts=(0, 0, 1, 1), launches=0)
+    save(nothing, tmp_path / "t.json")
+
+    merged = merge({"a": [at(4)], "b": load_all(tmp_path / "t.json")})
+
+    assert [one.hosts for one in merged] == [(0, 0, 0, 0), (0, 0, 1, 1)]
+
+
 @pytest.mark.parametrize(
     ("other", "named"),
     [
@@ -71,7 +80,7 @@ def test_the_newer_measurement_counts_in_any_order_of_the_files(order: tuple[str
         (replace(at(8), mpi_family="mpich", mpi_library=""), "b is for mpich, a for openmpi "),
         (replace(at(4), margin=0.1), "b has margin 0.1"),
         (replace(at(8), same_bits="order"), "only one of b and a is for lanewise run --same-bits"),
-        (replace(at(4), hosts=(0, 0, 1, 1), launches=0), "b does not say in which order"),
+        (replace(at(4), hosts=(0, 0, 1, 1), in_any_order=True), "b does not say in which order"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(other: Tuning, named: str) -> None:

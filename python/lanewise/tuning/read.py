@@ -7,6 +7,7 @@ The schema is strict, because a rule that is half understood could make a progra
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +58,34 @@ def load_all(path: str | Path) -> tuple[Tuning, ...]:
 
 def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     """Return the tunings that a parsed file holds; FaultError for what does not fit."""
-    if values.get("schema") == SCHEMA_NAME and values.get("version") == 1:
+    is_version_1 = values.get("schema") == SCHEMA_NAME and values.get("version") == 1
+    if is_version_1:
         values = from_version_1(values)
     for key, known in (("schema", SCHEMA_NAME), ("version", SCHEMA_VERSION)):
         if key in values and values[key] != known:
             raise FaultError(f"{key} is '{values[key]}'; this lanewise reads {known}")
     follow("tuning", values)
     layouts = tuple(
-        tuning_of(values["mpi"], one, f"layouts[{i}]") for i, one in enumerate(values["layouts"])
+        tuning_of(values["mpi"], whole_numbers(one), f"layouts[{i}]")
+        for i, one in enumerate(values["layouts"])
     )
+    if is_version_1:
+        layouts = tuple(replace(one, in_any_order=True) for one in layouts)
     if len({one.hosts for one in layouts}) < len(layouts):
         raise FaultError("layouts has the same hosts twice")
     return layouts
+
+
+def whole_numbers(values: Any) -> Any:
+    """Return values of JSON with integers for numbers such as 1024.0, which a schema takes for one.
+
+    What writes JSON may write so; sizes would be rounded like times and ratios.
+    """
+    if isinstance(values, dict):
+        return {key: whole_numbers(value) for key, value in values.items()}
+    if isinstance(values, list):
+        return [whole_numbers(value) for value in values]
+    return int(values) if isinstance(values, float) and values.is_integer() else values
 
 
 def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,27 @@ def test_numbers_are_written_with_six_digits(tmp_path: Path) -> None:
     assert load(path).collectives["scatter"].points[0].default.median_s == 1.23457e-5
 
 
+def test_sizes_that_are_written_as_reals_remain_what_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    values = values_of(specimen())
+    rule = values["layouts"][0]["collectives"]["scatter"]["rules"][0]
+    rule |= {"from_bytes": 8.0, "to_bytes": 1048577.0, "lanes": 1.0}
+    path.write_text(json.dumps(values), encoding="utf-8")
+
+    save(load(path), path)
+
+    (read, *_) = load(path).collectives["scatter"].rules
+    assert (repr(read.from_bytes), repr(read.to_bytes), repr(read.lanes)) == ("8", "1048577", "1")
+
+
+def test_a_margin_and_a_confidence_are_not_rounded(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+
+    save(replace(specimen(), margin=0.03000001, confidence=0.9999999), path)
+
+    assert (load(path).margin, load(path).confidence) == (0.03000001, 0.9999999)
+
+
 def test_what_is_written_fits_the_schema() -> None:
     jsonschema.validate(json.loads(json.dumps(values_of(specimen()))), SCHEMA)
 
@@ -140,6 +161,7 @@ def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
 
     assert values_of(found) == values_of(replace(specimen(), hosts=(0, 0, 1, 1)))
     assert found.launches == 0
+    assert found.in_any_order
     assert found.collectives["scatter"].rules
 
 

@@ -48,7 +48,7 @@ def values_of(tuning: Tuning | Sequence[Tuning]) -> dict[str, Any]:
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
         "mpi": {"family": layouts[0].mpi_family, "library": layouts[0].mpi_library},
-        "layouts": [rounded(layout_values(one)) for one in layouts],
+        "layouts": [layout_values(one) for one in layouts],
     }
 
 
@@ -63,7 +63,8 @@ def layout_values(tuning: Tuning) -> dict[str, Any]:
         "margin": tuning.margin,
         "confidence": tuning.confidence,
         "collectives": {
-            name: collective_values(content) for name, content in tuning.collectives.items()
+            name: rounded(collective_values(content))
+            for name, content in tuning.collectives.items()
         },
     }
 
