@@ -19,7 +19,7 @@ from lanewise.launch.native import PROVE
 from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, LimitError
 from lanewise.launch.run_native import Conditions, run_native
-from lanewise.tuning import emit_openmpi, prove
+from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6, prove
 from lanewise.tuning.content import Tuning
 from lanewise.tuning.emitters import emitter_named
 
@@ -30,6 +30,7 @@ TIMEOUT_S = 120.0
 def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
     """Prove the file written of `tuning` in a format; RunError that names what is not so."""
     emitter = emitter_named(format_)
+    rules = emitter.emittable(tuning).rules
     choice = choose(launcher or emitter.family, os.environ)
     require_launcher(choice)
     if emitter.name == "openmpi6" and not newer_than_5(choice.build.mpi_version):
@@ -46,6 +47,8 @@ def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
         count, faults = prove_openmpi6(choice, tuning, emitter.emit(tuning).text)
     else:
         count, faults = prove_openmpi(choice, tuning, emitter.emit(tuning).text)
+    for bounds in prove.not_tried(rules) if emitter.family == "openmpi" else ():
+        sys.stderr.write(f"lanewise tune: not verified: {bounds}\n")
     for fault in faults[1:]:
         sys.stderr.write(f"lanewise tune: not followed: {fault}\n")
     if faults:
@@ -64,7 +67,7 @@ def newer_than_5(version: str) -> bool:
 
 def prove_openmpi(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[str]]:
     """Run under the file and under its probe; return the number of calls and the faults."""
-    rules = prove.rules_by_size(tuning)
+    rules = emit_openmpi.emittable(tuning).rules
     calls = prove.calls_for(rules, tuning.ranks)
     if not calls:
         return 0, []
@@ -81,7 +84,7 @@ def prove_openmpi(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[
 
 def prove_openmpi6(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[str]]:
     """Run under the file, and have Open MPI 6 say which rule it takes for each call."""
-    rules = prove.rules_by_size(tuning)
+    rules = emit_openmpi6.emittable(tuning).rules
     calls = prove.calls_for(rules, tuning.ranks)
     if not calls:
         return 0, []
@@ -104,8 +107,8 @@ def under(path: Path, text: str) -> dict[str, str]:
 
 def prove_mpich(choice: Choice, tuning: Tuning) -> tuple[int, list[str]]:
     """Run under the variables; return the number of calls and the faults."""
-    rules = prove.rules_for_all(tuning)
-    calls = prove.calls_for({name: (rule,) for name, rule in rules.items()}, tuning.ranks)
+    rules = emit_mpich.emittable(tuning).rules
+    calls = prove.calls_for(rules, tuning.ranks)
     if not calls:
         return 0, []
     text = emitter_named("mpich").emit(tuning).text

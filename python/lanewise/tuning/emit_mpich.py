@@ -8,26 +8,40 @@ measured size.
 
 from __future__ import annotations
 
+import re
+
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.safety import Emitted, for_all_sizes
+from lanewise.tuning.safety import Emittable, Emitted, for_all_sizes, printable
+
+# What a shell takes as one word, whoever wrote the tuning file.
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def emittable(tuning: Tuning) -> Emittable:
+    """Return the rules that the file has, one of a collective."""
+    rules, left_out = {}, []
+    for name, content in tuning.collectives.items():
+        rule = for_all_sizes(content, tuning.margin)
+        if rule is None and content.mpi_rules:
+            left_out.append(
+                f"{name}: no algorithm wins at every size, and MPICH's variable has all"
+            )
+        elif rule is not None and not NAME.fullmatch(rule.algorithm):
+            left_out.append(f"{name}: {rule.algorithm!a} is no name of an algorithm")
+        elif rule is not None:
+            rules[name] = (rule,)
+    return Emittable(rules, tuple(left_out))
 
 
 def write(tuning: Tuning) -> Emitted:
     """Return the lines `NAME=value`, as `env` and a shell take them."""
-    lines, left_out = [], []
-    for name, content in tuning.collectives.items():
-        rule = for_all_sizes(content, tuning.margin)
-        if rule is not None:
-            lines.append(f"{variable(name)}={rule.algorithm}")
-        elif content.mpi_rules:
-            left_out.append(
-                f"{name}: no algorithm wins at every size, and MPICH's variable has all"
-            )
+    there = emittable(tuning)
     head = [
-        f"# For jobs of {tuning.ranks} ranks, measured with {tuning.mpi_library}.",
+        f"# For jobs of {tuning.ranks} ranks, measured with {printable(tuning.mpi_library)}.",
         "# env $(grep -v '^#' THIS_FILE) mpiexec -n N PROGRAM",
     ]
-    return Emitted("\n".join([*head, *lines]) + "\n", tuple(left_out))
+    lines = [f"{variable(name)}={rule.algorithm}" for name, (rule,) in there.rules.items()]
+    return Emitted("\n".join([*head, *lines]) + "\n", there.left_out)
 
 
 def variable(collective: str) -> str:

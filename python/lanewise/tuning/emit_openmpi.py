@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
-from lanewise.tuning.safety import Emitted, by_size
+from lanewise.tuning.safety import Emittable, Emitted, by_size, printable
 
 COLLECTIVE_IDS = {
-    "allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "barrier": 6, "bcast": 7,
-    "gather": 9, "gatherv": 10, "reduce": 11, "reduce_scatter": 12, "scatter": 15, "scatterv": 16,
+    "allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "alltoallv": 4, "barrier": 6,
+    "bcast": 7, "exscan": 8, "gather": 9, "gatherv": 10, "reduce": 11, "reduce_scatter": 12,
+    "scan": 14, "scatter": 15, "scatterv": 16,
 }  # fmt: skip
 # By collective, in the order of their numbers from 1.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -27,13 +28,16 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "allreduce": ("basic_linear", "nonoverlapping", "recursive_doubling", "ring",
                   "segmented_ring", "rabenseifner"),
     "alltoall": ("linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"),
+    "alltoallv": ("basic_linear", "pairwise"),
     "barrier": ("linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"),
     "bcast": ("basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial",
               "knomial", "scatter_allgather", "scatter_allgather_ring"),
+    "exscan": ("linear", "recursive_doubling"),
     "gather": ("basic_linear", "binomial", "linear_sync"),
     "reduce": ("linear", "chain", "pipeline", "binary", "binomial", "in-order_binary",
                "rabenseifner"),
     "reduce_scatter": ("non-overlapping", "recursive_halving", "ring", "butterfly"),
+    "scan": ("linear", "recursive_doubling"),
     "scatter": ("basic_linear", "binomial", "linear_nb"),
 }  # fmt: skip
 # Where MSGSIZE is the sum over the ranks of what tuning.json counts for one.
@@ -61,27 +65,36 @@ def probe(tuning: Tuning) -> str:
     return file_with(tuning, lambda _name, _rule: f"{NO_ALGORITHM} 0 0").text
 
 
-def file_with(tuning: Tuning, parameters_of: Parameters) -> Emitted:
-    """Return the rules file, each rule with the parameters that the function gives."""
-    blocks, left_out = [], []
+def emittable(tuning: Tuning) -> Emittable:
+    """Return the rules that the file has; those of a collective are all there, or none is."""
+    rules, left_out = {}, []
     for name, content in tuning.collectives.items():
-        rules, why_not = by_size(name, content, tuning.margin)
-        known = [rule for rule in rules if rule.algorithm in ALGORITHMS.get(name, ())]
-        if len(known) < len(rules):
+        found, why_not = by_size(name, content, tuning.margin)
+        if any(rule.algorithm not in ALGORITHMS.get(name, ()) for rule in found):
             why_not = f"{name}: an algorithm whose number is not known"
         if why_not:
             left_out.append(why_not)
-        elif known:
-            blocks.append(block(name, known, tuning.ranks, parameters_of))
+        elif found:
+            rules[name] = found
+    return Emittable(rules, tuple(left_out))
+
+
+def file_with(tuning: Tuning, parameters_of: Parameters) -> Emitted:
+    """Return the rules file, each rule with the parameters that the function gives."""
+    there = emittable(tuning)
+    blocks = [
+        block(name, rules, tuning.ranks, parameters_of) for name, rules in there.rules.items()
+    ]
+    library = printable(tuning.mpi_library)
     head = [
-        f"# Rules of coll/tuned for {tuning.ranks} ranks, measured with {tuning.mpi_library}.",
+        f"# Rules of coll/tuned for {tuning.ranks} ranks, measured with {library}.",
         "# mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "
         "THIS_FILE",
         "# With Open MPI 5 on several hosts add: --mca coll_han_priority 0",
         f"{len(blocks)} # collectives",
     ]
     return Emitted("\n".join([*head, *(line for lines in blocks for line in lines)]) + "\n",
-                   tuple(left_out))  # fmt: skip
+                   there.left_out)  # fmt: skip
 
 
 def block(name: str, rules: Sequence[Rule], ranks: int, parameters_of: Parameters) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
 from lanewise.tuning.emit_openmpi import CHAINS, COUNTED_OVER_RANKS
-from lanewise.tuning.safety import Emitted, by_size
+from lanewise.tuning.safety import Emittable, Emitted, by_size
 
 # Where Open MPI 6 calls an algorithm otherwise than 4 and 5 do.
 RENAMED = {("allgather", "bruck"): "bruck-k-fanout"}
@@ -21,25 +21,33 @@ RENAMED = {("allgather", "bruck"): "bruck-k-fanout"}
 BRUCK_RADIX = 2
 
 
+def emittable(tuning: Tuning) -> Emittable:
+    """Return the rules that the file has."""
+    found = {
+        name: by_size(name, content, tuning.margin) for name, content in tuning.collectives.items()
+    }
+    return Emittable(
+        {name: rules for name, (rules, _) in found.items() if rules},
+        tuple(why_not for _, why_not in found.values() if why_not),
+    )
+
+
 def write(tuning: Tuning) -> Emitted:
     """Return the rules file."""
-    collectives: dict[str, Any] = {}
-    left_out = []
-    for name, content in tuning.collectives.items():
-        rules, why_not = by_size(name, content, tuning.margin)
-        if why_not:
-            left_out.append(why_not)
-        if rules:
-            collectives[name] = [
-                {
-                    "comm_size_min": tuning.ranks,
-                    "comm_size_max": tuning.ranks,
-                    "comm_rank_distribution": "any",
-                    "rules": [rule_values(name, rule, tuning.ranks) for rule in rules],
-                }
-            ]
+    there = emittable(tuning)
+    collectives = {
+        name: [
+            {
+                "comm_size_min": tuning.ranks,
+                "comm_size_max": tuning.ranks,
+                "comm_rank_distribution": "any",
+                "rules": [rule_values(name, rule, tuning.ranks) for rule in rules],
+            }
+        ]
+        for name, rules in there.rules.items()
+    }
     values = {"rule_file_version": 3, "module": "tuned", "collectives": collectives}
-    return Emitted(json.dumps(values, indent=1) + "\n", tuple(left_out))
+    return Emitted(json.dumps(values, indent=1) + "\n", there.left_out)
 
 
 def rule_values(name: str, rule: Rule, ranks: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 """Emitted files, read back by readers that were written from the MPIs' own rules."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,14 +11,25 @@ from hypothesis import strategies as st
 
 from lanewise.errors import RequestError
 from lanewise.tuning import prove
-from lanewise.tuning.content import BYTES_MAX, Choice, Tuning
-from lanewise.tuning.emit_openmpi import ALGORITHMS, NO_ALGORITHM, probe
+from lanewise.tuning.content import BYTES_MAX, Choice, CollectiveTuning, Rule, Tuning
+from lanewise.tuning.emit_openmpi import ALGORITHMS, NO_ALGORITHM, emittable, probe
 from lanewise.tuning.emitters import emitter_named
 from lanewise.tuning.specimen import ours, own, tuning
 
-IDS = {0: "allgather", 2: "allreduce", 3: "alltoall", 6: "barrier", 7: "bcast", 9: "gather",
-       11: "reduce", 12: "reduce_scatter", 15: "scatter"}  # fmt: skip
+IDS = {0: "allgather", 2: "allreduce", 3: "alltoall", 4: "alltoallv", 6: "barrier", 7: "bcast",
+       8: "exscan", 9: "gather", 11: "reduce", 12: "reduce_scatter", 14: "scan",
+       15: "scatter"}  # fmt: skip
+ELEMENT_BYTES = 4
 OVER_RANKS = {"allgather", "alltoall", "gather", "scatter", "reduce_scatter"}
+
+
+def looked_up(collective: str, message_bytes: int, ranks: int) -> int:
+    """Return the size by which Open MPI looks a rule up."""
+    if collective in {"scan", "exscan"}:
+        return ELEMENT_BYTES * ranks
+    if collective in {"barrier", "alltoallv"}:
+        return 0
+    return message_bytes * (ranks if collective in OVER_RANKS else 1)
 
 
 class Classic:
@@ -49,9 +61,7 @@ class Classic:
         if sizes is None:
             return 0, 0
         comm_size = max([size for size in sizes if size <= ranks], default=min(sizes))
-        seen_bytes = message_bytes * (ranks if collective in OVER_RANKS else 1)
-        if collective == "barrier":
-            seen_bytes = 0
+        seen_bytes = looked_up(collective, message_bytes, ranks)
         entry = [entry for entry in sizes[comm_size] if entry[0] <= seen_bytes][-1]
         return entry[1], entry[3]
 
@@ -61,7 +71,7 @@ def version3(values: dict[str, Any], collective: str, message_bytes: int, ranks:
     for block in values["collectives"].get(collective, []):
         if not block["comm_size_min"] <= ranks <= block["comm_size_max"]:
             continue
-        seen_bytes = message_bytes * (ranks if collective in OVER_RANKS else 1)
+        seen_bytes = looked_up(collective, message_bytes, ranks)
         for rule in block["rules"]:
             last = rule.get("msg_size_max", "inf")
             fits = last == "inf" or seen_bytes <= last
@@ -110,7 +120,7 @@ def test_open_mpi_takes_from_the_file_what_the_rules_say(one: Tuning) -> None:
     read = Classic(emitter_named("openmpi").emit(one).text)
     values = json.loads(emitter_named("openmpi6").emit(one).text)
 
-    for name in set(one.collectives) - {"scatter", "gather"}:
+    for name in set(one.collectives) - {"scatter", "gather", "scan", "exscan"}:
         for size in sizes_of_interest(one, name) if name != "barrier" else {0}:
             wanted = expected(one, name, size)
             assert read.algorithm(name, size, one.ranks) == (wanted or (0, 0))
@@ -203,6 +213,53 @@ def test_gather_has_one_algorithm_for_all_sizes_or_none() -> None:
         assert {read.algorithm("gather", size, 4)[0] for size in (0, 8, 64, 1 << 30)} == {number}
 
 
+@pytest.mark.parametrize("format_", ["openmpi", "openmpi6"])
+def test_scan_has_one_algorithm_for_all_sizes_or_none(format_: str) -> None:
+    linear, doubling = own("linear"), own("recursive_doubling")
+    one = tuning({"scan": {8: [linear], 64: [doubling]}, "exscan": {8: [linear], 64: [linear]}})
+
+    emitter = emitter_named(format_)
+
+    assert emitter.emittable(one).rules == {"exscan": (Rule(0, BYTES_MAX, "linear"),)}
+    assert emitter.emit(one).left_out[0].startswith("scan: no algorithm wins at every size")
+
+
+def test_what_is_proved_is_what_is_written() -> None:
+    one = tuning({"bcast": {8: [own("chain")], 64: [own("nonesuch")]}, "scan": {8: [own("best")]}})
+
+    assert emittable(one).rules == {}
+    assert Classic(emitter_named("openmpi").emit(one).text).rules == {}
+
+
+def test_a_rule_for_all_sizes_needs_no_measurements() -> None:
+    rules = {"gather": Rule(0, BYTES_MAX, "binomial"), "scatter": Rule(8, 64, "basic_linear")}
+    contents = {name: CollectiveTuning(mpi_rules=(rule,)) for name, rule in rules.items()}
+    bare = replace(tuning({}), collectives=contents)
+
+    emitted = emitter_named("openmpi").emit(bare)
+    of_mpich = emitter_named("mpich").emit(replace(bare, mpi_family="mpich"))
+
+    assert list(Classic(emitted.text).rules) == ["gather"]
+    assert emitted.left_out[0].startswith("scatter: ")
+    assert "MPIR_CVAR_GATHER_INTRA_ALGORITHM=binomial" in of_mpich.text.splitlines()
+
+
+def test_a_tuning_file_cannot_write_lines_of_its_own() -> None:
+    library = "MPI 1\nLD_PRELOAD=evil.so\r1 # collectives"
+    wins = {"bcast": {8: [own("nb LD_PRELOAD=evil.so")]}, "scatter": {8: [own("nb\nA=b")]}}
+    one = replace(tuning(wins, "mpich"), mpi_library=library)
+
+    of_mpich = emitter_named("mpich").emit(one)
+    of_open_mpi = emitter_named("openmpi").emit(replace(one, mpi_family="openmpi"))
+
+    assert all(line.startswith("#") for line in of_mpich.text.splitlines())
+    assert of_mpich.left_out == (
+        "bcast: 'nb LD_PRELOAD=evil.so' is no name of an algorithm",
+        "scatter: 'nb\\nA=b' is no name of an algorithm",
+    )
+    assert Classic(of_open_mpi.text).rules == {}
+
+
 def test_mpich_gets_a_variable_where_an_algorithm_wins_at_every_size() -> None:
     one = tuning(
         {
@@ -238,26 +295,35 @@ def test_rules_of_one_mpi_are_not_written_for_another() -> None:
 @settings(max_examples=40)
 @given(tunings())
 def test_a_proof_asks_on_both_sides_of_each_bound(one: Tuning) -> None:
-    rules = prove.rules_by_size(one)
+    rules = emittable(one).rules
 
     calls = prove.calls_for(rules, one.ranks)
 
-    for name, list_of_rules in rules.items():
+    for name in set(rules) - {"barrier"}:
         asked = {call.message_bytes for call in calls if call.collective == name}
-        for rule in list_of_rules:
-            if name in prove.REDUCTIONS or name == "barrier":
-                continue
-            for bound in (rule.from_bytes, rule.to_bytes, rule.to_bytes + 1):
-                assert bound in asked or not 0 < bound <= prove.PROOF_BYTES_MAX
+        step = ELEMENT_BYTES if name in prove.REDUCTIONS else 1
+        for rule in rules[name]:
+            for begin in (rule.from_bytes, rule.to_bytes + 1):
+                below, above = (begin - 1) // step * step, (begin + step - 1) // step * step
+                assert below in asked or not 0 < below <= prove.PROOF_BYTES_MAX
+                assert above in asked or not 0 < above <= prove.PROOF_BYTES_MAX
     read = Classic(emitter_named("openmpi").emit(one).text)
     for call in calls:
         ruled = read.algorithm(call.collective, call.message_bytes, call.ranks)[0] != 0
         assert ruled == call.ruled
 
 
+def test_a_proof_names_the_bounds_that_it_does_not_try() -> None:
+    large = Rule(8, 1 << 23, "ring")
+    rules = {"bcast": [large], "scan": [Rule(0, BYTES_MAX, "linear")]}
+
+    assert prove.not_tried(rules) == ["bcast: the bounds 8 MiB, as calls have 4 MiB at most"]
+    assert prove.not_tried({"bcast": [replace(large, to_bytes=prove.PROOF_BYTES_MAX - 1)]}) == []
+
+
 def test_a_proof_finds_what_is_not_obeyed() -> None:
     one = tuning({"bcast": {8: [own("chain")], 64: [own("chain")]}})
-    calls = prove.calls_for(prove.rules_by_size(one), 4)
+    calls = prove.calls_for(emittable(one).rules, 4)
     right = [
         {
             "collective": call.collective, "message_bytes": call.message_bytes,
@@ -273,8 +339,8 @@ def test_a_proof_finds_what_is_not_obeyed() -> None:
     assert prove.faults_under_probe(calls, refused) == []
     assert len(prove.faults_under_probe(calls, right)) == sum(call.ruled for call in calls)
     other = [answer | {"algorithms": {"chain": 3}} for answer in right]
-    assert prove.faults_of_numbers(prove.rules_by_size(one), right) == []
-    assert prove.faults_of_numbers(prove.rules_by_size(one), other) == [
+    assert prove.faults_of_numbers(emittable(one).rules, right) == []
+    assert prove.faults_of_numbers(emittable(one).rules, other) == [
         "bcast chain is number 3 here, not 2"
     ]
 
@@ -284,7 +350,7 @@ def said(one: Tuning, calls: list[prove.Call]) -> list[str]:
     values = json.loads(emitter_named("openmpi6").emit(one).text)
     lines: list[str] = []
     for call in calls:
-        size = call.message_bytes * (call.ranks if call.collective in OVER_RANKS else 1)
+        size = looked_up(call.collective, call.message_bytes, call.ranks)
         head = f"coll:tuned:dynamic For {call.collective} with msg_size={size}:"
         rule = version3(values, call.collective, call.message_bytes, call.ranks)
         if call.ranks != one.ranks:
@@ -304,7 +370,7 @@ def said(one: Tuning, calls: list[prove.Call]) -> list[str]:
 @settings(max_examples=40)
 @given(tunings())
 def test_what_open_mpi_6_says_it_takes_is_compared_with_the_rules(one: Tuning) -> None:
-    rules = prove.rules_by_size(one)
+    rules = emittable(one).rules
     calls = prove.calls_for(rules, one.ranks)
 
     right = prove.said_in(said(one, calls))
@@ -316,7 +382,7 @@ def test_what_open_mpi_6_says_it_takes_is_compared_with_the_rules(one: Tuning) -
 
 def test_another_algorithm_or_segment_than_the_rule_says_is_a_fault() -> None:
     one = tuning({"bcast": {64: [own("chain", 8192)]}})
-    rules = prove.rules_by_size(one)
+    rules = emittable(one).rules
     calls = [call for call in prove.calls_for(rules, 4) if call.ruled]
 
     for wrong in (("chain", "binary"), ("8192", "4096"), ("size=64", "size=63")):
@@ -327,5 +393,5 @@ def test_another_algorithm_or_segment_than_the_rule_says_is_a_fault() -> None:
 def test_the_last_size_that_can_be_is_no_bound() -> None:
     one = tuning({"gather": {8: [own("binomial")], 64: [own("binomial")]}})
 
-    assert prove.rules_by_size(one)["gather"][0].to_bytes == BYTES_MAX
+    assert emittable(one).rules["gather"][0].to_bytes == BYTES_MAX
     assert "18446744073709551616" not in emitter_named("openmpi").emit(one).text

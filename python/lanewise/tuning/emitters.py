@@ -10,16 +10,20 @@ from dataclasses import dataclass, replace
 from lanewise.errors import RequestError
 from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.safety import Emitted
+from lanewise.tuning.safety import Emittable, Emitted
 
 
 @dataclass(frozen=True)
 class Emitter:
-    """A format: the family of MPI that reads it, and the pure function that writes it."""
+    """A format: the family of MPI that reads it, and the pure function that writes it.
+
+    `emittable` returns the rules that are written.
+    """
 
     name: str
     family: str
     write: Callable[[Tuning], Emitted]
+    emittable: Callable[[Tuning], Emittable]
 
     def emit(self, tuning: Tuning) -> Emitted:
         """Return the file; RequestError where the rules were measured with another MPI."""
@@ -44,9 +48,9 @@ def only_ours(tuning: Tuning) -> list[str]:
 EMITTERS: dict[str, Emitter] = {
     emitter.name: emitter
     for emitter in (
-        Emitter("openmpi", "openmpi", emit_openmpi.write),
-        Emitter("openmpi6", "openmpi", emit_openmpi6.write),
-        Emitter("mpich", "mpich", emit_mpich.write),
+        Emitter("openmpi", "openmpi", emit_openmpi.write, emit_openmpi.emittable),
+        Emitter("openmpi6", "openmpi", emit_openmpi6.write, emit_openmpi6.emittable),
+        Emitter("mpich", "mpich", emit_mpich.write, emit_mpich.emittable),
     )
 }
 

@@ -16,13 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
+from lanewise.results.quantity import size_text
+from lanewise.tuning.content import BYTES_MAX, Rule
 from lanewise.tuning.emit_openmpi import ALGORITHMS, COUNTED_OVER_RANKS
 from lanewise.tuning.emit_openmpi6 import RENAMED
-from lanewise.tuning.safety import by_size, for_all_sizes
+from lanewise.tuning.safety import WITHOUT_SIZE
 
 REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter", "scan", "exscan"})
-# Larger calls prove nothing more and take longer.
+# Of a reduction; lanewise-prove adds up floats.
+ELEMENT_BYTES = 4
+# Larger calls take long, and need memory for all ranks.
 PROOF_BYTES_MAX = 1 << 22
 
 Answers = Iterable[Mapping[str, Any]]
@@ -42,41 +45,43 @@ class Call:
         return f"{self.collective}:{self.message_bytes}:{self.ranks}"
 
 
-def rules_by_size(tuning: Tuning) -> dict[str, tuple[Rule, ...]]:
-    """Return the rules that a file for Open MPI has."""
-    found = {
-        name: by_size(name, content, tuning.margin)[0]
-        for name, content in tuning.collectives.items()
-    }
-    return {name: rules for name, rules in found.items() if rules}
-
-
-def rules_for_all(tuning: Tuning) -> dict[str, Rule]:
-    """Return the rules that a file for MPICH has."""
-    found = {
-        name: for_all_sizes(content, tuning.margin) for name, content in tuning.collectives.items()
-    }
-    return {name: rule for name, rule in found.items() if rule is not None}
-
-
 def calls_for(rules: Mapping[str, Sequence[Rule]], ranks: int) -> list[Call]:
-    """Return calls on both sides of each bound of each rule, and some with a rank less."""
+    """Return calls on both sides of each bound of each rule, and with a rank less.
+
+    Of two ranks that would be one, whose calls no MPI looks up rules for.
+    """
     calls = []
     for name, list_of_rules in rules.items():
-        sizes = {8, 1024, 1 << 16} if name != "barrier" else {0}
-        for rule in list_of_rules:
-            bounds = (rule.from_bytes - 1, rule.from_bytes, rule.to_bytes, rule.to_bytes + 1)
-            sizes.update(bounds if name != "barrier" else ())
-        step = 4 if name in REDUCTIONS else 1
-        possible = sorted({size // step * step for size in sizes if 0 <= size <= PROOF_BYTES_MAX})
+        sizes = {8, 1024, 1 << 16, *beside_bounds(name, list_of_rules)}
         # Open MPI answers a call that moves nothing without looking at its rules.
-        possible = [size for size in possible if size > 0 or name == "barrier"]
+        possible = [size for size in sorted(sizes) if 0 < size <= PROOF_BYTES_MAX]
         calls += [
             Call(name, size, some, some == ranks and applies(list_of_rules, size))
-            for size in possible
+            for size in (possible if name != "barrier" else [0])
             for some in ({ranks, ranks - 1} if ranks > 2 else {ranks})
         ]
     return calls
+
+
+def beside_bounds(name: str, rules: Sequence[Rule]) -> set[int]:
+    """Return the nearest sizes on both sides of each bound; a reduction has whole elements."""
+    step = ELEMENT_BYTES if name in REDUCTIONS else 1
+    begins = {begin for rule in rules for begin in (rule.from_bytes, rule.to_bytes + 1)}
+    below = {(begin - 1) // step * step for begin in begins if begin > 0}
+    return below | {-(-begin // step) * step for begin in begins if begin <= BYTES_MAX}
+
+
+def not_tried(rules: Mapping[str, Sequence[Rule]]) -> list[str]:
+    """Return a sentence for each collective with bounds that are too large to be tried."""
+    most = size_text(PROOF_BYTES_MAX)
+    found = []
+    for name, list_of_rules in rules.items():
+        large = {rule.from_bytes for rule in list_of_rules if rule.from_bytes > PROOF_BYTES_MAX}
+        ends = {rule.to_bytes for rule in list_of_rules if rule.to_bytes >= PROOF_BYTES_MAX}
+        sizes = ", ".join(map(size_text, sorted((large | ends) - {BYTES_MAX})))
+        if sizes:
+            found.append(f"{name}: the bounds {sizes}, as calls have {most} at most")
+    return found
 
 
 def applies(rules: Sequence[Rule], message_bytes: int) -> bool:
@@ -163,12 +168,20 @@ def faults_of_what_is_said(
                 found.append(f"a rule may apply to {call}")
             continue
         wanted = taken_for(rules[call.collective], call)
-        scale = ranks if call.collective in COUNTED_OVER_RANKS else 1
-        taken = said.taken.get((call.collective, call.message_bytes * scale), frozenset())
+        taken = said.taken.get((call.collective, looked_up_bytes(call)), frozenset())
         if taken != {wanted}:
             is_taken = ", ".join(sorted(map(str, taken))) or "nothing is said of it"
             found.append(f"{call}: {is_taken}, not {wanted}")
     return found
+
+
+def looked_up_bytes(call: Call) -> int:
+    """Return the size by which Open MPI looks up the rule for a call of lanewise-prove."""
+    if call.collective in WITHOUT_SIZE:
+        return ELEMENT_BYTES * call.ranks
+    if call.collective == "alltoallv":
+        return 0
+    return call.message_bytes * (call.ranks if call.collective in COUNTED_OVER_RANKS else 1)
 
 
 def taken_for(rules: Sequence[Rule], call: Call) -> Taken:
@@ -193,16 +206,15 @@ def faults_of_numbers(rules: Mapping[str, Sequence[Rule]], answers: Answers) -> 
     return sorted(set(found))
 
 
-def faults_of_variables(rules: Mapping[str, Rule], answers: Answers) -> list[str]:
+def faults_of_variables(rules: Mapping[str, Sequence[Rule]], answers: Answers) -> list[str]:
     """Return a sentence for each variable of MPICH that does not hold its algorithm."""
-    return sorted(
-        {
-            f"{answer['collective']} is not forced to {rules[answer['collective']].algorithm}"
-            for answer in answers
-            if answer["forced"]
-            != answer["algorithms"].get(rules[answer["collective"]].algorithm, -1)
-        }
-    )
+    found = set()
+    for answer in answers:
+        name = answer["collective"]
+        algorithm = rules[name][0].algorithm
+        if answer["forced"] != answer["algorithms"].get(algorithm, -1):
+            found.add(f"{name} is not forced to {algorithm}")
+    return sorted(found)
 
 
 def key_of(answer: Mapping[str, Any]) -> str:

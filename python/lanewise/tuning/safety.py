@@ -6,11 +6,14 @@ gather some of these arguments are insignificant on some ranks and may hold anyt
 then take different rules, and where those name algorithms that do not understand each other the
 program hangs (seen with 4.1.4; the same code is in 5.0 and 6.0).  So scatter and gather get one
 algorithm for all sizes, or for scatter linear and linear_nb, whose messages are the same.
+
+In scan and exscan it looks them up by the size of one element and the number of ranks, whatever the
+count is (4.1.4, 5.0 and 6.0 alike).  So these get one algorithm for all sizes as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -22,6 +25,8 @@ COMPATIBLE = {
     "scatter": frozenset({"basic_linear", "linear_nb"}),
     "gather": frozenset[str](),
 }
+# Where the size that Open MPI looks up says nothing of the message.
+WITHOUT_SIZE = frozenset({"scan", "exscan"})
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,30 @@ class Emitted:
     left_out: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Emittable:
+    """The rules that a file for an MPI has, by collective, and a sentence for each other one."""
+
+    rules: Mapping[str, tuple[Rule, ...]]
+    left_out: tuple[str, ...] = field(default=())
+
+
+def printable(text: str) -> str:
+    """Return a text on one line of a file, whatever it holds."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
 def by_size(name: str, content: CollectiveTuning, margin: float) -> tuple[tuple[Rule, ...], str]:
     """Return the rules that Open MPI can look up by size, and why others are missing."""
-    if name not in COMPATIBLE or not content.mpi_rules:
+    if name not in {*COMPATIBLE, *WITHOUT_SIZE} or not content.mpi_rules:
         return content.mpi_rules, ""
     one = for_all_sizes(content, margin)
     if one is not None:
         return (one,), ""
+    if name in WITHOUT_SIZE:
+        return (), (
+            f"{name}: no algorithm wins at every size, and Open MPI does not look at the size there"
+        )
     rules = content.mpi_rules
     compatible = all(rule.algorithm in COMPATIBLE[name] for rule in rules)
     if compatible and covers(rules, content):
@@ -50,7 +72,13 @@ def by_size(name: str, content: CollectiveTuning, margin: float) -> tuple[tuple[
 
 
 def for_all_sizes(content: CollectiveTuning, margin: float) -> Rule | None:
-    """Return the one rule for all sizes, where an algorithm wins at every measured one."""
+    """Return the one rule for all sizes, where an algorithm wins at every measured one.
+
+    A file may have such a rule without the measurements.
+    """
+    for rule in content.mpi_rules:
+        if (rule.from_bytes, rule.to_bytes) == (0, BYTES_MAX):
+            return rule
     choice = everywhere(content.points, "mpi", margin)
     if choice is None:
         return None
@@ -59,6 +87,8 @@ def for_all_sizes(content: CollectiveTuning, margin: float) -> Rule | None:
 
 def covers(rules: Sequence[Rule], content: CollectiveTuning) -> bool:
     """Tell whether the rules leave no gap between the first and the last measured size."""
+    if not content.points:
+        return False
     first, last = content.points[0].message_bytes, content.points[-1].message_bytes
     gapless = all(after.from_bytes == rule.to_bytes + 1 for rule, after in pairwise(rules))
     return gapless and rules[0].from_bytes <= first and rules[-1].to_bytes >= last
