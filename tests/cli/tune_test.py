@@ -318,7 +318,7 @@ PROVED: dict[str, dict[str, dict[int, list[Choice]]]] = {
         "scatter": {8: [own("linear_nb")]},
         "allreduce": {64: [own("ring")], 4096: []},
         "scan": {8: [own("recursive_doubling")], 4096: [own("recursive_doubling")]},
-        "exscan": {8: [own("linear")], 4096: [own("recursive_doubling")]},
+        "exscan": {8: [own("recursive_doubling")], 4096: [own("recursive_doubling")]},
         "alltoallv": {8: [own("pairwise")], 4096: [own("pairwise")]},
     },
     "mpich": {"scatter": {8: [own("nb")]}, "bcast": {8: [own("scatter_ring_allgather")]}},
