@@ -24,7 +24,8 @@ std::vector<std::int64_t> segments_for(bool segmented, std::uint64_t message_byt
     return found;
 }
 
-// Each of them is priced by every rank, which takes long where there are many.
+// Once a line is full, more lanes differ little: the model would rule out hardly any of them, and
+// all would have to be measured.
 constexpr int every_number_of_lanes_max = 16;
 
 bool is_doubling(int lanes) {

@@ -209,17 +209,6 @@ def test_of_a_nonblocking_collective_only_what_is_faster_at_once_can_be_a_finali
     assert finalists(faster_at_once(first, MARGIN), MARGIN, screened=others) == (both,)
 
 
-@pytest.mark.parametrize("roots", [1, 2, 3])
-def test_what_is_as_fast_at_once_with_one_root_is_no_finalist_of_a_nonblocking_collective(
-    roots: int,
-) -> None:
-    equal = ours("equal")
-    first = faster_at_once(point(8, {equal: 10e-6}, DEFAULT_S), MARGIN)
-    others = screened(*[{equal: 0.5}] * 4)
-
-    assert finalists(first, MARGIN, roots=roots, screened=others) == ()
-
-
 def test_who_failed_in_a_launch_that_screened_is_no_finalist() -> None:
     good, failed = ours("good"), ours("failed")
     first = point(8, {good: 6e-6, failed: 5e-6}, DEFAULT_S)
