@@ -57,6 +57,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -147,6 +148,23 @@ struct element_traits<half> {
 template <typename Real>
 constexpr lw_element element_of() {
     return element_traits<Real>::element;
+}
+
+/* Whether values of a program's type lie as those of a store. */
+template <typename Real>
+constexpr bool holds(lw_element element) {
+    constexpr bool whole = std::is_integral_v<Real>;
+    switch (element) {
+        case LW_ELEMENT_F32: return std::is_same_v<Real, float>;
+        case LW_ELEMENT_F64: return std::is_same_v<Real, double>;
+        case LW_ELEMENT_C64: return std::is_same_v<Real, std::complex<float>>;
+        case LW_ELEMENT_C128: return std::is_same_v<Real, std::complex<double>>;
+        case LW_ELEMENT_I32: return whole && sizeof(Real) == sizeof(std::int32_t);
+        case LW_ELEMENT_I64: return whole && sizeof(Real) == sizeof(std::int64_t);
+        // _Float16 where the compiler has it, else uint16_t.
+        case LW_ELEMENT_F16: return sizeof(Real) == sizeof(half);
+    }
+    return false;
 }
 
 /* A matrix around cell `column` of a row; `rows` are those around it, the cell's own in the
@@ -511,9 +529,11 @@ class store {
         return found;
     }
 
-    /* Matrix `matrix` from value(row, column); streamed, so it need not fit into memory. */
+    /* Matrix `matrix` from value(row, column), of the type that the store holds; streamed, so it
+     * need not fit into memory. */
     template <typename Real, typename Value>
     void fill(std::uint32_t matrix, const Value& value) {
+        check_element<Real>();
         struct Job {
             const Value& value;
             std::uint64_t columns;
@@ -530,9 +550,11 @@ class store {
         check(lw_wavefront_write(store_, matrix, source, &job));
     }
 
-    /* All of a matrix that fits into memory, in row-major order. */
+    /* All of a matrix that fits into memory, in row-major order, of the type that the store holds.
+     */
     template <typename Real>
     std::vector<Real> read(std::uint32_t matrix) const {
+        check_element<Real>();
         const auto [height, width] = sides_of(matrix);
         struct Job {
             std::vector<Real> values;
@@ -556,6 +578,14 @@ class store {
 
   private:
     store() : said_(std::make_unique<std::string>()) {}
+    /* The library moves values of the store's element, whatever the program takes them for. */
+    template <typename Real>
+    void check_element() const {
+        if (!detail::holds<Real>(shape().element))
+            throw error(LW_ERR_ARGUMENT,
+                        "the values are not of the type that the store holds; read and fill with "
+                        "the type of its element");
+    }
     /* Coefficients by row are matrices of one column, those by column of one row. */
     std::pair<std::uint64_t, std::uint64_t> sides_of(std::uint32_t matrix) const {
         const auto found = shape();
@@ -574,11 +604,9 @@ class store {
 
 namespace detail {
 
-/* The update must outlive the call: `cell` holds it for rows and for steps alike. `function` is
- * called as lw_wavefront_run_kernel. */
-template <typename Update, typename Function>
-lw_wavefront_outcome run_kernel(store& target, const Update& update, const options& wanted,
-                                const char *name, const Function& function) {
+/* Throws where the store is not what the update is for. */
+template <typename Update>
+void check_update(const store& target, const char *name) {
     using real = typename real_of<Update>::type;
     using rows = sweep<real, Update>;
     if ((target.shape().line_columns != 0) != (rows::dimensions == 3))
@@ -605,6 +633,15 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
                                          std::to_string(rows::coefficients) +
                                          " coefficient matrices; the store has " +
                                          std::to_string(target.shape().coefficient_count));
+}
+
+/* The update must outlive the call: `cell` holds it for rows and for steps alike. `function` is
+ * called as lw_wavefront_run_kernel, once check_update has not thrown. */
+template <typename Update, typename Function>
+lw_wavefront_outcome run_kernel(store& target, const Update& update, const options& wanted,
+                                const char *name, const Function& function) {
+    using real = typename real_of<Update>::type;
+    using rows = sweep<real, Update>;
     typename rows::cell cell{update};
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     kernel.radius = static_cast<std::uint32_t>(rows::radius);
@@ -669,6 +706,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
 template <cell_update Update>
 lw_wavefront_outcome run(store& target, const Update& update, const options& wanted,
                          const char *name = "kernel") {
+    detail::check_update<Update>(target, name);
     return detail::run_kernel(target, update, wanted, name, &lw_wavefront_run_kernel);
 }
 
@@ -676,6 +714,7 @@ lw_wavefront_outcome run(store& target, const Update& update, const options& wan
 template <cell_update Update>
 lw_wavefront_outcome resume(store& target, const Update& update, const options& wanted = {},
                             const char *name = "kernel") {
+    detail::check_update<Update>(target, name);
     return detail::run_kernel(target, update, wanted, name, &lw_wavefront_resume_kernel);
 }
 

@@ -13,13 +13,45 @@
 #include <lanewise/wavefront_ranks.h>
 #include <lanewise/wavefront.hpp>
 
+#include <cstddef>
+#include <string>
+
 namespace lanewise::wavefront {
+namespace detail {
+
+/* Throws on all ranks what the first one throws: the others would wait for it. */
+template <typename Update>
+void check_update_on_ranks(MPI_Comm comm, const store& part, const char *name) {
+    int own = 0;
+    int ranks = 1;
+    MPI_Comm_rank(comm, &own);
+    MPI_Comm_size(comm, &ranks);
+    std::string sentence;
+    int status = LW_OK;
+    try {
+        check_update<Update>(part, name);
+    } catch (const error& refused) {
+        sentence = refused.what();
+        status = refused.status;
+    }
+    int first = status == LW_OK ? ranks : own;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
+    if (first == ranks) return;
+    int said[2] = {status, static_cast<int>(sentence.size())};
+    MPI_Bcast(said, 2, MPI_INT, first, comm);
+    sentence.resize(static_cast<std::size_t>(said[1]));
+    MPI_Bcast(sentence.data(), said[1], MPI_CHAR, first, comm);
+    throw error(static_cast<lw_status>(said[0]), sentence);
+}
+
+}  // namespace detail
 
 /* Iterates over all parts, called by every rank of `comm`; throws `error`. A rank that ends by one
  * while others run ends the job by MPI_Abort. */
 template <cell_update Update>
 lw_wavefront_outcome run_on_ranks(MPI_Comm comm, store& part, const Update& update,
                                   const options& wanted, const char *name = "kernel") {
+    detail::check_update_on_ranks<Update>(comm, part, name);
     return detail::run_kernel(part, update, wanted, name, [comm](auto *...arguments) {
         return lw_wavefront_run_kernel_on_ranks(comm, arguments...);
     });
@@ -29,6 +61,7 @@ lw_wavefront_outcome run_on_ranks(MPI_Comm comm, store& part, const Update& upda
 template <cell_update Update>
 lw_wavefront_outcome resume_on_ranks(MPI_Comm comm, store& part, const Update& update,
                                      const options& wanted = {}, const char *name = "kernel") {
+    detail::check_update_on_ranks<Update>(comm, part, name);
     return detail::run_kernel(part, update, wanted, name, [comm](auto *...arguments) {
         return lw_wavefront_resume_kernel_on_ranks(comm, arguments...);
     });

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <complex>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -480,6 +482,33 @@ TEST(UpdateTest, UpdatesHalvesInFloats) {
     const auto found = made.read<half>(0);
     for (std::size_t at = 0; at < found.size(); ++at)
         EXPECT_EQ(found[at].bits(), m.values[0][at].bits()) << at;
+}
+
+template <typename Value>
+void fill_zeros(store& made) {
+    made.fill<Value>(0, [](std::uint64_t, std::uint64_t) { return Value{}; });
+}
+
+TEST(UpdateTest, ValuesOfAnotherTypeThanTheStoreHoldsAreRefused) {
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = shape.columns = 8;
+    shape.element = LW_ELEMENT_F32;
+    auto floats = store::create_in_memory(shape);
+    shape.element = LW_ELEMENT_F16;
+    auto halves = store::create_in_memory(shape);
+    shape.element = LW_ELEMENT_C64;
+    auto pairs = store::create_in_memory(shape);
+    fill_zeros<float>(floats);
+    fill_zeros<std::uint16_t>(halves);
+    fill_zeros<std::complex<float>>(pairs);
+
+    EXPECT_THROW(fill_zeros<double>(floats), error);
+    EXPECT_THROW(fill_zeros<std::int32_t>(floats), error);
+    EXPECT_THROW((void)halves.read<float>(0), error);
+    EXPECT_THROW((void)pairs.read<double>(0), error);
+    EXPECT_EQ(floats.read<float>(0), std::vector<float>(64, 0.0f));
+    EXPECT_EQ(halves.read<std::uint16_t>(0), std::vector<std::uint16_t>(64, 0));
+    EXPECT_EQ(pairs.read<std::complex<float>>(0), std::vector<std::complex<float>>(64));
 }
 
 TEST(UpdateTest, RefusesAStoreWithCoefficientsByRowAndFillsThem) {
