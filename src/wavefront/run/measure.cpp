@@ -119,7 +119,9 @@ std::string number_text(double value) {
 Result<Kernel> by_rows(const Kernel& kernel) {
     if (kernel.layout != &layouts::skewed) return kernel;
     if (kernel.turned) return kernel.turned({});
-    return bad_argument(kernel.name + " has no form that goes row by row, which measuring needs");
+    return bad_argument(kernel.name +
+                        " has no form that goes row by row, which measuring needs; give its kernel "
+                        "a function update_directed, or leave out the condition");
 }
 
 class MeasuredStrips {
@@ -330,12 +332,18 @@ bool is_met(const Until& until, double measured, const std::optional<double>& fi
     return until.atol ? measured <= std::max(bound, *until.atol) : measured < bound;
 }
 
-Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
-                       std::uint64_t iteration, const std::atomic<bool> *stop) {
-    const auto& shape = store.shape();
+Outcome check_measured(const MatrixShape& shape, const Kernel& kernel) {
     if (numbers_of(shape.element) == Numbers::complex)
         return bad_argument(std::string("measures are of real and whole numbers, not of ") +
-                            element_name(shape.element));
+                            element_name(shape.element) + "; leave out the condition");
+    const auto rows = by_rows(kernel);
+    return rows ? Outcome(Done{}) : Outcome(rows.failure());
+}
+
+Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
+                       std::uint64_t iteration, const std::atomic<bool> *stop) {
+    const auto measured = check_measured(store.shape(), kernel);
+    if (!measured) return measured.failure();
     auto rows = by_rows(kernel);
     if (!rows) return rows.failure();
     MeasuredStrips strips(store, std::move(*rows), what, iteration, stop);

@@ -39,6 +39,8 @@ Result<Until> until_within(double rtol, double atol);
 /* Whether the condition holds; `first` is the first measure, where it is relative. */
 bool is_met(const Until& until, double measured, const std::optional<double>& first);
 
+/* Whether a store of `shape` under `kernel` can be measured. */
+Outcome check_measured(const MatrixShape& shape, const Kernel& kernel);
 /* Of all data matrices of `store`, which has no other data than `kernel` updates; a strip whose
  * checksum is wrong is named. `iteration` is what a kernel is told that asks for it. Fails once
  * `stop` is true. */

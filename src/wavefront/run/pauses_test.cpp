@@ -187,6 +187,48 @@ TEST(PausesTest, AConditionIsAskedAgainWhereTheRunEndedBeforeItCounted) {
     EXPECT_TRUE(rest->last_measure);
 }
 
+TEST(PausesTest, AConditionThatCannotBeMeasuredIsRefusedBeforeTheRun) {
+    const Folder folder(Medium::memory);
+    auto complex = Store::create(
+        folder / "complex", {.rows = 20, .columns = 20, .element = Element::c128, .strip_rows = 8},
+        {"u"}, {});
+    ASSERT_TRUE(complex && fill_with_demo_values(*complex, 5));
+    UserKernel own;
+    own.update = [](void *const *, const void *const *, const void *const *, std::int64_t,
+                    std::int64_t, std::int64_t, void *) {};
+    const auto kernel = make_user_kernel(own, complex->shape());
+    ASSERT_TRUE(kernel);
+    RunOptions options;
+    options.iterations = 4;
+    options.pause_every = 2;
+    options.until = *parse_until("norm<1");
+
+    const auto report = run(*complex, *kernel, options);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, ::testing::HasSubstr("not of c128"));
+    EXPECT_EQ(complex->manifest().iterations, 0u);
+    EXPECT_FALSE(complex->manifest().run);
+}
+
+TEST(PausesTest, AKernelOfStepsOnlyIsNotMeasured) {
+    const Folder folder(Medium::memory);
+    auto store = filled_store(folder, places[1]);
+    ASSERT_TRUE(store);
+    auto kernel = make_kernel_for("sor", {}, store->shape());
+    ASSERT_TRUE(kernel);
+    kernel->turned = {};
+    RunOptions options;
+    options.pause_every = 1;
+    options.until = *parse_until("norm<1");
+
+    const auto report = run(*store, *kernel, options);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, ::testing::HasSubstr("row by row"));
+    EXPECT_FALSE(store->manifest().run);
+}
+
 TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
     const Folder folder(Medium::memory);
     auto store = filled_store(folder, places[0]);
