@@ -280,6 +280,52 @@ def test_a_snapshot_that_cannot_be_written_leaves_nothing(native: Lanewise, tmp_
     assert [path.name for path in folder.iterdir()] == ["data.000002.npy"]
 
 
+def test_a_run_that_is_resumed_writes_its_snapshots_where_it_did(
+    native: Lanewise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, folder, other = tmp_path / "s", tmp_path / "snapshots", tmp_path / "other"
+    in_the_way = folder / "data.000002.npy"
+    in_the_way.mkdir(parents=True)
+    other.mkdir()
+    native("create", store, "--rows", 60, "--cols", 50, "--kernel", "sor")
+    monkeypatch.chdir(tmp_path)
+    run = ("--iterations", 6, "--every", 2, "--snapshots", "snapshots")
+    assert native("run", store, *run).returncode == 1
+    jsonschema.validate(
+        json.loads((store / "manifest.json").read_text()),
+        json.loads(SCHEMA.read_text(encoding="utf-8")),
+    )
+    in_the_way.rmdir()
+    (folder / "data.000004.npy").mkdir()
+    monkeypatch.chdir(other)
+
+    assert native("resume", store).returncode == 1
+    done = native("resume", store, "--snapshots", other)
+
+    assert done.returncode == 0, done.stderr
+    assert in_the_way.is_file()
+    assert {path.name for path in other.iterdir()} == {"data.000004.npy", "data.000006.npy"}
+    other.rename(tmp_path / "away")
+    assert native("resume", store).returncode == 0, "a run that has ended needs no folder"
+
+
+def test_a_folder_of_snapshots_that_is_gone_is_missed_by_resume(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    store, folder = tmp_path / "s", tmp_path / "snapshots"
+    (folder / "data.000002.npy").mkdir(parents=True)
+    native("create", store, "--rows", 60, "--cols", 50, "--kernel", "sor")
+    run = ("--iterations", 6, "--every", 2, "--snapshots", folder)
+    assert native("run", store, *run).returncode == 1
+    folder.rename(tmp_path / "elsewhere")
+
+    done = native("resume", store)
+
+    assert done.returncode == 2
+    assert f"{folder} is not a folder for snapshots" in done.stderr
+    assert "--snapshots" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["run", "resume"])
 @pytest.mark.parametrize("option", [("--snapshots", "later"), ("--snapshots=later",)], ids=str)
 def test_a_folder_of_snapshots_is_missed_before_the_run(

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t side_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t radius_max = 8;
+constexpr std::int64_t matrices_max = 64;
+constexpr const char *every_snapshot =
+    "after every --every iterations to FOLDER/NAME.ITERATION.npy, such as data.000050.npy";
 
 struct Texts {
     std::string element = "f64";
@@ -115,7 +118,8 @@ void declare_memory(Options& command, WavefrontArguments& arguments) {
                  "Memory budget, such as 512MiB");
 }
 
-void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) {
+void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments,
+                 const std::string& snapshots) {
     auto& options = arguments.options;
     command.group("Run");
     declare_memory(command, arguments);
@@ -135,10 +139,7 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
               "Rate of the kernel, such as 500Mcells/s (default: unknown)")
         .without_default();
     command.choice("--io", queues, options.queue, "How strips are read and written");
-    command
-        .text("--snapshots", "FOLDER", arguments.snapshots,
-              "Write the data after every --every iterations to FOLDER/NAME.ITERATION.npy, such as "
-              "data.000050.npy")
+    command.text("--snapshots", "FOLDER", arguments.snapshots, "Write the data " + snapshots)
         .without_default();
     command.flag("--check-finite", texts.check_finite,
                  "Stop at the first value that is not finite and print where it is");
@@ -221,11 +222,13 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     auto& run =
         declare_store(command("run", "Run a number of iterations", Command::run), arguments);
     declare_kernel(run, texts, arguments, "the one that the store was made for");
-    declare_run(run, texts, arguments);
+    declare_run(run, texts, arguments, every_snapshot);
     declare_iterations(run, texts, arguments);
     auto& resume = declare_store(
         command("resume", "Continue a run that was interrupted", Command::resume), arguments);
-    declare_run(resume, texts, arguments);
+    declare_run(resume, texts, arguments,
+                "as often as the run does to FOLDER/NAME.ITERATION.npy, such as data.000050.npy "
+                "(default: the folder of the run)");
     declare_store(command("verify", "Check the checksum of every strip", Command::verify),
                   arguments);
     declare_store(command("info", "Print what a store holds", Command::info), arguments);
@@ -259,7 +262,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
               "Folder of a store; without one, give --rows and --cols");
     declare_shape(plan, texts, arguments);
     declare_kernel(plan, texts, arguments, "the one that the store was made for");
-    declare_run(plan, texts, arguments);
+    declare_run(plan, texts, arguments, every_snapshot);
     declare_iterations(plan, texts, arguments);
     return commands;
 }
@@ -295,6 +298,19 @@ Outcome read_sides(std::string_view sides, MatrixShape& shape) {
         return bad_argument("--shape: a plane has at most 2^40 cells");
     shape.columns = counts[1] * counts[2];
     shape.line_columns = counts[2];
+    return Done{};
+}
+
+// Of those that were given.
+Outcome check_counts(const Texts& texts, const Options& command) {
+    for (const auto& [option, count] :
+         {std::pair{"--data", texts.data}, std::pair{"--coefficients", texts.coefficients},
+          std::pair{"--row-coefficients", texts.row_coefficients},
+          std::pair{"--column-coefficients", texts.column_coefficients}}) {
+        if (command.given(option) && (count < 0 || count > matrices_max))
+            return bad_argument(std::string(option) + " " + std::to_string(count) +
+                                " is not within 0 to " + std::to_string(matrices_max));
+    }
     return Done{};
 }
 
@@ -393,6 +409,8 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (arguments.radius > 0 && !arguments.kernel.empty())
         return bad_argument("--radius is for kernels of your own; leave --kernel out");
     if (needs_shape) {
+        const auto possible = check_counts(texts, *options.chosen());
+        if (!possible) return possible.failure();
         const auto shaped = read_shape(texts, arguments);
         if (!shaped) return shaped.failure();
     }

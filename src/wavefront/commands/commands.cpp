@@ -286,25 +286,31 @@ Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::stri
     return written;
 }
 
-// Before a run that may take long until the first.
-Outcome check_snapshots(const std::string& folder) {
-    if (folder.empty() || std::filesystem::is_directory(folder)) return Done{};
-    return bad_argument(folder + " is not a folder for snapshots; make it, or name another");
+// Before a run that may take long until the first. The run is resumed from anywhere.
+Result<std::string> snapshots_folder(const std::string& folder) {
+    std::error_code unknown;
+    if (folder.empty()) return folder;
+    const auto whole = std::filesystem::absolute(folder, unknown).string();
+    if (unknown || !is_text(whole) || !std::filesystem::is_directory(whole, unknown))
+        return bad_argument(folder +
+                            " is not a folder for snapshots; make it, or name another by "
+                            "--snapshots");
+    return whole;
 }
 
 RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
                        const Store& store) {
     if (arguments.json) options.progress = progress_printer(store.shape());
-    options.paused = [&arguments, &store](const Pause& pause) -> Outcome {
+    options.paused = [&arguments, &store,
+                      snapshots = options.snapshots](const Pause& pause) -> Outcome {
         if (arguments.json && pause.measured)
             print({{"event", "measure"},
                    {"iterations", pause.iterations},
                    {"measure", measure_name(pause.measure)},
                    {"value", *pause.measured}});
-        if (arguments.snapshots.empty()) return Done{};
+        if (snapshots.empty()) return Done{};
         for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
-            const auto written =
-                write_snapshot(store, m, arguments.snapshots, store.manifest().iterations);
+            const auto written = write_snapshot(store, m, snapshots, store.manifest().iterations);
             if (!written) return written;
         }
         return Done{};
@@ -313,14 +319,15 @@ RunOptions with_events(RunOptions options, const WavefrontArguments& arguments,
 }
 
 Outcome run_command(const WavefrontArguments& arguments) {
-    const auto taken = check_snapshots(arguments.snapshots);
-    if (!taken) return taken;
+    const auto snapshots = snapshots_folder(arguments.snapshots);
+    if (!snapshots) return snapshots.failure();
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
     const auto kernel = kernel_for(arguments, store->shape(), store->manifest().kernel);
     if (!kernel) return kernel.failure();
-    const auto options = options_for(arguments, store->shape());
+    auto options = options_for(arguments, store->shape());
     if (!options) return options.failure();
+    options->snapshots = *snapshots;
     const auto planned = plan_run(*store, *kernel, *options);
     if (!planned) return planned.failure();
     if (arguments.json) print(plan_json(*planned));
@@ -332,11 +339,17 @@ Outcome run_command(const WavefrontArguments& arguments) {
 }
 
 Outcome resume_command(const WavefrontArguments& arguments) {
-    const auto taken = check_snapshots(arguments.snapshots);
-    if (!taken) return taken;
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
-    const auto report = resume(*store, with_events(arguments.options, arguments, *store));
+    const auto& run = store->manifest().run;
+    const bool as_before =
+        arguments.snapshots.empty() && is_unfinished(store->manifest()) && run->pause;
+    const auto snapshots =
+        snapshots_folder(as_before ? run->pause->snapshots : arguments.snapshots);
+    if (!snapshots) return snapshots.failure();
+    auto options = arguments.options;
+    options.snapshots = *snapshots;
+    const auto report = resume(*store, with_events(options, arguments, *store));
     if (!report) return report.failure();
     const auto entry = *store->manifest().run;
     const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());

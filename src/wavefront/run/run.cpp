@@ -166,7 +166,7 @@ class Run {
         if (options_.pause_every > 0)
             manifest.run->pause =
                 PauseEntry{options_.until ? until_text(*options_.until) : "", options_.pause_every,
-                           first_measure_, options_.pause_pending};
+                           first_measure_, options_.pause_pending, options_.snapshots};
         return store_.commit(manifest);
     }
 
@@ -229,7 +229,9 @@ class Run {
         auto result = stream(waves);
         if (!result) return result.failure();
         if (is_tested(waves)) {
-            const auto changes = changes_everywhere(*result);
+            const auto everywhere = changes_everywhere(*result);
+            if (!everywhere) return everywhere.failure();
+            const auto& changes = *everywhere;
             const auto converged_at =
                 first_converged(changes, options_.tolerance, options_.directions.size(), still_);
             report_.converged = converged_at < waves;
@@ -253,9 +255,9 @@ class Run {
                store_.manifest().iterations + waves > options_.tested_from;
     }
 
-    std::vector<double> changes_everywhere(const PassResult& result) {
-        return options_.halo_exchange ? options_.halo_exchange->largest_changes(result.changes)
-                                      : result.changes;
+    Result<std::vector<double>> changes_everywhere(const PassResult& result) {
+        if (!options_.halo_exchange) return result.changes;
+        return options_.halo_exchange->largest_changes(result.changes);
     }
 
     // The kernel of a pass that begins with the next iteration.
@@ -290,7 +292,8 @@ class Run {
                             .directions = std::vector<Direction>(waves),
                             .first_iteration = options_.iterations_done + report_.iterations,
                             .borders = options_.borders,
-                            .finite = options_.finite};
+                            .finite = options_.finite,
+                            .first_row = options_.first_row};
         request.tiling = plan_.tiling;
         for (std::uint64_t wave = 0; wave < waves; ++wave)
             request.directions[wave] = course_.direction(report_.iterations + wave);
@@ -420,6 +423,8 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
                       std::uint64_t disks) {
     const auto suits = check_kernel(kernel, stored);
     if (!suits) return suits.failure();
+    const auto measured = options.until ? check_measured(stored, kernel) : Outcome(Done{});
+    if (!measured) return measured.failure();
     const auto bordered = check_borders(options.borders, stored, kernel.radius);
     if (!bordered) return bordered.failure();
     if (needs_planes(options.directions) && (stored.line_columns == 0 || kernel.line_columns == 0))
@@ -531,6 +536,7 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     }
     if (entry.pause) {
         rest.pause_every = entry.pause->every;
+        if (rest.snapshots.empty()) rest.snapshots = entry.pause->snapshots;
         rest.first_measure = entry.pause->first;
         rest.pause_pending = pending;
         if (!entry.pause->until.empty()) {

@@ -58,7 +58,9 @@ struct RunOptions {
     std::optional<double> first_measure{}; /* of a run that is resumed */
     bool pause_pending = false;            /* the same: its last pause was not finished */
     std::function<Outcome(const Pause& pause)> paused{}; /* the data are committed; may be empty */
+    std::string snapshots{}; /* the folder that `paused` writes to, for who resumes; empty: none */
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
+    std::uint64_t first_row = 0;           /* of a part, in the whole store */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
     std::uint64_t parallelogram_vectors = 0;
     /* Iterations beyond which other parts have continued: no part had converged before them. */

@@ -46,6 +46,8 @@ Json run_json(const RunEntry& run, Dimensions dimensions) {
                          {"every", run.pause->every},
                          {"first", run.pause->first ? Json(*run.pause->first) : Json(nullptr)}};
     if (run.pause && run.pause->pending) json["pause"]["pending"] = true;
+    if (run.pause && !run.pause->snapshots.empty())
+        json["pause"]["snapshots"] = run.pause->snapshots;
     if (!are_fixed(run.borders)) json["borders"] = borders_text(run.borders, dimensions);
     return json;
 }
@@ -130,6 +132,7 @@ PauseEntry read_pause(JsonObject& pause) {
     if (entry.every < 1) pause.refuse("every", "is 0, not 1 or more");
     if (!pause.is_null("first")) entry.first = pause.number("first");
     if (pause.has("pending")) entry.pending = pause.boolean("pending");
+    if (pause.has("snapshots")) entry.snapshots = pause.string("snapshots");
     return entry;
 }
 
@@ -196,6 +199,21 @@ std::string description_of(const Manifest& manifest) {
     return names + ": " + std::to_string(shape.data_count) + " with data, " +
            std::to_string(shape.columns) + " columns of " + element_name(shape.element) +
            (shape.line_columns ? " in lines of " + std::to_string(shape.line_columns) : "");
+}
+
+std::string description_of(const RunEntry& run, Dimensions dimensions) {
+    auto alike = run;
+    alike.iterations_wanted = 0;
+    alike.borders.top = BorderKind::fixed;
+    alike.borders.bottom = BorderKind::fixed;
+    if (alike.course) alike.course->still_iterations = 0;
+    return run_json(alike, dimensions).dump();
+}
+
+bool is_unfinished(const Manifest& manifest) {
+    const auto& run = manifest.run;
+    if (!run) return false;
+    return manifest.iterations < run->iterations_wanted || (run->pause && run->pause->pending);
 }
 
 std::vector<std::string> names_of(const Manifest& manifest) {

@@ -58,6 +58,7 @@ struct PauseEntry {
     std::uint64_t every = 1;
     std::optional<double> first{}; /* the measure before its first iteration, where it matters */
     bool pending = false;          /* the last iteration has been followed by none yet */
+    std::string snapshots{};       /* the folder that it writes the data to; empty: none */
 };
 
 /* The run that `resume` continues. */
@@ -101,6 +102,13 @@ Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& na
 
 /* What all parts of a store have in common, as "a, b: 1 with data, 300 columns of f64". */
 std::string description_of(const Manifest& manifest);
+
+/* What all parts of a store note alike of a run. A part has no top or no bottom border of the
+ * whole, and one in which a run came to rest wants no more iterations. */
+std::string description_of(const RunEntry& run, Dimensions dimensions);
+
+/* Whether the run has iterations, or what follows its last one, still to do. */
+bool is_unfinished(const Manifest& manifest);
 
 Json to_json(const Manifest& manifest);
 /* Refuses a newer version, a missing key and an unknown one by name. */
