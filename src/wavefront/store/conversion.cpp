@@ -34,6 +34,13 @@ std::uint64_t filled_bytes(const Store& store) {
 
 Result<Converted> convert_store(const Store& from, const std::string& folder,
                                 const Conversion& wanted) {
+    // Halos that it keeps for parts that are behind, and the state it may go back to, stay here.
+    const auto& part = from.manifest().part;
+    if (part && part->ranks > 1 && is_unfinished(from.manifest()))
+        return bad_argument(from.folder() + " is part " + std::to_string(part->rank) + " of " +
+                            std::to_string(part->ranks) +
+                            " in a run that is not finished; resume it first: mpirun -n " +
+                            std::to_string(part->ranks) + " lanewise-wavefront-ranks --resume");
     const auto shape = converted_shape(from.shape(), wanted);
     const auto sound = check_shape(shape);
     if (!sound) return sound.failure();

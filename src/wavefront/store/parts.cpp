@@ -5,6 +5,7 @@
 #include "wavefront/store/parts.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "wavefront/store/folders.hpp"
 #include "wavefront/store/rows_io.hpp"
@@ -20,6 +21,33 @@ std::uint64_t own_rows(const Manifest& manifest) {
     const auto& part = *manifest.part;
     return manifest.shape.rows - rows_above(part) -
            (part.rank + 1 < part.ranks ? part.halo_rows : 0);
+}
+
+// What must be alike in parts that have gone through as many iterations.
+std::string run_text(const Manifest& manifest) {
+    if (!is_unfinished(manifest)) return "";
+    return description_of(*manifest.run, dimensions_of(manifest.shape)) +
+           std::to_string(manifest.run->iterations_wanted);
+}
+
+// The run of a whole store as the part `rank` of `ranks` has it: another part has the border above
+// it, or below. Where rows are periodic none has both, and the run waits for the parts to be
+// joined.
+std::optional<RunEntry> run_of_part(const Manifest& whole, std::size_t rank, std::size_t ranks) {
+    if (!is_unfinished(whole)) return std::nullopt;
+    auto run = whole.run;
+    if (rows_are_periodic(run->borders)) return run;
+    if (rank > 0) run->borders.top = BorderKind::fixed;
+    if (rank + 1 < ranks) run->borders.bottom = BorderKind::fixed;
+    return run;
+}
+
+// And the other way round.
+std::optional<RunEntry> run_of_whole(const std::vector<Store>& parts) {
+    if (!is_unfinished(parts.front().manifest())) return std::nullopt;
+    auto run = parts.front().manifest().run;
+    run->borders.bottom = parts.back().manifest().run->borders.bottom;
+    return run;
 }
 
 Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
@@ -41,6 +69,10 @@ Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
                                 std::to_string(manifest.iterations) + " iterations, " + folders[0] +
                                 " through " + std::to_string(parts[0].manifest().iterations) +
                                 "; let lanewise-wavefront-ranks resume them first");
+        if (!parts.empty() && run_text(manifest) != run_text(parts[0].manifest()))
+            return bad_argument(folder + " and " + folders[0] +
+                                " are in different runs, as the last start did not reach all "
+                                "parts; start the run again");
         parts.push_back(std::move(*part));
     }
     if (parts.empty()) return bad_argument("no parts to join; name their folders");
@@ -79,6 +111,7 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
         noted.iterations = manifest.iterations;
         noted.part = PartEntry{rank, ranks, radius, 0};
         noted.kernel = manifest.kernel;
+        noted.run = run_of_part(manifest, rank, ranks);
         const auto kept = part->commit(noted);
         if (!kept) return kept;
     }
@@ -108,6 +141,7 @@ Outcome join_stores(const std::vector<std::string>& folders, const std::string& 
     auto noted = whole->manifest();
     noted.iterations = (*parts)[0].manifest().iterations;
     noted.kernel = (*parts)[0].manifest().kernel;
+    noted.run = run_of_whole(*parts);
     const auto kept = whole->commit(noted);
     if (kept) made.keep();
     return kept;

@@ -13,7 +13,8 @@
 
 namespace lanewise::wavefront {
 
-/* Makes one new store in each folder, the rows shared out evenly. */
+/* Makes one new store in each folder, the rows shared out evenly. An unfinished run goes with them,
+ * and comes back when they are joined. */
 Outcome split_store(const Store& whole, std::uint64_t radius,
                     const std::vector<std::string>& folders);
 
