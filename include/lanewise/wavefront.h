@@ -160,7 +160,8 @@ typedef void (*lw_wavefront_moved_fn)(void *context, uint64_t bytes_done, uint64
 /*
  * Copy the store into the new store `folder`, in the layout, strips and tiles of `shape`, whose
  * other members are not looked at; 0 strip_rows are as many as the store has.  An unfinished run is
- * copied, too.  Nothing is left where this fails.  `moved` may be NULL.
+ * copied, too, but a part that is in one with others is refused.  Nothing is left where this fails.
+ * `moved` may be NULL.
  */
 LW_API lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
                                       const lw_wavefront_shape *shape, uint64_t memory_bytes,
@@ -176,10 +177,11 @@ LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
  * matrix before those of the second; `coefficients` the row of each coefficient matrix, and behind
  * them the address of the row's value of each coefficient by row, and of the first value of each
  * coefficient by column; `updated` the row to write of each data matrix.  With LW_READS_UPDATED the
- * middle row of `data` is the row in `updated`, and the rows above are new already; with
- * LW_READS_PREVIOUS all of `data` is as the iteration before left it.  Called from several threads
- * at once, for different rows.  Compile it with -ffp-contract=off where its bits must not depend on
- * the compiler.
+ * middle row of `data` is the row in `updated`, and the rows above are new already, but for the
+ * residual of `until`: there all of `data` is as it is, so read it, and only write to `updated`;
+ * with LW_READS_PREVIOUS all of `data` is as the iteration before left it.  Called from several
+ * threads at once, for different rows.  Compile it with -ffp-contract=off where its bits must not
+ * depend on the compiler.
  */
 typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *data,
                                     const void *const *coefficients, int64_t row, int64_t first,

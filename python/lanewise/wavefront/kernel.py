@@ -100,6 +100,8 @@ class RowKernel(OwnKernel):
     "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
     `context` is a NumPy array whose address the function gets as its last argument.  `directed`
     says that the function has the arguments of `row_signature(directed=True)`; None: look at it.
+    Where `until`, `rtol` or `atol` ask for the residual, the function reads `data` and only writes
+    to `updated`.
     """
 
     directed: bool | None = None
