@@ -235,10 +235,15 @@ void call_of_plane(const UserSweep& sweep, const RowBlock& row_block, const RowP
                             sweep.user.context);
 }
 
+// In the whole store, where this one is a part.
+std::int64_t number_of(const UserSweep& sweep, const RowBlock& row_block, std::uint64_t row) {
+    return sweep.user.first_row + static_cast<std::int64_t>(row_of_matrix(row_block, row));
+}
+
 void call(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
           std::uint64_t row, const Columns& columns) {
     const auto& user = sweep.user;
-    const auto number = user.first_row + static_cast<std::int64_t>(row_of_matrix(row_block, row));
+    const auto number = number_of(sweep, row_block, row);
     if (sweep.by_planes()) return call_of_plane(sweep, row_block, pointers, number);
     const auto first = static_cast<std::int64_t>(columns.first);
     const auto end = static_cast<std::int64_t>(columns.end);
@@ -253,7 +258,7 @@ void call(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& 
                     number, first, end, user.context);
 }
 
-void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_t row,
+void check_writes(const UserSweep& sweep, const Remembered& before, std::int64_t row,
                   const RowPointers& pointers) {
     const auto edge = sweep.user.radius * element_bytes(sweep.shape.element);
     const auto& own = pointers.updated;
@@ -263,10 +268,11 @@ void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_
                                          before.same(i, before.end() - edge, before.end())
                                    : before.same(i, before.begin(), before.end());
         if (!sound)
-            throw KernelFailure("the kernel wrote outside its columns while updating row " +
-                                std::to_string(row) +
-                                "; it may write columns first to end - 1 of "
-                                "the rows in `updated` only");
+            throw KernelFailure(
+                std::string("the kernel wrote outside its columns while updating ") +
+                (sweep.shape.line_columns ? "plane " : "row ") + std::to_string(row) +
+                "; it may write columns first to end - 1 of "
+                "the rows in `updated` only");
     }
 }
 
@@ -300,7 +306,7 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
         call(sweep, row_block, pointers, row, columns);
         if (step.stop && stop_asked(step.stop->asked)) throw KernelFailure(stopped_sentence);
         if (sweep.user.writes == WriteCheck::watched)
-            check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
+            check_writes(sweep, *before, number_of(sweep, row_block, row), pointers);
         set_border_columns(step, row_block, row, sweep.shape.line_columns, radius, bytes);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < row_block.data_count; ++m) {

@@ -25,6 +25,13 @@ bool all_finite(const std::byte *bytes, std::uint64_t size) {
     return sum == Sum(0);
 }
 
+std::string name_of(const MatrixShape& shape, std::uint64_t row, std::uint64_t column) {
+    const auto line = shape.line_columns ? column / shape.line_columns : 0;
+    return (shape.line_columns ? "plane " : "row ") + std::to_string(row) +
+           (shape.line_columns ? ", line " + std::to_string(line) : "") + ", column " +
+           std::to_string(column - line * shape.line_columns);
+}
+
 template <typename Real>
 std::string find(const MatrixShape& shape, const Cell& corner, const std::byte *bytes) {
     const auto elements = shape.strip_rows * shape.row_elements();
@@ -38,8 +45,7 @@ std::string find(const MatrixShape& shape, const Cell& corner, const std::byte *
                 Real number;
                 std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));
                 if (!std::isfinite(static_cast<arithmetic_t<Real>>(number)))
-                    return "row " + std::to_string(corner.row + row) + ", column " +
-                           std::to_string(corner.column + column);
+                    return name_of(shape, corner.row + row, corner.column + column);
             }
         }
     }
@@ -56,8 +62,8 @@ std::string cell_not_finite(const MatrixShape& shape, const Cell& corner, const 
 }
 
 Failure not_finite(const Store& store, std::uint32_t matrix, const std::string& cell) {
-    return {LW_ERR_OPERATION, "matrix " + store.manifest().matrices[matrix].name +
-                                  " is not finite at " + cell +
+    return {LW_ERR_OPERATION, "matrix " + store.manifest().matrices[matrix].name + " of " +
+                                  store.folder() + " is not finite at " + cell +
                                   "; the data before this pass are kept"};
 }
 

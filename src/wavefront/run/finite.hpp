@@ -16,7 +16,7 @@ struct Cell {
 };
 
 /* `bytes` is one strip of `shape.rows` rows, as `shape` lies, whose first cell is `corner`; empty
- * where all of it is finite, else "row 3, column 5". */
+ * where all of it is finite, else "row 3, column 5" or "plane 3, line 1, column 5". */
 std::string cell_not_finite(const MatrixShape& shape, const Cell& corner, const std::byte *bytes);
 
 Failure not_finite(const Store& store, std::uint32_t matrix, const std::string& cell);

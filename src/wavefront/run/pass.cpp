@@ -135,8 +135,9 @@ class Pass {
         auto checked = with_layout(disk_, converting() ? &layouts::row_major : disk_.layout);
         checked.rows = rows_in_strip(disk_, on_disk(strip));
         if (converting()) checked.strip_rows = checked.rows;
-        const auto cell = cell_not_finite(checked, {on_disk(strip) * disk_.strip_rows, 0},
-                                          converting() ? converted_rows_.data() : bytes);
+        const auto first_row = request_.first_row + on_disk(strip) * disk_.strip_rows;
+        const auto cell =
+            cell_not_finite(checked, {first_row, 0}, converting() ? converted_rows_.data() : bytes);
         return cell.empty() ? Outcome(Done{}) : Outcome(not_finite(*request_.store, matrix, cell));
     }
 

@@ -55,6 +55,7 @@ struct PassRequest {
      */
     std::uint64_t kept_strips = 0;
     Finite finite = Finite::assumed;
+    std::uint64_t first_row = 0; /* of a part, in the whole store */
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
     const std::atomic<bool> *stop = nullptr;                      /* once true, the pass fails */
 };

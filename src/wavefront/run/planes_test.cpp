@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "testing/cases.hpp"
@@ -327,6 +328,52 @@ TEST(PlanesTest, PlanesAreStoredWholeAndRowMajor) {
 TEST(PlanesTest, AStripOfLargePlanesIsOnePlane) {
     EXPECT_EQ(default_strip_rows(shape_of({64, 512, 512}, 0)), 1u);
     EXPECT_EQ(default_strip_rows(shape_of({64, 128, 256}, 0)), 4u);
+}
+
+// Of the whole store, where this one is a part of it that begins with plane 100.
+TEST(PlanesTest, WhatIsNotFiniteIsNamedByItsPlaneLineAndColumn) {
+    const Folder folder(Medium::memory);
+    const Sides sides{8, 6, 5};
+    auto store = Store::create(folder / "s", shape_of(sides, 3), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    Arrays<double> arrays{sides, testing::load<double>(*store).values[0], {}};
+    arrays.at(arrays.u, 3, 2, 1) = infinite;
+    const auto filled = write_matrix(
+        *store, 0, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
+            const auto plane = sides.lines * sides.cells;
+            std::memcpy(rows, arrays.u.data() + first * plane, count * plane * sizeof(double));
+            return Done{};
+        });
+    ASSERT_TRUE(filled);
+    const auto kernel = make_kernel_for("sor-3d", {}, store->shape());
+    RunOptions options;
+    options.finite = Finite::checked;
+    options.first_row = 100;
+
+    const auto report = run(*store, *kernel, options);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(
+        report.failure().sentence,
+        HasSubstr("u of " + store->folder() + " is not finite at plane 102, line 2, column 1;"));
+}
+
+TEST(PlanesTest, AKernelThatWritesOutsideOfItsPlaneIsCaughtByThePlaneOfTheWholeStore) {
+    const Folder folder(Medium::memory);
+    auto store = Store::create(folder / "s", shape_of({8, 6, 5}, 3), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    UserKernel reckless;
+    reckless.update_plane = [](void *const *updated, const void *const *, const void *const *,
+                               const Plane&, void *) { static_cast<double *>(*updated)[0] += 1; };
+    reckless.writes = WriteCheck::watched;
+    reckless.first_row = 100;
+    const auto kernel = make_user_kernel(reckless, store->shape());
+    ASSERT_TRUE(kernel);
+
+    const auto report = run(*store, *kernel, RunOptions{});
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, HasSubstr("while updating plane 101;"));
 }
 
 }  // namespace
