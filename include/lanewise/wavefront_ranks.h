@@ -37,7 +37,8 @@ extern "C" {
  *
  * A thread of the library calls MPI meanwhile, so the MPI must serve MPI_THREAD_SERIALIZED, and
  * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks.  A rank
- * that fails later leaves the others waiting for its rows: end the job by MPI_Abort.
+ * that fails later, or that lw_wavefront_stop ends, leaves the others waiting for its rows: stop
+ * all ranks, or end the job by MPI_Abort.
  */
 LW_API lw_status lw_wavefront_run_kernel_on_ranks(MPI_Comm comm, lw_wavefront *part,
                                                   const lw_wavefront_kernel *kernel,
@@ -46,7 +47,8 @@ LW_API lw_status lw_wavefront_run_kernel_on_ranks(MPI_Comm comm, lw_wavefront *p
 
 /*
  * Go on with such a run after ranks were killed; the kernel has the name that it had.  `iterations`
- * and `tolerance` are not looked at.
+ * and `tolerance` are not looked at.  LW_ERR_NOT_FOUND where there is none, or where the last start
+ * did not reach all ranks: begin one.
  */
 LW_API lw_status lw_wavefront_resume_kernel_on_ranks(MPI_Comm comm, lw_wavefront *part,
                                                      const lw_wavefront_kernel *kernel,

@@ -192,6 +192,90 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns:
     assert sums(folder / "joined") == sums(in_tiles(folder / "expected", tile_columns))
 
 
+def interrupt(store: Path, wanted: int) -> None:
+    """Make a store look as if a run had been killed before it had gone so far."""
+    manifest = json.loads((store / "manifest.json").read_text())
+    manifest["run"]["iterations_wanted"] = wanted
+    manifest.pop("checksum")
+    (store / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("borders", ["fixed", "top=neumann,columns=neumann"])
+def test_a_run_that_was_killed_goes_on_in_parts_and_whole_again(
+    tmp_path: Path, borders: str
+) -> None:
+    for name in ("whole", "expected"):
+        made = wavefront("create", tmp_path / name, "--rows", 90, "--cols", 60,
+                         "--kernel", "sor", "--layout", "row-major",
+                         "--strip-rows", 8)  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    run = ["--parameter", 1.2, "--borders", borders]
+    assert wavefront("run", tmp_path / "expected", *run, "--iterations", 12).returncode == 0
+    assert wavefront("run", tmp_path / "whole", *run, "--iterations", 4).returncode == 0
+    interrupt(tmp_path / "whole", 8)
+    parts = parts_of(tmp_path, 3)
+    assert wavefront("split", tmp_path / "whole", *parts).returncode == 0
+    resume = on_ranks(tmp_path, 3, "--resume")
+    done = subprocess.run(resume, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {iterations(part) for part in parts} == {8}
+    for part in parts:
+        interrupt(part, 12)
+
+    converted = wavefront("convert", parts[0], tmp_path / "converted", "--layout", "block")
+    joined = wavefront("join", tmp_path / "joined", *parts)
+    resumed = wavefront("resume", tmp_path / "joined")
+
+    assert converted.returncode == 2
+    assert "resume it first: mpirun -n 3" in converted.stderr
+    assert not (tmp_path / "converted").exists()
+    assert joined.returncode == 0, joined.stderr
+    assert resumed.returncode == 0, resumed.stderr
+    assert iterations(tmp_path / "joined") == 12
+    assert sums(tmp_path / "joined") == sums(tmp_path / "expected")
+
+
+def test_parts_in_different_runs_are_not_joined(whole: Path) -> None:
+    parts = parts_of(whole.parent, 2)
+    assert wavefront("split", whole, *parts).returncode == 0
+    line = on_ranks(whole.parent, 2, "--iterations", 4)
+    assert subprocess.run(line, capture_output=True, check=False).returncode == 0
+    interrupt(parts[0], 20)
+
+    joined = wavefront("join", whole.parent / "joined", *parts)
+
+    assert joined.returncode == 2
+    assert "start the run again" in joined.stderr
+    assert not (whole.parent / "joined").exists()
+
+
+def test_a_run_that_pauses_is_not_resumed_in_parts(whole: Path, tmp_path: Path) -> None:
+    run = ["--iterations", 4, "--until", "norm<0", "--every", 2]
+    assert wavefront("run", whole, *run).returncode == 0
+    interrupt(whole, 8)
+    assert wavefront("split", whole, *parts_of(tmp_path, 2)).returncode == 0
+
+    line = on_ranks(tmp_path, 2, "--resume")
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "pauses between iterations; join the parts and resume it there" in done.stderr
+
+
+def test_every_r_in_the_name_of_a_part_is_the_rank(whole: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / f"disk{rank}" / f"part.{rank}" for rank in range(2)]
+    for part in parts:
+        part.parent.mkdir()
+    assert wavefront("split", whole, *parts).returncode == 0
+    line = on_ranks(tmp_path, 2, "--iterations", 1)
+    line[line.index(str(tmp_path / "part.%r"))] = str(tmp_path / "disk%r" / "part.%r")
+
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert [iterations(part) for part in parts] == [1, 1]
+
+
 def spoil(file: Path) -> None:
     with file.open("r+b") as bytes_of:
         bytes_of.seek(-1, os.SEEK_END)

@@ -150,11 +150,12 @@ Result<Plan> make_plan(const Request& request) {
     if (request.memory_bytes < least_bytes) return too_small(request, least_bytes);
 
     const auto [fitting, order] = choose_chain(request, plan.rows_per_block);
-    if (request.waves > fitting && request.waves <= wanted_waves(request))
-        return bad_argument(std::to_string(request.waves) + " waves need --memory " +
-                            size_text(round_up_mebibyte(
-                                memory(request.waves, Order::plain, strips_in_transfer_min))) +
-                            "; the budget holds " + std::to_string(fitting));
+    const auto wanted = wanted_waves(request);
+    if (request.waves && wanted > fitting)
+        return bad_argument(
+            std::to_string(wanted) + " waves need --memory " +
+            size_text(round_up_mebibyte(memory(wanted, Order::plain, strips_in_transfer_min))) +
+            "; the budget holds " + std::to_string(fitting));
     divide_into_passes(request, fitting, plan);
     plan.memory_bytes_min = request.waves ? memory(std::min(request.waves, fitting), Order::plain,
                                                    strips_in_transfer_min)

@@ -195,6 +195,12 @@ TEST(PlanTest, RefusesMoreWavesThanTheBudgetHoldsAndSaysWhatTheyNeed) {
 
     ASSERT_FALSE(plan);
     EXPECT_THAT(plan.failure().sentence, HasSubstr("64 waves need --memory"));
+
+    // A part whose passes have more waves than there are iterations left.
+    request.iterations = 32;
+    const auto shorter = make_plan(request);
+    ASSERT_FALSE(shorter);
+    EXPECT_THAT(shorter.failure().sentence, HasSubstr("32 waves need --memory"));
 }
 
 TEST(PlanTest, ARowBlockOfAGroupFitsIntoTheCache) {

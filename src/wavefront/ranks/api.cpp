@@ -22,20 +22,29 @@ Outcome check_threads() {
                    "MPI_Init_thread with MPI_THREAD_SERIALIZED"};
 }
 
+lanewise::Result<RunOptions> options_given(const lw_wavefront& part,
+                                           const lw_wavefront_kernel *kernel,
+                                           const lw_wavefront_run_options *options,
+                                           const lw_wavefront_outcome *outcome) {
+    if (!kernel) return api::null_argument("kernel");
+    const auto threads = check_threads();
+    if (!threads) return threads.failure();
+    return api::options_from(part, options, outcome);
+}
+
 lw_status advance(MPI_Comm comm, lw_wavefront *part, const lw_wavefront_kernel *kernel,
                   const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome,
                   Begin begin) {
-    if (!part) return LW_ERR_ARGUMENT;
-    if (!kernel) return api::report_failure(part, api::null_argument("kernel"));
+    if (!part) return agree(comm, api::null_argument("part")).failure().status;
     return api::guarded(part, [&]() -> Outcome {
         const api::Changing change(*part);
+        // What is called by a run of the part has no ranks that do the same.
         const auto alone = change.check();
         if (!alone) return alone;
         const api::UnderWay call(*part);
-        const auto threads = check_threads();
-        if (!threads) return threads;
-        const auto wanted = api::options_from(*part, options, outcome);
-        if (!wanted) return wanted.failure();
+        const auto wanted = options_given(*part, kernel, options, outcome);
+        const auto known = agree(comm, wanted ? Outcome(lanewise::Done{}) : wanted.failure());
+        if (!known) return known;
         const auto make = [kernel](const Store& store, std::int64_t first_row) {
             return api::kernel_from(*kernel, store, first_row);
         };

@@ -43,8 +43,10 @@ void declare(Options& options, RankArguments& arguments) {
 
 RankRun run_of_rank(const RankArguments& arguments, int rank) {
     RankRun run = arguments.run;
-    const auto at = run.folder.find("%r");
-    if (at != std::string::npos) run.folder.replace(at, 2, std::to_string(rank));
+    const std::string number = std::to_string(rank);
+    for (auto at = run.folder.find("%r"); at != std::string::npos;
+         at = run.folder.find("%r", at + number.size()))
+        run.folder.replace(at, 2, number);
     return run;
 }
 

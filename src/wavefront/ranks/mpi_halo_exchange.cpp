@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/file.hpp"
+#include "wavefront/stop.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/manifest.hpp"
 
@@ -39,13 +40,15 @@ struct Head {
 }  // namespace
 
 MpiHaloExchange::MpiHaloExchange(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                                 std::uint64_t iterations, Reading reading, Pace pace)
+                                 std::uint64_t iterations, Reading reading, Pace pace,
+                                 const std::atomic<bool> *stop)
     : folder_(std::move(folder)),
       row_bytes_(row_bytes),
       iterations_(iterations),
       reading_(reading),
       pace_(pace),
-      committed_(iterations) {
+      committed_(iterations),
+      stop_(stop) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &ranks_);
@@ -55,27 +58,29 @@ MpiHaloExchange::MpiHaloExchange(MPI_Comm comm, std::string folder, std::size_t 
 }
 
 MpiHaloExchange::~MpiHaloExchange() {
-    if (!progress_thread_.joinable()) {
-        MPI_Comm_free(&comm_);
-        return;
-    }
     // The run failed here: who waits for the others would wait for ever.
-    {
-        const std::lock_guard lock(mutex_);
-        abandoned_ = true;
+    if (progress_thread_.joinable()) {
+        {
+            const std::lock_guard lock(mutex_);
+            abandoned_ = true;
+        }
+        progress_thread_.join();
     }
-    progress_thread_.join();
+    if (cut_off_)
+        leave_to_mpi();
+    else
+        MPI_Comm_free(&comm_);
 }
 
-void MpiHaloExchange::begin_together() {
+void MpiHaloExchange::start() {
     progress_thread_ = std::thread(&MpiHaloExchange::progress, this);
 }
 
-Outcome MpiHaloExchange::begin(const std::vector<std::byte>& first_rows,
-                               const std::vector<std::byte>& last_rows) {
+Outcome MpiHaloExchange::prepare(const std::vector<std::byte>& first_rows,
+                                 const std::vector<std::byte>& last_rows) {
+    if (pace_ == Pace::together) return Done{};
     const auto read = read_logs();
     if (!read) return read;
-    progress_thread_ = std::thread(&MpiHaloExchange::progress, this);
     if (has(Side::upper)) send(Side::upper, {iterations_}, first_rows);
     if (!has(Side::lower)) return Done{};
     send(Side::lower, {iterations_}, last_rows);
@@ -117,9 +122,10 @@ bool MpiHaloExchange::ready(Side side, const HaloVersion& version) const {
     return received_[index(side)].count(key(version)) > 0;
 }
 
-void MpiHaloExchange::wait(Side side, const HaloVersion& version) {
+bool MpiHaloExchange::wait(Side side, const HaloVersion& version) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return received_[index(side)].count(key(version)) > 0; });
+    changed_.wait(lock, [&] { return cut_off_ || received_[index(side)].count(key(version)) > 0; });
+    return !cut_off_;
 }
 
 std::vector<std::byte> MpiHaloExchange::receive(Side side, const HaloVersion& version) {
@@ -148,11 +154,13 @@ void MpiHaloExchange::call_on_arrival(std::function<void()> arrived) {
     on_arrival_ = std::move(arrived);
 }
 
-std::vector<double> MpiHaloExchange::largest_changes(const std::vector<double>& changes) {
+Result<std::vector<double>> MpiHaloExchange::largest_changes(const std::vector<double>& changes) {
     std::unique_lock lock(mutex_);
+    if (cut_off_) return Failure{LW_ERR_OPERATION, stopped_sentence};
     changes_ = changes;
     reduction_ = Reduction::requested;
-    changed_.wait(lock, [&] { return reduction_ == Reduction::done; });
+    changed_.wait(lock, [&] { return cut_off_ || reduction_ == Reduction::done; });
+    if (reduction_ != Reduction::done) return Failure{LW_ERR_OPERATION, stopped_sentence};
     reduction_ = Reduction::none;
     return changes_;
 }
@@ -172,17 +180,17 @@ void MpiHaloExchange::begin_again() {
     if (has(Side::lower)) send(Side::lower, {committed_}, last.at(committed_));
 }
 
-void MpiHaloExchange::wait_for_all() {
-    largest_changes({0.0});
+Outcome MpiHaloExchange::wait_for_all() {
+    const auto all = largest_changes({0.0});
+    return all ? Outcome(Done{}) : Outcome(all.failure());
 }
 
 Outcome MpiHaloExchange::before_commit(std::uint64_t iterations) {
-    if (pace_ == Pace::together) {
-        wait_for_all();
-        return Done{};
-    }
+    if (pace_ == Pace::together) return wait_for_all();
     std::unique_lock lock(mutex_);
-    if (rank_ > 0) changed_.wait(lock, [&] { return upper_committed_ >= iterations; });
+    const auto may_commit = [&] { return rank_ == 0 || upper_committed_ >= iterations; };
+    changed_.wait(lock, [&] { return cut_off_ || may_commit(); });
+    if (!may_commit()) return Failure{LW_ERR_OPERATION, stopped_sentence};
     if (!has(Side::lower)) return Done{};
     std::vector<std::byte> text;
     const auto append = [&](const void *bytes, std::size_t size) {
@@ -218,8 +226,12 @@ int MpiHaloExchange::next_slot(std::uint64_t first) const {
 }
 
 void MpiHaloExchange::after_commit(std::uint64_t iterations) {
-    // The next pass overwrites the data that other parts would have to go back to.
-    if (pace_ == Pace::together) return wait_for_all();
+    // The next pass overwrites the data that other parts would have to go back to. A run that is
+    // stopped here has no next one.
+    if (pace_ == Pace::together) {
+        (void)wait_for_all();
+        return;
+    }
     {
         const std::lock_guard lock(mutex_);
         committed_ = iterations;
@@ -268,23 +280,43 @@ void MpiHaloExchange::post(int to, int tag, const HaloVersion& version,
     to_send_.push_back(std::move(message));
 }
 
+// Whether the run failed here or was stopped; then nothing comes that others wait for.
+bool MpiHaloExchange::is_cut_off() {
+    {
+        const std::lock_guard lock(mutex_);
+        cut_off_ = abandoned_ || stop_asked(stop_);
+        if (!cut_off_) return false;
+        if (on_arrival_) on_arrival_();
+    }
+    changed_.notify_all();
+    return true;
+}
+
+// The others may still receive what was sent, and answer what was asked for, while MPI lives: it
+// reads and writes these until then.
+void MpiHaloExchange::leave_to_mpi() {
+    struct Left {
+        std::deque<Message> sent;
+        std::vector<double> changes;
+    };
+    static std::mutex mutex;
+    static auto *const all = new std::deque<Left>;
+    const std::lock_guard lock(mutex);
+    all->push_back({std::move(under_way_), std::move(changes_)});
+}
+
 void MpiHaloExchange::progress() {
-    std::deque<Message> under_way;
     // A rank that has sent everything goes on receiving until all have, so that every message is
     // received.
     MPI_Request all_done = MPI_REQUEST_NULL;
     bool leaving = false;
-    for (;;) {
-        {
-            const std::lock_guard lock(mutex_);
-            if (abandoned_) return;
-        }
-        const bool sent = send_waiting(under_way);
+    while (!is_cut_off()) {
+        const bool sent = send_waiting();
         const bool received = receive_one();
         const bool reduced = advance_reduction();
         if (!leaving) {
             const std::lock_guard lock(mutex_);
-            leaving = closing_ && to_send_.empty() && under_way.empty();
+            leaving = closing_ && to_send_.empty() && under_way_.empty();
             if (leaving) MPI_Ibarrier(comm_, &all_done);
         } else {
             int left = 0;
@@ -295,7 +327,7 @@ void MpiHaloExchange::progress() {
     }
 }
 
-bool MpiHaloExchange::send_waiting(std::deque<Message>& under_way) {
+bool MpiHaloExchange::send_waiting() {
     bool moved = false;
     for (;;) {
         Message message;
@@ -305,17 +337,17 @@ bool MpiHaloExchange::send_waiting(std::deque<Message>& under_way) {
             message = std::move(to_send_.front());
             to_send_.pop_front();
         }
-        under_way.push_back(std::move(message));
-        auto& kept = under_way.back();
+        under_way_.push_back(std::move(message));
+        auto& kept = under_way_.back();
         MPI_Isend(kept.bytes.data(), static_cast<int>(kept.bytes.size()), MPI_BYTE, kept.to,
                   kept.tag, comm_, &kept.request);
         moved = true;
     }
-    while (!under_way.empty()) {
+    while (!under_way_.empty()) {
         int done = 0;
-        MPI_Test(&under_way.front().request, &done, MPI_STATUS_IGNORE);
+        MPI_Test(&under_way_.front().request, &done, MPI_STATUS_IGNORE);
         if (!done) break;
-        under_way.pop_front();
+        under_way_.pop_front();
         moved = true;
     }
     return moved;

@@ -7,6 +7,8 @@
 // that a rank that was killed a pass behind gets it again. A discarded pass begins a
 // new epoch; messages of the one before are ignored.
 //
+// Once the run is stopped, whoever waits here is woken, and nothing is sent or received any more.
+//
 // Where rows are swept in parallelograms there is no log: ranks end each pass together,
 // and a rank that had committed a pass in which others were killed goes back with them
 // to the pass before.
@@ -15,6 +17,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -35,29 +38,30 @@ enum class Pace { own, together };
 class MpiHaloExchange final : public HaloExchange {
   public:
     /* `row_bytes` of one halo, where rows are whole; `iterations` that this rank's part has
-     * gone through; every rank of `comm` calls this together. */
+     * gone through; `stop` may be null. Every rank of `comm` calls this together. */
     MpiHaloExchange(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                    std::uint64_t iterations, Reading reading, Pace pace);
+                    std::uint64_t iterations, Reading reading, Pace pace,
+                    const std::atomic<bool> *stop);
     ~MpiHaloExchange() override;
     MpiHaloExchange(const MpiHaloExchange&) = delete;
     MpiHaloExchange& operator=(const MpiHaloExchange&) = delete;
 
-    /* Sends the halos that the neighbours still lack, with the part's own rows at both ends as they
-     * lie in the store. */
-    Outcome begin(const std::vector<std::byte>& first_rows,
-                  const std::vector<std::byte>& last_rows);
-    /* The same where ranks end their passes together: nobody lacks anything. */
-    void begin_together();
+    /* Prepares the halos that the neighbours still lack, with the part's own rows at both ends as
+     * they lie in the store. Where ranks end their passes together, nobody lacks anything. */
+    Outcome prepare(const std::vector<std::byte>& first_rows,
+                    const std::vector<std::byte>& last_rows);
+    /* From here on only the thread of this calls MPI, until finish() or the end. */
+    void start();
     /* Returns when every halo has been sent. */
     void finish();
 
     bool has(Side side) const override;
     bool ready(Side side, const HaloVersion& version) const override;
-    void wait(Side side, const HaloVersion& version) override;
+    bool wait(Side side, const HaloVersion& version) override;
     std::vector<std::byte> receive(Side side, const HaloVersion& version) override;
     void send(Side side, const HaloVersion& version, const std::vector<std::byte>& rows) override;
     void call_on_arrival(std::function<void()> arrived) override;
-    std::vector<double> largest_changes(const std::vector<double>& changes) override;
+    Result<std::vector<double>> largest_changes(const std::vector<double>& changes) override;
     void begin_again() override;
     Outcome before_commit(std::uint64_t iterations) override;
     void after_commit(std::uint64_t iterations) override;
@@ -79,9 +83,11 @@ class MpiHaloExchange final : public HaloExchange {
         return {epoch_, version.parallelogram, version.iteration};
     }
     void post(int to, int tag, const HaloVersion& version, const std::vector<std::byte>& rows);
-    void wait_for_all();
+    Outcome wait_for_all();
     void progress();
-    bool send_waiting(std::deque<Message>& under_way);
+    bool is_cut_off();
+    void leave_to_mpi();
+    bool send_waiting();
     bool receive_one();
     bool advance_reduction();
     std::string log_path(int slot) const;
@@ -109,9 +115,12 @@ class MpiHaloExchange final : public HaloExchange {
     Reduction reduction_ = Reduction::none;
     MPI_Request reduction_request_ = MPI_REQUEST_NULL;
     std::deque<Message> to_send_;
+    std::deque<Message> under_way_; /* of the progress thread */
     std::uint64_t upper_committed_ = 0;
     bool closing_ = false;
     bool abandoned_ = false;
+    bool cut_off_ = false; /* the thread ended before all had left */
+    const std::atomic<bool> *stop_;
     std::function<void()> on_arrival_;
     std::thread progress_thread_;
 };

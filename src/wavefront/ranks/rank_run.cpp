@@ -24,6 +24,13 @@ struct JobRank {
     int ranks = 1;
 };
 
+JobRank job_rank(MPI_Comm comm) {
+    JobRank job;
+    MPI_Comm_rank(comm, &job.rank);
+    MPI_Comm_size(comm, &job.ranks);
+    return job;
+}
+
 Outcome check_part(const Store& store, JobRank job, const Kernel& kernel) {
     const auto& part = store.manifest().part;
     const auto refuse = [&](const std::string& sentence) {
@@ -42,38 +49,29 @@ Outcome check_part(const Store& store, JobRank job, const Kernel& kernel) {
     return Done{};
 }
 
-// The same K on all ranks: what the smallest budget holds, and while some are a pass behind, what
-// the passes had before.
-Result<std::uint64_t> agree_on_waves(MPI_Comm comm, const Store& store, std::uint64_t planned) {
-    const auto done = store.manifest().iterations;
-    std::uint64_t least[2] = {planned, done};
-    std::uint64_t most = done;
-    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm);
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
-    if (least[1] == most) return least[0];
-    return store.manifest().part->waves;
-}
-
 std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, operation, comm);
     return value;
 }
 
-// What this rank found, or what the first one found that cannot run: nobody then waits for it.
-Outcome agree(MPI_Comm comm, JobRank job, const Outcome& own) {
-    const auto nobody = static_cast<std::uint64_t>(job.ranks);
-    const auto first = agreed(comm, own ? nobody : static_cast<std::uint64_t>(job.rank), MPI_MIN);
-    if (first == nobody) return Done{};
-    const int failed = static_cast<int>(first);
-    auto failure = own ? Failure{} : own.failure();
-    int status = static_cast<int>(failure.status);
-    MPI_Bcast(&status, 1, MPI_INT, failed, comm);
-    auto length = static_cast<int>(failure.sentence.size());
-    MPI_Bcast(&length, 1, MPI_INT, failed, comm);
-    failure.sentence.resize(static_cast<std::size_t>(length));
-    MPI_Bcast(failure.sentence.data(), length, MPI_CHAR, failed, comm);
-    failure.status = static_cast<lw_status>(status);
-    return failure;
+template <typename Value>
+Outcome agree_on(MPI_Comm comm, const Result<Value>& own) {
+    return agree(comm, own ? Outcome(Done{}) : Outcome(own.failure()));
+}
+
+bool are_alike(MPI_Comm comm, const std::string& text) {
+    const std::uint64_t hash = std::hash<std::string>{}(text);
+    const auto least = agreed(comm, hash, MPI_MIN);
+    return least == agreed(comm, hash, MPI_MAX);
+}
+
+// The same K on all ranks: what the smallest budget holds, and while some are a pass behind, what
+// the passes had before.
+std::uint64_t agree_on_waves(MPI_Comm comm, const Store& store, std::uint64_t planned) {
+    const auto done = store.manifest().iterations;
+    const auto least = agreed(comm, planned, MPI_MIN);
+    const bool level = agreed(comm, done, MPI_MIN) == agreed(comm, done, MPI_MAX);
+    return level ? least : store.manifest().part->waves;
 }
 
 // Whether all parts can be of one store, and go at one pace: by a hash of what they have in common.
@@ -81,13 +79,28 @@ Outcome check_alike(MPI_Comm comm, const Store& store) {
     const auto& shape = store.shape();
     const auto description = description_of(store.manifest()) + ", " + shape.layout->name +
                              ", tiles of " + std::to_string(shape.tile_columns);
-    const std::uint64_t hash = std::hash<std::string>{}(description);
-    const auto least = agreed(comm, hash, MPI_MIN);
-    const auto most = agreed(comm, hash, MPI_MAX);
-    if (least == most) return Done{};
+    if (are_alike(comm, description)) return Done{};
     return Failure{LW_ERR_ARGUMENT, "the parts are of different stores: " + store.folder() +
                                         " has " + description +
                                         "; split one store anew for all ranks"};
+}
+
+// Whether all parts are in one run, having gone through `least` to `most` iterations: a start may
+// have been noted by some ranks only.
+Outcome check_same_run(MPI_Comm comm, const Store& store, std::uint64_t least, std::uint64_t most) {
+    const auto& entry = store.manifest().run;
+    const bool alike = are_alike(
+        comm, entry ? description_of(*entry, dimensions_of(store.shape())) : std::string());
+    const auto wanted = entry ? entry->iterations_wanted : 0;
+    const auto least_wanted = agreed(comm, wanted, MPI_MIN);
+    const bool as_many = least_wanted == agreed(comm, wanted, MPI_MAX);
+    // Where one came to rest, those behind it do not know yet.
+    const bool rested = entry && has_tolerance(entry->tolerance) && least_wanted > least;
+    if (alike && (as_many || rested)) return Done{};
+    const std::string differ =
+        "the parts are in different runs, as the last start did not reach all of them; ";
+    if (least == most) return Failure{LW_ERR_NOT_FOUND, differ + "start the run again"};
+    return bad_argument(differ + "restore all parts from copies");
 }
 
 // The number that the first row of this part has in the whole store.
@@ -126,9 +139,7 @@ Outcome note_run(MPI_Comm comm, Store& store, std::uint64_t waves, const RunEntr
     auto manifest = store.manifest();
     manifest.part->waves = waves;
     manifest.run = entry;
-    const auto noted = store.commit(manifest);
-    if (noted) MPI_Barrier(comm);
-    return noted;
+    return agree(comm, store.commit(manifest));
 }
 
 // The borders of the whole store that this part has.
@@ -149,8 +160,8 @@ void set_within_rows(const Borders& borders, const MatrixShape& shape, std::uint
 }
 
 // With the part's own rows at both ends, beside those of its neighbours.
-Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, const Borders& borders,
-              std::uint64_t radius, std::size_t halo_bytes) {
+Outcome prepare(MpiHaloExchange& halo_exchange, const Store& store, const Borders& borders,
+                std::uint64_t radius, std::size_t halo_bytes) {
     const auto& part = *store.manifest().part;
     const auto above = part.rank > 0 ? radius : 0;
     const auto below = part.rank + 1 < part.ranks ? radius : 0;
@@ -167,7 +178,32 @@ Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, const Borders&
     }
     set_within_rows(borders, store.shape(), radius, first);
     set_within_rows(borders, store.shape(), radius, last);
-    return halo_exchange.begin(first, last);
+    return halo_exchange.prepare(first, last);
+}
+
+// All go at the pace of the one whose budget holds the fewest waves.
+Outcome plan_together(MPI_Comm comm, const Store& store, const Kernel& kernel,
+                      RunOptions& options) {
+    const auto first = plan_run(store, kernel, options);
+    const auto planned = agree_on(comm, first);
+    if (!planned) return planned;
+    options.waves = agree_on_waves(comm, store, first->waves);
+    // With fewer waves parallelograms may be wider; those of passes before may not fit any more.
+    const auto plan = plan_run(store, kernel, options);
+    const auto fits = agree_on(comm, plan);
+    if (!fits) return fits;
+    if (store.shape().tile_columns)
+        options.parallelogram_vectors = agreed(comm, plan->parallelogram_vectors, MPI_MIN);
+    return Done{};
+}
+
+// The number of bytes of a message of MPI is an int. Parallelograms exchange parts of rows.
+Outcome check_halos(const MatrixShape& shape, std::size_t halo_bytes) {
+    const bool is_small = halo_bytes < std::numeric_limits<int>::max() - head_room_bytes;
+    if (is_small || shape.tile_columns) return Done{};
+    return Failure{LW_ERR_LIMIT,
+                   "the rows that two ranks exchange have " + std::to_string(halo_bytes) +
+                       " bytes, and 2 GiB are the limit; sweep smaller planes, or without ranks"};
 }
 
 Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& kernel,
@@ -176,46 +212,30 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     const auto done = store.manifest().iterations;
     const auto halo_bytes =
         kernel.radius * shape.columns * shape.data_count * element_bytes(shape.element);
-    const auto pace = shape.tile_columns ? Pace::together : Pace::own;
-    // The number of bytes of a message of MPI is an int. Parallelograms exchange parts of rows.
-    const bool is_small = halo_bytes < std::numeric_limits<int>::max() - head_room_bytes;
-    const Outcome fits = is_small || pace == Pace::together
-                             ? Outcome(Done{})
-                             : Failure{LW_ERR_LIMIT, "the rows that two ranks exchange have " +
-                                                         std::to_string(halo_bytes) +
-                                                         " bytes, and 2 GiB are the limit; sweep "
-                                                         "smaller planes, or without ranks"};
-    const auto possible = agree(comm, job, fits);
+    const auto possible = agree(comm, check_halos(shape, halo_bytes));
     if (!possible) return possible.failure();
-    MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
+    const auto pace = shape.tile_columns ? Pace::together : Pace::own;
+    MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace,
+                                  options.stop);
     options.halo_exchange = &halo_exchange;
     options.iterations = std::max<std::uint64_t>(wanted - done, 1);
     if (pace == Pace::together)
         options.place = place_among(comm, working_shape(kernel, shape), kernel.radius, job);
-    const auto plan = plan_run(store, kernel, options);
-    const auto planned = agree(comm, job, plan ? Outcome(Done{}) : Outcome(plan.failure()));
+    const auto planned = plan_together(comm, store, kernel, options);
     if (!planned) return planned.failure();
-    const auto waves = agree_on_waves(comm, store, plan->waves);
-    if (!waves) return waves.failure();
-    options.waves = *waves;
-    if (pace == Pace::together) {
-        // With fewer waves parallelograms may be wider.
-        const auto narrower = plan_run(store, kernel, options);
-        const auto found =
-            agree(comm, job, narrower ? Outcome(Done{}) : Outcome(narrower.failure()));
-        if (!found) return found.failure();
-        options.parallelogram_vectors = agreed(comm, narrower->parallelogram_vectors, MPI_MIN);
-    }
     auto entry = entry_of(kernel, options, done);
     entry.iterations_wanted = wanted;
-    const auto noted = note_run(comm, store, *waves, entry);
+    if (!are_alike(comm, description_of(entry, dimensions_of(shape))))
+        return bad_argument(
+            "the ranks were given different kernels, tolerances or borders; give all the same");
+    const auto noted = note_run(comm, store, options.waves, entry);
     if (!noted) return noted.failure();
-    if (pace == Pace::together) {
-        halo_exchange.begin_together();
-    } else {
-        const auto begun = begin(halo_exchange, store, options.borders, kernel.radius, halo_bytes);
-        if (!begun) return begun.failure();
-    }
+    const auto prepared =
+        agree(comm, pace == Pace::own
+                        ? prepare(halo_exchange, store, options.borders, kernel.radius, halo_bytes)
+                        : Outcome(Done{}));
+    if (!prepared) return prepared.failure();
+    halo_exchange.start();
     if (done >= wanted) {
         halo_exchange.finish();
         return RunReport{};
@@ -225,21 +245,23 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
     return report;
 }
 
-// Whether a run can begin on this part, or go on; `least` and `most` iterations have the parts.
-Outcome check_begin(const Store& store, Begin begin, std::uint64_t least, std::uint64_t most) {
+Outcome check_resumed(const Store& store) {
     const auto& entry = store.manifest().run;
-    const bool resuming = begin == Begin::where_it_was;
-    if (resuming && !entry)
-        return Failure{LW_ERR_NOT_FOUND, store.folder() + " has no run to go on with"};
-    if (resuming && entry->course && !is_plain(entry->course->directions))
-        return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() +
-                                            " goes in several directions; join the parts and "
-                                            "resume it there"};
-    if (!resuming && least != most)
-        return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
-                                            std::to_string(most) +
-                                            " iterations; go on with their run by --resume"};
-    return Done{};
+    if (!entry) return Failure{LW_ERR_NOT_FOUND, store.folder() + " has no run to go on with"};
+    const bool turns = entry->course && !is_plain(entry->course->directions);
+    if (!turns && !entry->pause) return Done{};
+    return bad_argument("the run in " + store.folder() +
+                        (turns ? " goes in several directions" : " pauses between iterations") +
+                        "; join the parts and resume it there");
+}
+
+// Whether a new run can begin on parts that have gone through `least` to `most` iterations.
+Outcome check_new(const RunOptions& asked, std::uint64_t least, std::uint64_t most) {
+    if (asked.iterations == 0)
+        return bad_argument("0 iterations leave nothing to do; ask for 1 or more");
+    if (least == most) return Done{};
+    return bad_argument("the parts are between " + std::to_string(least) + " and " +
+                        std::to_string(most) + " iterations; go on with their run by --resume");
 }
 
 /* The kernel that is named, else the one that the store was made for. */
@@ -252,33 +274,50 @@ KernelEntry kernel_of(const RankRun& asked, const std::optional<KernelEntry>& of
 
 }  // namespace
 
+Outcome agree(MPI_Comm comm, const Outcome& own) {
+    const auto job = job_rank(comm);
+    const auto nobody = static_cast<std::uint64_t>(job.ranks);
+    const auto first = agreed(comm, own ? nobody : static_cast<std::uint64_t>(job.rank), MPI_MIN);
+    if (first == nobody) return Done{};
+    const int failed = static_cast<int>(first);
+    auto failure = own ? Failure{} : own.failure();
+    int status = static_cast<int>(failure.status);
+    MPI_Bcast(&status, 1, MPI_INT, failed, comm);
+    auto length = static_cast<int>(failure.sentence.size());
+    MPI_Bcast(&length, 1, MPI_INT, failed, comm);
+    failure.sentence.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(failure.sentence.data(), length, MPI_CHAR, failed, comm);
+    failure.status = static_cast<lw_status>(status);
+    return failure;
+}
+
 Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
                            const RunOptions& asked, Begin begin) {
-    JobRank job;
-    MPI_Comm_rank(comm, &job.rank);
-    MPI_Comm_size(comm, &job.ranks);
+    const auto job = job_rank(comm);
     const bool resuming = begin == Begin::where_it_was;
     const auto least = agreed(comm, store.manifest().iterations, MPI_MIN);
     const auto most = agreed(comm, store.manifest().iterations, MPI_MAX);
     const auto first_row = first_row_of(comm, store, job);
-    const auto alike = check_alike(comm, store);
-    auto ready = check_begin(store, begin, least, most);
-    if (ready) ready = alike;
+    auto ready = check_alike(comm, store);
+    const auto same_run =
+        resuming ? check_same_run(comm, store, least, most) : check_new(asked, least, most);
+    if (ready) ready = resuming ? check_resumed(store) : Outcome(Done{});
+    if (ready) ready = same_run;
     if (ready) ready = check_options_of_parts(asked);
-    ready = agree(comm, job, ready);
+    ready = agree(comm, ready);
     if (!ready) return ready.failure();
-    if (store.shape().tile_columns && store.manifest().iterations > least) {
-        const auto back = store.go_back(least);
-        if (!back) return back.failure();
-    }
+    const bool ahead = store.shape().tile_columns && store.manifest().iterations > least;
+    const auto back = agree(comm, ahead ? store.go_back(least) : Outcome(Done{}));
+    if (!back) return back.failure();
     const auto done = store.manifest().iterations;
     const auto kernel = make(store, first_row);
     auto sound = kernel ? check_part(store, job, *kernel) : Outcome(kernel.failure());
     if (sound && resuming) sound = check_kernel_of_run(store, *kernel);
-    sound = agree(comm, job, sound);
+    sound = agree(comm, sound);
     if (!sound) return sound.failure();
     auto options = asked;
     const auto& entry = store.manifest().run;
+    options.first_row = static_cast<std::uint64_t>(first_row);
     options.borders = resuming ? entry->borders : borders_of(asked.borders, job);
     if (resuming) options.tolerance = entry->tolerance;
     if (resuming && entry->course) options.iterations_done = done - entry->course->first_iteration;
@@ -292,18 +331,20 @@ Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
 
 Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     auto store = Store::open(asked.folder, Access::changing);
-    if (!store) return store.failure();
+    const auto opened = agree_on(comm, store);
+    if (!opened) return opened.failure();
     const auto make = [&asked](const Store& part, std::int64_t /*first_row*/) {
         if (asked.resuming) return kernel_of_run(part);
         const auto chosen = kernel_of(asked, part.manifest().kernel);
         return make_kernel_for(chosen.name, chosen.parameters, part.shape());
     };
+    const auto borders = asked.borders.empty()
+                             ? Result<Borders>(asked.options.borders)
+                             : parse_borders(asked.borders, dimensions_of(store->shape()));
+    const auto known = agree_on(comm, borders);
+    if (!known) return known.failure();
     auto options = asked.options;
-    if (!asked.borders.empty()) {
-        const auto borders = parse_borders(asked.borders, dimensions_of(store->shape()));
-        if (!borders) return borders.failure();
-        options.borders = *borders;
-    }
+    options.borders = *borders;
     return run_part(comm, *store, make, options,
                     asked.resuming ? Begin::where_it_was : Begin::anew);
 }

@@ -36,6 +36,10 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& wanted);
 using MakeKernel = std::function<Result<Kernel>(const Store& store, std::int64_t first_row)>;
 enum class Begin { anew, where_it_was };
 
+/* What this rank found, or what the first one found that cannot go on: all ranks of `comm` call
+ * this together, so that none waits for one that has left. */
+Outcome agree(MPI_Comm comm, const Outcome& own);
+
 /* The same over a part that is open, and with any kernel; borders are those of the whole store. */
 Result<RunReport> run_part(MPI_Comm comm, Store& store, const MakeKernel& make,
                            const RunOptions& options, Begin begin);

@@ -13,10 +13,16 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <random>
+#include <thread>
+#include <utility>
 
 #include "testing/cases.hpp"
+#include "wavefront/ranks/mpi_halo_exchange.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/testing/trial.hpp"
 
@@ -469,6 +475,299 @@ TEST(RanksTest, PartsForAnotherStencilRadiusAreRefused) {
 
     EXPECT_THAT(refused, ::testing::HasSubstr("--radius 2"));
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// A store for SOR, whose part on this rank is returned.
+std::string split_sor(const Job& job, const std::string& folder) {
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        Trial trial;
+        trial.shape = {.rows = 40 * static_cast<std::uint64_t>(job.ranks),
+                       .columns = 30,
+                       .coefficient_count = 1,
+                       .strip_rows = 8};
+        auto whole = make_whole(folder, trial, 1);
+        EXPECT_TRUE(whole) << whole.failure().sentence;
+        EXPECT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return names[static_cast<std::size_t>(job.rank)];
+}
+
+RankRun sor_on(const std::string& part, std::uint64_t iterations) {
+    RankRun wanted;
+    wanted.folder = part;
+    wanted.kernel = "sor";
+    wanted.options.iterations = iterations;
+    wanted.options.waves = 4;
+    return wanted;
+}
+
+Result<RunReport> resume_on(const std::string& part,
+                            std::uint64_t memory_bytes = std::uint64_t{1} << 30) {
+    RankRun wanted;
+    wanted.folder = part;
+    wanted.options.memory_bytes = memory_bytes;
+    wanted.resuming = true;
+    return run_rank(MPI_COMM_WORLD, wanted);
+}
+
+TEST(RanksTest, AStartThatSomeRanksNotedOnlyIsNotResumed) {
+    const Job job;
+    if (job.ranks == 1) GTEST_SKIP() << "one rank notes it or does not";
+    const Folder own(Medium::memory);
+    const auto part = split_sor(job, shared_folder(own));
+    using Change = void (*)(RunEntry & run);
+    for (const Change change : {+[](RunEntry& run) { run.parameters = {1.9}; },
+                                +[](RunEntry& run) { run.kernel = "jacobi"; },
+                                +[](RunEntry& run) { run.tolerance = 1e-3; },
+                                +[](RunEntry& run) { run.borders.left = BorderKind::neumann; },
+                                +[](RunEntry& run) { run.iterations_wanted += 4; }}) {
+        ASSERT_TRUE(run_rank(MPI_COMM_WORLD, sor_on(part, 4)));
+        if (job.rank == 0) {
+            auto store = Store::open(part, Access::changing);
+            auto manifest = store->manifest();
+            change(*manifest.run);
+            ASSERT_TRUE(store->commit(manifest));
+        }
+
+        const auto resumed = resume_on(part);
+
+        ASSERT_FALSE(resumed);
+        EXPECT_EQ(resumed.failure().status, LW_ERR_NOT_FOUND);
+        EXPECT_THAT(resumed.failure().sentence, ::testing::HasSubstr("start the run again"));
+    }
+}
+
+TEST(RanksTest, NoIterationsAreNoRunAndLeaveTheOneThatThereIs) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto part = split_sor(job, shared_folder(own));
+    ASSERT_TRUE(run_rank(MPI_COMM_WORLD, sor_on(part, 4)));
+
+    const auto nothing = run_rank(MPI_COMM_WORLD, sor_on(part, 0));
+
+    ASSERT_FALSE(nothing);
+    EXPECT_THAT(nothing.failure().sentence, ::testing::HasSubstr("ask for 1 or more"));
+    EXPECT_EQ(read_manifest(part)->run->iterations_wanted, 4u);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Ten iterations in passes of four, and the last rank at the eighth, as if it had been killed then.
+std::string fall_behind(const Job& job, const std::string& folder) {
+    const auto part = split_sor(job, folder);
+    const bool last = job.rank + 1 == job.ranks;
+    auto wanted = sor_on(part, 10);
+    const auto manifest = part + "/" + manifest_name;
+    const auto kept = part + ".kept";
+    wanted.options.progress = [&](const RunProgress& progress) {
+        if (progress.iterations_done == 8)
+            std::filesystem::copy_file(manifest, kept,
+                                       std::filesystem::copy_options::overwrite_existing);
+    };
+    const auto report = run_rank(MPI_COMM_WORLD, wanted);
+    EXPECT_TRUE(report) << report.failure().sentence;
+    if (last) std::filesystem::rename(kept, manifest);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return part;
+}
+
+// What one wave takes on a part.
+std::uint64_t least_memory(const std::string& part) {
+    const auto store = Store::open(part, Access::reading);
+    const auto kernel = make_kernel_for("sor", {}, store->shape());
+    RunOptions options;
+    options.iterations = 2;
+    options.waves = 1;
+    auto request = request_for(store->shape(), *kernel, options);
+    request.domain = Domain::part;
+    return make_plan(request)->memory_bytes_min;
+}
+
+TEST(RanksTest, ARankThatIsBehindAndHasTooSmallABudgetIsRefusedOnAll) {
+    const Job job;
+    if (job.ranks == 1) GTEST_SKIP() << "one rank is never behind";
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto part = fall_behind(job, folder);
+
+    const auto refused = resume_on(part, least_memory(part));
+
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.failure().sentence, ::testing::HasSubstr("2 waves need --memory"));
+    const auto resumed = resume_on(part);
+    ASSERT_TRUE(resumed) << resumed.failure().sentence;
+    EXPECT_EQ(read_manifest(part)->iterations, 10u);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, AHaloThatOneRankHasLostIsMissedOnAll) {
+    const Job job;
+    if (job.ranks == 1) GTEST_SKIP() << "one rank has no halos";
+    const Folder own(Medium::memory);
+    const auto part = fall_behind(job, shared_folder(own));
+    for (int slot = 0; slot < 4; ++slot)
+        std::filesystem::remove(part + "/halos." + std::to_string(slot));
+
+    const auto resumed = resume_on(part);
+
+    ASSERT_FALSE(resumed);
+    EXPECT_THAT(resumed.failure().sentence, ::testing::HasSubstr("lacks the halo"));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, APartThatOneRankCannotOpenIsMissedOnAll) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto part = split_sor(job, shared_folder(own));
+    const bool last = job.rank + 1 == job.ranks;
+
+    const auto report = run_rank(MPI_COMM_WORLD, sor_on(last ? part + ".not" : part, 4));
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, ::testing::HasSubstr(".not is not a wavefront store"));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, AnUpdateThatDoesNotSuitThePartOfOneRankIsRefusedOnAll) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto name = split_sor(job, shared_folder(own));
+    lw_wavefront_shape floats = LW_WAVEFRONT_SHAPE;
+    floats.element = LW_ELEMENT_F32;
+    floats.rows = floats.columns = 10;
+    const bool last = job.rank + 1 == job.ranks;
+    auto part = last ? store::create_in_memory(floats) : store::open(name);
+
+    std::string refused;
+    try {
+        run_on_ranks(MPI_COMM_WORLD, part, Smooth{}, {.iterations = 1});
+    } catch (const error& thrown) {
+        refused = thrown.what();
+    }
+
+    EXPECT_THAT(refused, ::testing::HasSubstr("works on f64"));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, WhatOneRankCallsWronglyIsRefusedOnAll) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto part = store::open(split_sor(job, shared_folder(own)));
+    const bool last = job.rank + 1 == job.ranks;
+    const lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+
+    const auto without_kernel = lw_wavefront_run_kernel_on_ranks(
+        MPI_COMM_WORLD, part.handle(), last ? nullptr : &kernel, &options, nullptr);
+    const auto without_part = lw_wavefront_run_kernel_on_ranks(
+        MPI_COMM_WORLD, last ? nullptr : part.handle(), &kernel, &options, nullptr);
+
+    EXPECT_EQ(without_kernel, LW_ERR_ARGUMENT);
+    EXPECT_EQ(without_part, LW_ERR_ARGUMENT);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Sets a flag when its owner begins to read, or when it can do nothing more but wait for others.
+class WatchedQueue final : public DiskQueue {
+  public:
+    enum class When { reading, idle };
+    WatchedQueue(std::unique_ptr<DiskQueue> queue, When when, std::atomic<bool>& flag)
+        : queue_(std::move(queue)), when_(when), flag_(flag) {}
+    void register_memory(const Memory& memory) override { queue_->register_memory(memory); }
+    void submit(const Transfer& transfer) override {
+        ++under_way_;
+        if (when_ == When::reading) flag_ = true;
+        queue_->submit(transfer);
+    }
+    std::optional<Completion> wait() override {
+        if (under_way_ == 0) flag_ = true;
+        const auto completion = queue_->wait();
+        if (completion) --under_way_;
+        return completion;
+    }
+    void wake() override { queue_->wake(); }
+    const char *name() const override { return "watched"; }
+
+  private:
+    std::unique_ptr<DiskQueue> queue_;
+    When when_;
+    std::atomic<bool>& flag_;
+    std::uint64_t under_way_ = 0;
+};
+
+// Rank 0 is stopped in its first row, and the others while they wait for what it never sends.
+void expect_all_stop(const Job& job, std::uint64_t tile_columns) {
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto names = part_names(folder, job.ranks);
+    if (job.rank == 0) {
+        Trial trial;
+        trial.shape = {.rows = 200,
+                       .columns = 60,
+                       .layout = &layouts::row_major,
+                       .strip_rows = 8,
+                       .tile_columns = tile_columns};
+        auto whole = make_whole(folder, trial, 1);
+        ASSERT_TRUE(whole) << whole.failure().sentence;
+        ASSERT_TRUE(split_store(*whole, 1, names));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    auto part = Store::open(names[static_cast<std::size_t>(job.rank)], Access::changing);
+    ASSERT_TRUE(part);
+    std::atomic<bool> stop{false};
+    RunOptions options;
+    options.iterations = 20;
+    options.waves = 4;
+    options.stop = &stop;
+    const auto when = tile_columns ? WatchedQueue::When::reading : WatchedQueue::When::idle;
+    if (job.rank > 0)
+        options.wrap_queue = [&](std::unique_ptr<DiskQueue> queue) {
+            return std::make_unique<WatchedQueue>(std::move(queue), when, stop);
+        };
+    const auto make = [&](const Store& store, std::int64_t first_row) {
+        UserKernel kernel;
+        kernel.update = [](void *const *, const void *const *, const void *const *, std::int64_t,
+                           std::int64_t, std::int64_t,
+                           void *context) { *static_cast<std::atomic<bool> *>(context) = true; };
+        kernel.context = &stop;
+        kernel.first_row = first_row;
+        return make_user_kernel(kernel, store.shape());
+    };
+
+    const auto report = run_part(MPI_COMM_WORLD, *part, make, options, Begin::anew);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, ::testing::HasSubstr("the run was stopped"));
+    EXPECT_EQ(part->manifest().iterations, 0u);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, AllRanksThatAreStoppedEndThoughTheyWaitForEachOther) {
+    const Job job;
+    expect_all_stop(job, 0);
+    expect_all_stop(job, 20);
+}
+
+TEST(RanksTest, AStopWakesWhoWaitsForTheCommitOfAnother) {
+    const Job job;
+    const Folder own(Medium::memory);
+    for (const auto pace : {Pace::own, Pace::together}) {
+        std::atomic<bool> stop{false};
+        MpiHaloExchange exchange(MPI_COMM_WORLD, own / "", 8, 0, Reading::updated, pace, &stop);
+        exchange.start();
+        std::thread stopping([&] { stop = true; });
+
+        // Rank 0 never commits, so that the others cannot.
+        if (job.rank > 0) {
+            EXPECT_FALSE(exchange.before_commit(1));
+            EXPECT_FALSE(exchange.wait(Side::upper, {1}));
+            EXPECT_FALSE(exchange.largest_changes({0.0}));
+        }
+
+        stopping.join();
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
 }
 
 }  // namespace

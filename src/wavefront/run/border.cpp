@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wavefront/stop.hpp"
+
 namespace lanewise::wavefront {
 
 bool Border::meets_upper(std::uint64_t iteration, std::uint64_t row_block) const {
@@ -49,13 +51,15 @@ void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locat
                                  pack(rows - 2 * radius, iteration, locate));
 }
 
-void Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
-    if (!set_.halo_exchange || !set_.halo_exchange->has(side)) return;
+Outcome Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
+    if (!set_.halo_exchange || !set_.halo_exchange->has(side)) return Done{};
     // What is read updated was there before the last wave began.
-    if (side == Side::upper && set_.reading == Reading::updated) return;
-    set_.halo_exchange->wait(side, version(iteration));
+    if (side == Side::upper && set_.reading == Reading::updated) return Done{};
+    if (!set_.halo_exchange->wait(side, version(iteration)))
+        return Failure{LW_ERR_OPERATION, stopped_sentence};
     unpack(side == Side::upper ? 0 : set_.shape.rows - set_.radius,
            set_.halo_exchange->receive(side, version(iteration)), locate);
+    return Done{};
 }
 
 // The columns of a row that the wave of `iteration` works on in this parallelogram.

@@ -47,7 +47,7 @@ class Border {
     void after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate);
     /* In a parallelogram: puts the neighbour's rows after `iteration`, the last one, where they
      * belong. */
-    void settle(Side side, std::uint64_t iteration, const Locate& locate);
+    Outcome settle(Side side, std::uint64_t iteration, const Locate& locate);
 
   private:
     bool in_parallelograms() const { return set_.shape.tile_columns > 0; }

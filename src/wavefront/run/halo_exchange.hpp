@@ -37,21 +37,23 @@ class HaloExchange {
     virtual bool has(Side side) const = 0;
     /* Whether the neighbour's rows of that version have arrived. */
     virtual bool ready(Side side, const HaloVersion& version) const = 0;
-    /* Blocks until they have. */
-    virtual void wait(Side side, const HaloVersion& version) = 0;
+    /* Blocks until they have; returns false where the run was stopped meanwhile. */
+    virtual bool wait(Side side, const HaloVersion& version) = 0;
     /* Removes and returns them. */
     virtual std::vector<std::byte> receive(Side side, const HaloVersion& version) = 0;
     /* Sends the part's own rows at that side. */
     virtual void send(Side side, const HaloVersion& version,
                       const std::vector<std::byte>& rows) = 0;
-    /* Sets what is called, from any thread, when a halo arrives; empty: nothing. */
+    /* Sets what is called, from any thread, when a halo arrives, and when none will any more as the
+     * run was stopped; empty: nothing. */
     virtual void call_on_arrival(std::function<void()> arrived) = 0;
-    /* The largest change of each wave over all parts; every part calls it after the same passes. */
-    virtual std::vector<double> largest_changes(const std::vector<double>& changes) = 0;
+    /* The largest change of each wave over all parts; every part calls it after the same passes.
+     * Fails where the run was stopped. */
+    virtual Result<std::vector<double>> largest_changes(const std::vector<double>& changes) = 0;
     /* The last pass is discarded on all parts and begins again. */
     virtual void begin_again() = 0;
     /* Before the part commits its data after `iterations`: returns when the upper neighbour has
-     * committed, and logs what the lower one would need again. */
+     * committed, and logs what the lower one would need again. Fails where the run was stopped. */
     virtual Outcome before_commit(std::uint64_t iterations) = 0;
     virtual void after_commit(std::uint64_t iterations) = 0;
 };

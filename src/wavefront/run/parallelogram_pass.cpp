@@ -226,15 +226,16 @@ class ParallelogramPass {
     }
 
     // Puts the neighbours' rows in place for the next pass.
-    void settle(std::uint64_t strip) {
+    Outcome settle(std::uint64_t strip) {
         const auto iteration = request_.store->manifest().iterations + request_.waves;
         const auto locate = [this](std::uint64_t s, std::uint32_t m) {
             return origin(s, written_by_last(m));
         };
-        if (strip == 0) border_.settle(Side::upper, iteration, locate);
-        if (!has_lower_halo(strip) || lower_is_settled_) return;
-        border_.settle(Side::lower, iteration, locate);
+        const auto upper =
+            strip == 0 ? border_.settle(Side::upper, iteration, locate) : Outcome(Done{});
+        if (!upper || !has_lower_halo(strip) || lower_is_settled_) return upper;
         lower_is_settled_ = true;
+        return border_.settle(Side::lower, iteration, locate);
     }
 
     // Where vector 0 of a strip would lie, if all of it were in memory.
@@ -362,7 +363,8 @@ class ParallelogramPass {
     Outcome store(Waves& waves, std::uint64_t strip) {
         if (!waves.wait_finished(row_blocks_to_leave(waves, strip)))
             return Failure{LW_ERR_OPERATION, "a kernel failed"};
-        settle(strip);
+        const auto settled = settle(strip);
+        if (!settled) return settled;
         const auto free = in_flight_.wait_for(stores);
         if (!free) return free;
         const auto window = geometry_.window(strip, parallelogram_);
@@ -410,9 +412,9 @@ class ParallelogramPass {
         auto cut = tile_of(disk_);
         cut.layout = &layouts::row_major;
         cut.rows = rows;
-        const auto cell = cell_not_finite(
-            cut, {strip_on_disk(strip) * disk_.strip_rows, tile_on_disk(tile) * disk_.tile_columns},
-            tile_rows_.data());
+        const auto first_row = request_.first_row + strip_on_disk(strip) * disk_.strip_rows;
+        const auto cell = cell_not_finite(cut, {first_row, tile_on_disk(tile) * disk_.tile_columns},
+                                          tile_rows_.data());
         if (cell.empty()) return Done{};
         return not_finite(*request_.store, matrix, cell);
     }

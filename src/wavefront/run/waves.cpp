@@ -134,6 +134,8 @@ void Waves::work() {
             const auto turn = take(group);
             if (turn == Turn::all_done) return;
             if (turn == Turn::none_ready) {
+                // No halo comes any more that would wake it.
+                if (stop_asked(set_.stop)) throw KernelFailure(stopped_sentence);
                 if (!news_.wait_for(news + 1)) return;
                 continue;
             }
