@@ -342,8 +342,8 @@ Outcome check_measured(const MatrixShape& shape, const Kernel& kernel) {
 
 Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
                        std::uint64_t iteration, const std::atomic<bool> *stop) {
-    const auto measured = check_measured(store.shape(), kernel);
-    if (!measured) return measured.failure();
+    const auto possible = check_measured(store.shape(), kernel);
+    if (!possible) return possible.failure();
     auto rows = by_rows(kernel);
     if (!rows) return rows.failure();
     MeasuredStrips strips(store, std::move(*rows), what, iteration, stop);
