@@ -159,7 +159,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "kernel": {"", "layout"},
         "store": {"", "layout", "plan"},
         "run": {"", "kernel", "layout", "plan", "store"},
-        "ranks": {"api", "kernel", "plan", "run", "store"},
+        "ranks": {"", "api", "kernel", "plan", "run", "store"},
         "commands": {"layout", "plan", "run", "store"},
         "api": {"run", "store"},
     },
