@@ -148,20 +148,21 @@ class Profile:
         return sorted(self.places, key=lambda place: (-place.waiting_s, -place.time_s))
 
     def rank_times(self) -> list[RankTimes]:
-        """Return the times of each rank.
+        """Return the times of each rank, for all of its calls.
 
         Where not all calls were kept, the time in calls, which is known, is split as that of the
-        calls that were kept.
+        calls that were kept, and each of these stands for as many as were forgotten with it.
         """
         parts: dict[int, list[Part]] = defaultdict(list)
         for place in self.places:
             for part in place.ranks:
                 parts[part.rank].append(part)
-        return [times_of(process, parts[process.rank]) for process in self.processes]
+        one_in = self.calls.one_in
+        return [times_of(process, parts[process.rank], one_in) for process in self.processes]
 
 
-def times_of(process: Process, parts: Iterable[Part]) -> RankTimes:
-    """Return the times of one rank from its parts."""
+def times_of(process: Process, parts: Iterable[Part], one_in: int) -> RankTimes:
+    """Return the times of one rank from its parts, which are of one in so many calls."""
     parts = list(parts)
     waiting_s = sum(part.waiting_s for part in parts)
     kept_s = waiting_s + sum(part.transfer_s for part in parts)
@@ -172,6 +173,6 @@ def times_of(process: Process, parts: Iterable[Part]) -> RankTimes:
         outside_s=max(0.0, process.elapsed_s - process.in_calls_s),
         waiting_s=share * process.in_calls_s,
         transfer_s=(1 - share) * process.in_calls_s,
-        lateness_s=sum(part.lateness_s for part in parts),
-        awaited_s=sum(part.awaited_s for part in parts),
+        lateness_s=one_in * sum(part.lateness_s for part in parts),
+        awaited_s=one_in * sum(part.awaited_s for part in parts),
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -30,6 +31,33 @@ def test_a_negative_time_is_refused(tmp_path: Path) -> None:
         load(specimen.write(tmp_path / "p.json", places=places))
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"site": 2}, r"places\[0\] has site 2, and there are 2 sites"),
+        ({"ranks": [specimen.part(0, site=2)]}, r"places\[0\] has site 2"),
+        ({"ranks": [specimen.part(2)]}, r"places\[0\] has rank 2, and there are 2 processes"),
+        ({"ranks": [specimen.part(0, calls=0)]}, "calls"),
+    ],
+)
+def test_a_place_that_points_nowhere_is_named(
+    change: specimen.Json, what: str, tmp_path: Path
+) -> None:
+    places = [{"operation": "bcast", "site": 0, "ranks": [specimen.part(0)], **change}]
+
+    with pytest.raises(RequestError, match=what):
+        load(specimen.write(tmp_path / "p.json", places=places))
+
+
+def test_processes_that_are_out_of_order_or_too_few_are_named(tmp_path: Path) -> None:
+    backwards = specimen.values()["processes"][::-1]
+
+    with pytest.raises(RequestError, match="not in the order of their ranks"):
+        load(specimen.write(tmp_path / "p.json", processes=backwards))
+    with pytest.raises(RequestError, match="hosts is 3, and there are 2 processes"):
+        load(specimen.write(tmp_path / "p.json", clock={"hosts": 3, "drift_s": 0.0}))
+
+
 def test_the_place_with_most_waiting_comes_first(tmp_path: Path) -> None:
     profile = load(specimen.write(tmp_path / "p.json"))
 
@@ -50,6 +78,19 @@ def test_where_one_in_two_calls_was_kept_the_known_time_in_calls_is_split(tmp_pa
     first = load(specimen.write(tmp_path / "p.json", processes=processes)).rank_times()[0]
 
     assert (first.waiting_s, first.transfer_s) == pytest.approx((1.0, 0.4))
+
+
+def test_where_one_in_two_calls_was_kept_delays_of_ranks_are_those_of_all_calls(
+    tmp_path: Path,
+) -> None:
+    values = specimen.values()
+    processes = [{**one, "in_calls_s": 2 * one["in_calls_s"]} for one in values["processes"]]
+    calls = {**values["calls"], "one_in": 2, "forgotten": 40}
+
+    profile = load(specimen.write(tmp_path / "p.json", processes=processes, calls=calls))
+
+    first, second = profile.rank_times()
+    assert (first.waiting_s, second.lateness_s, second.awaited_s) == pytest.approx((1, 1, 1))
 
 
 def test_calls_that_overlapped_are_told_as_such(tmp_path: Path) -> None:
@@ -168,6 +209,19 @@ def test_a_file_without_symbols_names_nothing(tmp_path: Path) -> None:
     file.write_text("no program", encoding="utf-8")
 
     assert not any(sources.names_in(str(file), [16]))
+
+
+def test_names_that_are_not_utf8_are_read_as_far_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "addr2line"
+    program.write_text("#!/bin/sh\nprintf 'l\\366se\\n/src/l\\366ser.c:7\\n'\n", encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    names = sources.names_in(str(program), [16])
+
+    assert names == [{"function": "l\ufffdse", "source": "l\ufffdser.c:7"}]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def add_sources(path: Path, program: str, names_of: NamesOf | None = None) -> No
     """Add the launch line to a profile, and to its sites the names that can be found."""
     values = json.loads(path.read_text(encoding="utf-8"))
     values["program"] = program
-    name_sites(values["sites"], names_of or names_in)
+    name_sites(values.get("sites", []), names_of or names_in)
     write_whole(path, json.dumps(values, indent=1) + "\n")
 
 
@@ -52,7 +52,7 @@ def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
     try:
         done = subprocess.run(
             [program, "-f", "-C", "-e", file, *map(hex, offsets)],
-            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return []

@@ -115,9 +115,12 @@ def notes_of(profile: Profile) -> list[str]:
     if calls.one_in > 1:
         found.append(
             f"1 in {calls.one_in} calls was kept, chosen by a hash of its number; the sums by "
-            "place are of those. LANEWISE_PROFILE_CALLS makes more room."
+            "place are of those, and those by rank are scaled to all calls. "
+            "LANEWISE_PROFILE_CALLS makes more room."
         )
+    lacking_room = calls.forgotten if calls.one_in == 1 else 0
     left_out = (
+        (lacking_room, "on more communicators and persistent requests than there is room for"),
         (calls.nonblocking, "nonblocking and never complete"),
         (calls.intercommunicator, "on intercommunicators"),
         (calls.incomplete, "not recorded by all their ranks"),
