@@ -21,7 +21,7 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import positive_count
-from lanewise.errors import RequestError
+from lanewise.errors import LanewiseError, RequestError
 from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
 
@@ -103,6 +103,9 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print the comparison of --interleaved as one JSON object.")
 ]
 
+# As in tuned/environment.hpp.
+PROFILE_CALLS_MAX = 2**30
+
 # What a command gets of a signal that would end this program alone. Launchers hand some of them on
 # to their ranks, such as the warning of a batch system that the time of a job is nearly up.
 PASSED_ON: Mapping[int, int] = {
@@ -163,6 +166,7 @@ def run_tuned(
         raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
+    require_profile_calls(profile, os.environ.get("LANEWISE_PROFILE_CALLS", ""))
     require_apart({"--report": report, "--profile": profile, "-o": output}, tuning, platform)
     options = tuned.Options(
         existing(tuning, "tune") if tuning else None,
@@ -197,14 +201,15 @@ def run_tuned(
     with roll_call.RollCall() as ranks:
         reporting = ranks.variables() if launcher else {}
         command = tuned.launch_line(words, launcher, {**variables, **reporting})
+        if rounds:
+            compare(words, command, rounds, environment, tuning, output, as_json=as_json)
+            return
+        status = status_of(command, environment)
+        if not fault:
+            say_of_report(options, status)
         if options.profile is not None:
-            raise typer.Exit(run_profiled(command, environment, options.profile, shlex.join(words)))
-        if rounds == 0:
-            status = status_of(command, environment)
-            if status == 0:
-                say_unmatched(options)
-            raise typer.Exit(status)
-        compare(words, command, rounds, environment, tuning, output, as_json=as_json)
+            show_profile(options.profile, shlex.join(words))
+        raise typer.Exit(status)
 
 
 def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:
@@ -297,33 +302,56 @@ def become(command: list[str], environment: dict[str, str]) -> None:
         raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
 
 
-def say_unmatched(options: tuned.Options) -> None:
-    """Say on standard error where the tuning file has no rule for the sizes of the program."""
+def require_profile_calls(profile: Path | None, text: str) -> None:
+    """Raise RequestError where LANEWISE_PROFILE_CALLS is `text`, with which there is no profile."""
+    if profile is None or not text:
+        return
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(PROFILE_CALLS_MAX))
+    if not is_number or not 0 < int(text) <= PROFILE_CALLS_MAX:
+        raise RequestError(
+            f"LANEWISE_PROFILE_CALLS={text}: write a whole number of calls from 1 to "
+            f"{PROFILE_CALLS_MAX}, such as 4000000"
+        )
+
+
+def say_of_report(options: tuned.Options, status: int) -> None:
+    """Say on standard error that there is no report, or no rule for the sizes of the program."""
     from lanewise.tuning import unmatched
 
     report, tuning = options.report, options.tuning
-    if report is None or tuning is None or not report.is_file():
+    if report is None:
+        return
+    if not report.exists():
+        sys.stderr.write(
+            "lanewise run: there is no report; it is written when a program that has called "
+            "MPI_Init calls MPI_Finalize\n"
+        )
+        return
+    if status != 0 or tuning is None or not report.is_file():
         return
     if sentence := unmatched.sentence(report, tuning):
         sys.stderr.write(f"lanewise run: {sentence}\n")
 
 
-def run_profiled(
-    command: list[str], environment: dict[str, str], profile: Path, program: str
-) -> int:
-    """Run the command, show its profile on standard error, and return its exit status."""
+def show_profile(profile: Path, program: str) -> None:
+    """Show the profile of a program that has ended on standard error.
+
+    The exit status is that of the program, whatever became of its profile.
+    """
     from lanewise.profile import read, sources, table
 
-    status = status_of(command, environment)
     if not profile.is_file():
         sys.stderr.write(
             "lanewise run: there is no profile; it is written when a program that has called "
             "MPI_Init calls MPI_Finalize\n"
         )
-        return status
-    sources.add_sources(profile, program)
-    sys.stderr.write("".join(f"{line}\n" for line in table.text_of(read.load(profile))))
-    return status
+        return
+    try:
+        sources.add_sources(profile, program)
+        lines = table.text_of(read.load(profile))
+    except (LanewiseError, OSError, ValueError) as error:
+        lines = [f"lanewise run: {profile} cannot be shown: {error}"]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def status_of(command: list[str], environment: dict[str, str]) -> int:

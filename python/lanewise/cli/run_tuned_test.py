@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from lanewise.cli import run
-from lanewise.cli.run_tuned import new_file, remove_former
+from lanewise.cli.run_tuned import (
+    new_file,
+    remove_former,
+    require_profile_calls,
+    show_profile,
+)
 
 Capture = pytest.CaptureFixture[str]
 
@@ -90,6 +95,40 @@ def test_a_profile_that_cannot_be_read_again_is_refused(pipe: Path, capsys: Capt
     assert status == 2
     assert f"--profile {pipe}" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+@pytest.mark.parametrize("calls", ["4M", "abc", "-1", "0", "1.5", "1_000", "9" * 30])
+def test_a_number_of_calls_that_is_none_is_refused_before_anything_is_started(
+    calls: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("LANEWISE_PROFILE_CALLS", calls)
+
+    assert run(["run", "--profile", "p.json", "--", "mpirun", "true"]) == 2
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"LANEWISE_PROFILE_CALLS={calls}: write a whole number of calls from 1 to " in line
+
+
+@pytest.mark.parametrize("calls", ["", "1", "4000000"])
+def test_a_number_of_calls_that_is_one_is_taken(calls: str) -> None:
+    require_profile_calls(Path("profile.json"), calls)
+
+
+def test_a_number_of_calls_matters_only_for_a_profile() -> None:
+    require_profile_calls(None, "abc")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"sites": []}'])
+def test_a_profile_that_is_damaged_is_said_to_be_and_ends_nothing(
+    content: str, tmp_path: Path, capsys: Capture
+) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_text(content, encoding="utf-8")
+
+    show_profile(profile, "mpirun ./app")
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"lanewise run: {profile} cannot be shown: ")
 
 
 STATUS_OF_A_SLEEP = """
