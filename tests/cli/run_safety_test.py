@@ -247,6 +247,43 @@ def test_a_forked_process_that_ends_later_leaves_the_report_as_it_is(
     assert counted(tmp_path, "intercepted")["bcast"] == 10
 
 
+@pytest.mark.one_mpi
+def test_a_program_without_a_blocking_collective_has_a_report_of_the_others(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "few_calls.c"))
+
+    done = run([*launch_line(mpi), program, "nonblocking"], tuning(mpi))
+
+    assert done.returncode == 0, done.stderr
+    assert counted(tmp_path, "forwarded") == {"iallreduce": 3}
+
+
+@pytest.mark.one_mpi
+def test_a_first_rank_without_a_collective_writes_the_report_all_the_same(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "few_calls.c"))
+
+    done = run([*launch_line(mpi), program, "others"], tuning(mpi))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert counted(tmp_path, "forwarded") == {}
+
+
+@pytest.mark.one_mpi
+def test_calls_of_some_of_the_ranks_are_parts_of_a_call_in_the_mean(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "few_calls.c"))
+
+    done = run([*launch_line(mpi), program, "pair"], tuning(mpi))
+
+    assert done.returncode == 0, done.stderr
+    both = [counted(tmp_path, what)["bcast"] for what in ("intercepted", "forwarded")]
+    assert sum(both) == 2 / RANKS
+
+
 def test_a_program_that_does_not_finalize_ends_in_peace_and_without_a_report(
     mpi: str, compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
@@ -255,4 +292,5 @@ def test_a_program_that_does_not_finalize_ends_in_peace_and_without_a_report(
     done = run([*launch_line(mpi), program, "unfinished"], tuning(mpi))
 
     assert "Segmentation fault" not in done.stdout + done.stderr
+    assert "lanewise run: there is no report; " in done.stderr
     assert not (tmp_path / "report.json").exists()

@@ -133,11 +133,11 @@ def tuning_of_calls(family: str, **rules: str) -> dict[str, Any]:
     }
 
 
-def counted(folder: Path, what: str) -> dict[str, int]:
+def counted(folder: Path, what: str) -> dict[str, float]:
     """Return how many calls of each collective the report says were intercepted, or forwarded."""
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    counts: dict[str, int] = {}
+    counts: dict[str, float] = {}
     for entry in report["calls"]:
         name = entry["collective"]
         counts[name] = counts.get(name, 0) + entry[what]

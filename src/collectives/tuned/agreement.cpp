@@ -66,15 +66,11 @@ std::string why_some_only(const Tuning& tuning, int ranks) {
            ": only communicators of about as many ranks follow it";
 }
 
-/* At the first call: prepares the report, and says what is wrong with the file as a whole. */
+/* At the first call: says what is wrong with the file as a whole. */
 void begin_once() {
     static std::once_flag once;
     std::call_once(once, [&] {
-        // What a program spawns would write the same file.
-        const bool writes = writes_messages() && !(has_world() && is_spawned());
-        if (reports()) {
-            prepare_report(writes ? ReportWriter::this_process : ReportWriter::another);
-        }
+        begin_report();
         collectives::set_network(rules().network);
         if (!writes_messages()) return;
         const bool ruled = !environment().tuning_path.empty();
@@ -218,6 +214,13 @@ bool has_world() {
     PMPI_Initialized(&initialized);
     PMPI_Finalized(&finalized);
     return initialized != 0 && finalized == 0;
+}
+
+void begin_report() {
+    if (!active || !reports() || is_switched()) return;
+    // What a program spawns would write the same file.
+    const bool writes = writes_messages() && !(has_world() && is_spawned());
+    prepare_report(writes ? ReportWriter::this_process : ReportWriter::another);
 }
 
 void compare_rules(CommunicatorState& state, MPI_Comm comm) {

@@ -13,6 +13,10 @@
 
 namespace lanewise::tuned {
 
+/* Has the report written before MPI ends, where one is asked for. Local; once there is a world, and
+   again at the first call, because a tool may initialize MPI in a way that is not seen. */
+void begin_report();
+
 /* Collective over `comm`: fills in `state.interception`. */
 void compare_rules(collectives::CommunicatorState& state, MPI_Comm comm);
 

@@ -327,6 +327,23 @@ const Rule *rule_for(Operation operation, const Call& call, const CommunicatorSt
     return tuned.for_every_call || costs_as_measured(call) ? rule : nullptr;
 }
 
+/* A nonblocking call that is forwarded before the ranks have compared their rules, for the report.
+   Not in the table: the next one may come after that. */
+void count_uncompared(Operation operation, const Call& call, CachedCall& decided) {
+    if (!reports() || !may_be_asked(call.comm)) return;
+    auto *state = state_for(operation, call.comm);
+    int between_groups = 0;
+    PMPI_Comm_test_inter(call.comm, &between_groups);
+    if (!state || between_groups != 0 || is_refused(call)) return;
+    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
+    const auto bytes = message_bytes(call, *state);
+    if (!bytes) return;
+    decided.operation = operation;
+    decided.state = state;
+    decided.valid = true;
+    decided.message_bytes = *bytes;
+}
+
 /* Of a call that would follow a rule, or keep its bits. */
 void say_that_devices_forward(const Call& call, const CachedCall& decided, profile::Form form,
                               const std::string& sentence) {
@@ -432,6 +449,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     if (!state) {
         if (environment().same_bits != SameBits::unasked)
             say_what_may_differ(call, form_of(operation));
+        count_uncompared(operation, call, decided);
         return decided;
     }
     if (!state->interception.concerns[operation.index()]) {

@@ -276,6 +276,7 @@ void begin_profile() {
 
 void begin_with_world() {
     answer_for_world();
+    begin_report();
     compare_early(MPI_COMM_WORLD);
     compare_early(MPI_COMM_SELF);
     begin_profile();

@@ -12,7 +12,8 @@ namespace lanewise::tuned {
    environment asks for a profile, and all ranks have this library. */
 void begin_profile();
 
-/* What begins when MPI_COMM_WORLD is there: the roll call is answered, and a profile begins. */
+/* What begins when MPI_COMM_WORLD is there: the roll call is answered, and a report and a profile
+   begin. */
 void begin_with_world();
 
 }  // namespace lanewise::tuned

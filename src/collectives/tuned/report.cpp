@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,12 @@ double mean_s(std::uint64_t total_ns, std::uint64_t count) {
     return 1e-9 * static_cast<double>(total_ns) / static_cast<double>(count);
 }
 
+/* A mean over the ranks, which is seldom no whole number: some made calls that others did not. */
+Json mean_count(std::uint64_t total, std::uint64_t ranks) {
+    if (total % ranks == 0) return total / ranks;
+    return static_cast<double>(total) / static_cast<double>(ranks);
+}
+
 Operation operation_of(std::size_t index) {
     if (index < collectives::collective_count) return static_cast<Collective>(index);
     return {static_cast<Collective>(index - collectives::collective_count), Calling::nonblocking};
@@ -80,17 +87,17 @@ Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
                   {"from_bytes", from_bytes},
                   {"to_bytes", bucket == 0 ? 0 : from_bytes + (from_bytes - 1)}};
     if (const Rule *rule = tallies()[row].rule) entry["algorithm"] = rule->algorithm->name;
-    const auto intercepted = sums.intercepted / ranks;
-    entry["intercepted"] = intercepted;
-    entry["forwarded"] = (sums.forwarded + sums.sampled) / ranks;
-    entry["sampled"] = sums.sampled / ranks;
+    entry["intercepted"] = mean_count(sums.intercepted, ranks);
+    entry["forwarded"] = mean_count(sums.forwarded + sums.sampled, ranks);
+    entry["sampled"] = mean_count(sums.sampled, ranks);
     if (timed && sums.intercepted > 0)
         entry["intercepted_mean_s"] = mean_s(sums.intercepted_ns, sums.intercepted);
     if (sums.sampled > 0) entry["default_mean_s"] = mean_s(sums.sampled_ns, sums.sampled);
     if (sums.intercepted > 0 && sums.sampled > 0) {
         const double gain_s =
             mean_s(sums.sampled_ns, sums.sampled) - mean_s(sums.intercepted_ns, sums.intercepted);
-        entry["saved_s"] = gain_s * static_cast<double>(intercepted);
+        const auto intercepted = static_cast<double>(sums.intercepted);
+        entry["saved_s"] = gain_s * intercepted / static_cast<double>(ranks);
     }
     return entry;
 }
@@ -114,7 +121,7 @@ Json report_of(const std::vector<Sums>& sums, int ranks) {
                          {"ratio", one.ratio}});
     }
     return {{"schema", "lanewise-run"},
-            {"version", 3},
+            {"version", 4},
             {"put_aside", aside},
             {"lanewise", LANEWISE_VERSION},
             {"tuning", environment().tuning_path},
@@ -186,16 +193,18 @@ void prepare_report_of_sessions() {
 }
 
 void prepare_report(ReportWriter writer) {
-    const bool writes = writer == ReportWriter::this_process;
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (initialized == 0) return;
-    writes_at_exit = 0;
-    this_one_writes = writes;
-    int key = MPI_KEYVAL_INVALID;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish, &key, nullptr);
-    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
-    PMPI_Comm_free_keyval(&key);
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        writes_at_exit = 0;
+        this_one_writes = writer == ReportWriter::this_process;
+        int key = MPI_KEYVAL_INVALID;
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish, &key, nullptr);
+        PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+        PMPI_Comm_free_keyval(&key);
+    });
 }
 
 }  // namespace lanewise::tuned

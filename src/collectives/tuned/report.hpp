@@ -31,7 +31,7 @@ void record(collectives::Operation operation, std::uint64_t message_bytes,
 /* Who writes the file. */
 enum class ReportWriter : std::uint8_t { this_process, another };
 
-/* Has the report written before MPI ends. Called once. */
+/* Has the report written before MPI ends, once there is a world; the first call of these counts. */
 void prepare_report(ReportWriter writer);
 
 /* Has what this process counts written when it ends, unless a world takes over: sessions collect
