@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tuned_job import Run, launch_line, tuning
 
 from lanewise.launch.choose import executable_of
 from lanewise.launch.registry import LAUNCHERS
@@ -25,6 +26,7 @@ TIMEOUT_S = 120
 INJECTED_S = 8 * 0.020
 # Tests of one worker, which look at one run of late.c under each MPI.
 OF_ONE_RUN = pytest.mark.xdist_group("late")
+OF_DUPLICATES = pytest.mark.xdist_group("duplicates_in_turn")
 
 Compile = Callable[[str, str, str], Path]
 RunProfiled = Callable[..., Profile]
@@ -198,6 +200,45 @@ def test_a_full_log_keeps_the_same_calls_on_all_ranks(
     ranks = RANKS[mpi]
     assert 10 * ranks < profile.calls.attributed <= 100 * ranks
     assert profile.calls.attributed + profile.calls.forgotten == ranks * (8 * 8 + 8 * 2 + 1000)
+
+
+@OF_DUPLICATES
+def test_duplicates_are_told_apart_in_whatever_order_ranks_use_them(
+    mpi: str, compiled: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g duplicates_in_turn.c")))
+
+    for function in ("start_on_first", "start_on_second"):
+        place = place_in(profile, function, "ibarrier")
+        assert {part.site for part in place.ranks} == {place.site}, function
+        assert [part.calls for part in place.ranks] == [1] * RANKS[mpi], function
+    assert (profile.calls.incomplete, profile.calls.mismatched) == (0, 0)
+
+
+@OF_DUPLICATES
+@pytest.mark.one_mpi
+def test_a_call_with_a_wrong_argument_leaves_the_later_ones_where_they_are(
+    mpi: str, compiled: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g duplicates_in_turn.c")))
+
+    assert place_in(profile, "broadcast", "bcast").rank_count == RANKS[mpi]
+    assert (profile.calls.incomplete, profile.calls.mismatched) == (0, 0)
+
+
+@pytest.mark.one_mpi
+def test_a_rank_without_memory_for_the_profile_ends_as_without_one(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "no_memory_at_end.c"))
+
+    done = run(
+        [*launch_line(mpi, 2), program], tuning(mpi), "--profile", "profile.json", report=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "ended well\n"), done.stderr
+    assert "no memory to bring the recorded calls together" in done.stderr
+    assert not (tmp_path / "profile.json").exists()
 
 
 @pytest.mark.parametrize("how", ["-DWITH_HEADER -w -fallow-argument-mismatch", "-DWITH_F08"])

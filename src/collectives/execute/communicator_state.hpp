@@ -94,9 +94,11 @@ struct Interception {
 
 /* What the preloaded library knows of a communicator whose calls it records. */
 struct Recorded {
-    int number = -1; /* among those of this process; less than 0: none yet */
-    std::uint32_t calls = 0;
-    std::uint32_t persistent = 0; /* requests */
+    int number = -1;            /* among those of this process; less than 0: none yet */
+    std::uint64_t id = 0;       /* the same on all its ranks; 0: none yet */
+    std::uint64_t children = 0; /* communicators that were made of it */
+    std::uint64_t calls = 0;
+    std::uint64_t persistent = 0; /* requests */
 };
 
 struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {

@@ -228,7 +228,7 @@ Attribution attribute(std::vector<Record> records, const Neighborhoods& neighbor
     return found;
 }
 
-bool is_chosen(std::uint64_t communicator, std::uint32_t call, int halvings) {
+bool is_chosen(std::uint64_t communicator, std::uint64_t call, int halvings) {
     return (mixed(communicator + call) & ((std::uint64_t{1} << halvings) - 1)) == 0;
 }
 

@@ -66,7 +66,7 @@ struct Record {
     std::uint64_t communicator = 0; /* which one, the same number on all its ranks */
     std::uint64_t bytes = 0;
     Stay stay;
-    std::uint32_t call = 0; /* which of the calls on this communicator */
+    std::uint64_t call = 0; /* which of the calls on this communicator */
     std::uint32_t site = 0;
     std::int32_t rank = 0;   /* in the world */
     std::int32_t member = 0; /* rank in the communicator */
@@ -108,7 +108,7 @@ struct Sums {
 struct Attribution {
     std::map<Part, Sums> parts;
     /* Records without those of all ranks of their communicator, and records of calls that do not
-       agree with each other: communicators of the same ranks were first used in another order. */
+       agree with each other: several communicators were taken for one. */
     std::uint64_t incomplete_records = 0;
     std::uint64_t mismatched_records = 0;
 };
@@ -116,6 +116,6 @@ struct Attribution {
 Attribution attribute(std::vector<Record> records, const Neighborhoods& neighborhoods = {});
 
 /* Whether a call is among one in 2^halvings, the same calls on all ranks and no pattern in them. */
-bool is_chosen(std::uint64_t communicator, std::uint32_t call, int halvings);
+bool is_chosen(std::uint64_t communicator, std::uint64_t call, int halvings);
 
 }  // namespace lanewise::profile

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <exception>
 #include <mutex>
-#include <new>
-#include <unordered_map>
 
 #include "base/fnv.hpp"
 #include "collectives/execute/cached_call.hpp"
-#include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/call_bytes.hpp"
+#include "collectives/tuned/communicator_ids.hpp"
 
 namespace lanewise::tuned {
 
@@ -30,6 +29,7 @@ constexpr std::size_t sites_max = site_slots / 2;
 /* Calls on such a communicator are only counted. */
 constexpr int between_groups = -2;
 constexpr int alone = -3;
+constexpr int one_too_many = -4;
 
 struct Site {
     const void *address = nullptr;
@@ -41,8 +41,6 @@ struct Recorder {
     CallLog log;
     std::size_t capacity = 0;
     std::array<Site, site_slots> sites{};
-    /* How many communicators there were with the same ranks, by these. */
-    std::unordered_map<std::uint64_t, std::uint64_t> same_ranks;
 };
 
 Recorder& recorder() {
@@ -63,37 +61,16 @@ std::uint16_t number_of(const void *address, Recorder& to) {
     }
 }
 
-/* The ranks of a communicator, in the world, as one number. */
-std::uint64_t hash_of_ranks(MPI_Comm comm, int ranks) {
-    MPI_Group world = MPI_GROUP_NULL;
-    MPI_Group own = MPI_GROUP_NULL;
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Comm_group(comm, &own);
-    std::vector<int> here(static_cast<std::size_t>(ranks));
-    std::vector<int> there(here.size());
-    for (int rank = 0; rank < ranks; ++rank) here[static_cast<std::size_t>(rank)] = rank;
-    PMPI_Group_translate_ranks(own, ranks, here.data(), world, there.data());
-    PMPI_Group_free(&own);
-    PMPI_Group_free(&world);
-    std::uint64_t hash = fnv1a_basis;
-    for (const int rank : there) hash = fnv1a(hash, static_cast<std::uint64_t>(rank));
-    return hash;
-}
-
-bool is_full(const Recorder& to) {
-    return to.log.communicators.size() == std::numeric_limits<std::uint16_t>::max();
-}
-
-/* Ranks first use communicators of the same ranks in the same order, so counting names them. */
 void number(CommunicatorState& state, MPI_Comm comm, Recorder& to) {
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
-    state.recorded.number = inter != 0 ? between_groups : alone;
-    if (inter != 0 || state.ranks < 2 || is_full(to)) return;
-    const auto hash = hash_of_ranks(comm, state.ranks);
-    const auto which = to.same_ranks[hash]++;
-    state.recorded.number = static_cast<int>(to.log.communicators.size());
-    to.log.communicators.push_back({fnv1a(hash, which), state.rank, state.ranks, {}});
+    auto& own = state.recorded.number;
+    own = inter != 0 ? between_groups : alone;
+    if (inter != 0 || state.ranks < 2) return;
+    own = one_too_many;
+    if (to.log.communicators.size() == communicators_max) return;
+    own = static_cast<int>(to.log.communicators.size());
+    to.log.communicators.push_back({id_of(state, comm), state.rank, state.ranks, {}});
 }
 
 bool is_kept(const LoggedCall& call, const CallLog& log) {
@@ -102,7 +79,7 @@ bool is_kept(const LoggedCall& call, const CallLog& log) {
 
 void add(const LoggedCall& call, Recorder& to) {
     auto& log = to.log;
-    if (!is_kept(call, log)) {
+    if (call.communicator == unlisted || !is_kept(call, log)) {
         ++log.unrecorded.forgotten;
         return;
     }
@@ -114,11 +91,10 @@ void add(const LoggedCall& call, Recorder& to) {
     }
 }
 
-/* The state of a call's communicator, which has a number now, and the size of the call. While it
-   lives nobody else uses the recorder. No state: the call is none of those that are recorded. */
+/* The state of a call's communicator, which has a number now. While it lives nobody else uses the
+   recorder. No state: the call is none of those that are recorded. */
 struct Numbered {
     CommunicatorState *state = nullptr;
-    std::uint64_t bytes = 0;
     std::unique_lock<std::mutex> lock;
 };
 
@@ -126,12 +102,11 @@ Numbered numbered_state(const collectives::Call& call, Recorder& to) {
     if (call.comm == MPI_COMM_NULL || to.capacity == 0) return {};
     auto *state = collectives::state_for(call.collective, call.comm);
     if (!state) return {};
-    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
-    const auto bytes = message_bytes(call, *state).value_or(0);
     std::unique_lock lock(to.mutex);
     if (!recording) return {};
     if (state->recorded.number == -1) number(*state, call.comm, to);
-    return {state, bytes, std::move(lock)};
+    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
+    return {state, std::move(lock)};
 }
 
 /* Notes whom this rank waits for in a call with its neighbors. */
@@ -148,20 +123,46 @@ std::optional<LoggedCall> begin(const collectives::Call& call, const Numbered& o
                                 profile::Form form, Recorder& to) {
     auto& recorded = on.state->recorded;
     if (recorded.number == between_groups) ++to.log.unrecorded.between_groups;
-    if (recorded.number < 0) return std::nullopt;
-    note_sources(call, *on.state, to.log.communicators[static_cast<std::size_t>(recorded.number)]);
+    if (recorded.number < 0 && recorded.number != one_too_many) return std::nullopt;
     LoggedCall begun{};
-    begun.bytes = on.bytes;
     begun.call = recorded.calls++;
     begun.root = call.root;
-    begun.communicator = static_cast<std::uint16_t>(recorded.number);
+    begun.communicator = unlisted;
     begun.site = number_of(site, to);
     begun.collective = call.collective;
     begun.form = form;
+    if (recorded.number == one_too_many) return begun;
+    begun.communicator = static_cast<std::uint32_t>(recorded.number);
+    begun.bytes = call_bytes(call, *on.state);
+    note_sources(call, *on.state, to.log.communicators[begun.communicator]);
     return begun;
 }
 
+/* Lists a persistent request as if it were a communicator of its own. */
+std::uint32_t list_request(const collectives::Call& call, CommunicatorState& state, Recorder& to) {
+    auto& listed = to.log.communicators;
+    if (state.recorded.number == one_too_many || listed.size() == communicators_max) {
+        return unlisted;
+    }
+    const auto& of = listed[static_cast<std::size_t>(state.recorded.number)];
+    LoggedCommunicator own{fnv1a(~of.id, ++state.recorded.persistent), of.rank, of.ranks, {}};
+    note_sources(call, state, own);
+    listed.push_back(std::move(own));
+    return static_cast<std::uint32_t>(listed.size() - 1);
+}
+
 }  // namespace
+
+bool is_logging() {
+    return recording && recorder().capacity != 0;
+}
+
+bool took_part(int code) {
+    if (code == MPI_SUCCESS) return true;
+    int error_class = MPI_SUCCESS;
+    PMPI_Error_class(code, &error_class);
+    return error_class == MPI_ERR_TRUNCATE;
+}
 
 bool prepare_log(std::size_t capacity) {
     auto& to = recorder();
@@ -171,8 +172,8 @@ bool prepare_log(std::size_t capacity) {
         to.log.sites.reserve(sites_max);
         to.log.sites.push_back(nullptr);
         to.log.communicators.reserve(64);
-    } catch (const std::bad_alloc&) {
-        return false;
+    } catch (const std::exception&) {
+        return false;  // more than there is, or than a vector may have
     }
     to.capacity = capacity;
     return true;
@@ -219,18 +220,15 @@ std::optional<LoggedCall> prepare_call(const collectives::Call& call) {
     auto& to = recorder();
     const auto numbered = numbered_state(call, to);
     auto *state = numbered.state;
-    if (!state || state->recorded.number < 0 || is_full(to)) return std::nullopt;
-    const auto& of = to.log.communicators[static_cast<std::size_t>(state->recorded.number)];
-    const auto which = ++state->recorded.persistent;
+    if (!state) return std::nullopt;
+    const int number = state->recorded.number;
+    if (number == between_groups || number == alone) return std::nullopt;
     LoggedCall prepared{};
-    prepared.bytes = numbered.bytes;
+    prepared.communicator = list_request(call, *state, to);
+    prepared.bytes = call_bytes(call, *state);
     prepared.root = call.root;
-    prepared.communicator = static_cast<std::uint16_t>(to.log.communicators.size());
     prepared.collective = call.collective;
     prepared.form = profile::Form::persistent;
-    LoggedCommunicator own{fnv1a(~of.id, which), of.rank, of.ranks, {}};
-    note_sources(call, *state, own);
-    to.log.communicators.push_back(std::move(own));
     return prepared;
 }
 

@@ -32,14 +32,19 @@ struct LoggedCall {
     std::int64_t asked_after_ns; /* this and the next two as in profile::Stay */
     std::int64_t computing_ns;
     std::int64_t starting_ns;
-    std::uint64_t bytes;
-    std::uint32_t call; /* which one on its communicator */
+    std::uint64_t bytes;        /* as `call_bytes` has it */
+    std::uint64_t call;         /* which one on its communicator */
+    std::uint32_t communicator; /* index, or `unlisted` */
     std::int32_t root;
-    std::uint16_t communicator;
     std::uint16_t site;
     collectives::Collective collective;
     profile::Form form;
 };
+
+/* Each communicator and each persistent request takes some memory, even when it is gone: calls on
+   more of them than this are forgotten. */
+constexpr std::size_t communicators_max = std::size_t{1} << 20;
+constexpr std::uint32_t unlisted = communicators_max;
 
 struct LoggedCommunicator {
     std::uint64_t id = 0; /* the same on all its ranks, and another for each communicator */
@@ -63,6 +68,9 @@ struct CallLog {
     std::int64_t in_calls_ns = 0; /* of all calls, forgotten ones and those that wait too */
     int halvings = 0;             /* one call in 2^halvings is kept */
 };
+
+/* Whether calls are recorded for a profile. */
+bool is_logging();
 
 /* Takes the memory; false: there is none. */
 bool prepare_log(std::size_t capacity);
@@ -92,6 +100,11 @@ void add_to_log(const LoggedCall& call);
 void count_unended();
 void add_time_in_calls(std::int64_t elapsed_ns);
 
+/* Whether the ranks may count a call that returned `code` as one that all of them make. An argument
+   that the MPI refuses lets a rank call again, while what it received was too long only if it took
+   part. */
+bool took_part(int code);
+
 /* Whether this thread is inside a recorded call: what an MPI calls meanwhile is part of it. */
 extern constinit thread_local bool inside_recorded;
 
@@ -106,7 +119,12 @@ int recorded(const collectives::Call& call, const void *site, const Go& go) {
     const auto entry_ns = monotonic_ns();
     const int code = go();
     const void *called_from = outer_site ? outer_site : site;
-    log_call(call, called_from, entry_ns, monotonic_ns());
+    const auto exit_ns = monotonic_ns();
+    if (took_part(code)) {
+        log_call(call, called_from, entry_ns, exit_ns);
+    } else {
+        add_time_in_calls(exit_ns - entry_ns);
+    }
     if (noting_results && code == MPI_SUCCESS) note_result(call, called_from);
     inside_recorded = false;
     return code;

@@ -9,6 +9,7 @@
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/communicator_ids.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
 
@@ -81,9 +82,7 @@ CommunicatorState *agreed_state(MPI_Comm comm) {
     return agreed ? state : nullptr;
 }
 
-}  // namespace
-
-int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, const Idup& idup) {
+int begin_to_duplicate(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, const Idup& idup) {
     auto *original = new_comm && request ? agreed_state(comm) : nullptr;
     if (!original) return idup(new_comm, request);
     const Inside here;
@@ -104,6 +103,14 @@ int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, con
     *new_comm = begun;
     *request = later;
     return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int duplicate_later(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request, const Idup& idup) {
+    const int code = begin_to_duplicate(comm, new_comm, request, idup);
+    if (code == MPI_SUCCESS) give_id_later(*new_comm, comm);
+    return code;
 }
 
 }  // namespace lanewise::tuned

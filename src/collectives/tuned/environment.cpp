@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <system_error>
 
 #include "base/fnv.hpp"
 #include "base/launcher.hpp"
@@ -26,6 +28,21 @@ std::string variable(const char *name) {
 
 namespace {
 
+/* As `lanewise run` reads it before it starts anything. */
+void read_profile_calls(const std::string& text, Environment& read) {
+    if (text.empty()) return;
+    std::size_t calls = 0;
+    const auto *end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, calls);
+    if (parsed.ec == std::errc() && parsed.ptr == end && calls > 0 && calls <= profile_calls_max) {
+        read.profile_calls = calls;
+    } else {
+        read.profile_fault = "LANEWISE_PROFILE_CALLS=" + text +
+                             ": write a whole number of calls from 1 to " +
+                             std::to_string(profile_calls_max);
+    }
+}
+
 Environment read_environment() {
     Environment read;
     read.tuning_path = variable("LANEWISE_TUNING");
@@ -33,8 +50,7 @@ Environment read_environment() {
     read.report_path = variable("LANEWISE_REPORT");
     read.profile_path = variable("LANEWISE_PROFILE");
     read.results_folder = variable("LANEWISE_RESULTS");
-    const auto calls = std::strtoull(variable("LANEWISE_PROFILE_CALLS").c_str(), nullptr, 10);
-    if (calls > 0) read.profile_calls = calls;
+    read_profile_calls(variable("LANEWISE_PROFILE_CALLS"), read);
     const auto strict = variable("LANEWISE_STRICT");
     if (!strict.empty() && strict != "0") {
         read.strictness = strict == "file" ? Strictness::file : Strictness::rules;

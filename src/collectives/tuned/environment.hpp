@@ -19,6 +19,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,9 @@ using collectives::SameBits;
    any rule that cannot be followed. */
 enum class Strictness : std::uint8_t { none, file, rules };
 
+/* So many calls of each rank can be counted and exchanged in int. */
+constexpr std::size_t profile_calls_max = std::size_t{1} << 30;
+
 struct Environment {
     std::string tuning_path;
     std::string platform_path;
@@ -46,7 +50,8 @@ struct Environment {
     SameBits same_bits = SameBits::unasked;
     bool switched = false;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
-    std::string fault; /* why a variable was ignored; empty: none was */
+    std::string fault;         /* why a variable was ignored; empty: none was */
+    std::string profile_fault; /* the same of one that only a profile goes by */
 };
 
 /* Empty where it is not set. */

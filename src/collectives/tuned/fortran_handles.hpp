@@ -9,26 +9,28 @@
 
 #include "collectives/execute/held_handles.hpp"
 #include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/communicator_ids.hpp"
 #include "collectives/tuned/duplicates.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 
-/* The name in small and in capital letters, and the arguments before the new communicator. */
+/* The name in small and in capital letters, what tells the new communicator from others (Origin),
+   and the arguments before it. */
 #define LANEWISE_MAKING(X)                                                                         \
-    X(comm_dup, COMM_DUP, comm)                                                                    \
-    X(comm_dup_with_info, COMM_DUP_WITH_INFO, comm, info)                                          \
-    X(comm_split, COMM_SPLIT, comm, color, key)                                                    \
-    X(comm_split_type, COMM_SPLIT_TYPE, comm, type, key, info)                                     \
-    X(comm_create, COMM_CREATE, comm, group)                                                       \
-    X(comm_create_group, COMM_CREATE_GROUP, comm, group, tag)                                      \
-    X(intercomm_merge, INTERCOMM_MERGE, comm, high)                                                \
-    X(cart_create, CART_CREATE, comm, count, dimensions, periods, reorder)                         \
-    X(cart_sub, CART_SUB, comm, remaining)                                                         \
-    X(graph_create, GRAPH_CREATE, comm, count, index, edges, reorder)                              \
-    X(dist_graph_create, DIST_GRAPH_CREATE, comm, count, sources, degrees, targets, weights, info, \
-      reorder)                                                                                     \
-    X(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, comm, in, sources, in_weights, out,  \
-      targets, out_weights, info, reorder)
+    X(comm_dup, COMM_DUP, made_of(comm), comm)                                                     \
+    X(comm_dup_with_info, COMM_DUP_WITH_INFO, made_of(comm), comm, info)                           \
+    X(comm_split, COMM_SPLIT, made_of(comm), comm, color, key)                                     \
+    X(comm_split_type, COMM_SPLIT_TYPE, made_of(comm), comm, type, key, info)                      \
+    X(comm_create, COMM_CREATE, made_of(comm), comm, group)                                        \
+    X(comm_create_group, COMM_CREATE_GROUP, made_by_group(tag), comm, group, tag)                  \
+    X(intercomm_merge, INTERCOMM_MERGE, made_of(comm), comm, high)                                 \
+    X(cart_create, CART_CREATE, made_of(comm), comm, count, dimensions, periods, reorder)          \
+    X(cart_sub, CART_SUB, made_of(comm), comm, remaining)                                          \
+    X(graph_create, GRAPH_CREATE, made_of(comm), comm, count, index, edges, reorder)               \
+    X(dist_graph_create, DIST_GRAPH_CREATE, made_of(comm), comm, count, sources, degrees, targets, \
+      weights, info, reorder)                                                                      \
+    X(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, made_of(comm), comm, in, sources,    \
+      in_weights, out, targets, out_weights, info, reorder)
 
 /* The same of those that make one without waiting. */
 #define LANEWISE_DUPLICATING(X)   \
@@ -43,7 +45,7 @@
 
 /* These define `symbol`. The including file says where the next definition is, by `next_fortran`,
    and has the macros for parameters of any type. */
-#define LANEWISE_DEFINE_MAKING(symbol, ...)                                                 \
+#define LANEWISE_DEFINE_MAKING(symbol, origin, ...)                                         \
     extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
                                            MPI_Fint *new_comm, MPI_Fint *error) {           \
         using namespace lanewise::tuned;                                                    \
@@ -52,7 +54,11 @@
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         MPI_Fint code = MPI_SUCCESS;                                                        \
         own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), new_comm, &code);                \
-        if (code == MPI_SUCCESS) compare_early(PMPI_Comm_f2c(*new_comm));                   \
+        if (code == MPI_SUCCESS) {                                                          \
+            const auto made = PMPI_Comm_f2c(*new_comm);                                     \
+            give_id(made, origin);                                                          \
+            compare_early(made);                                                            \
+        }                                                                                   \
         if (error) *error = code;                                                           \
     }
 

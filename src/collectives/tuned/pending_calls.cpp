@@ -3,6 +3,7 @@
 #include "collectives/tuned/pending_calls.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,15 +22,20 @@ struct Pending {
     profile::Form form = profile::Form::nonblocking;
     std::shared_ptr<const ExpectedResult> expected{}; /* null: its result is not noted */
     StartedResult result{};
-    std::uint32_t starts = 0; /* of a persistent request */
+    std::uint64_t starts = 0; /* of a persistent request */
     bool active = false;
     bool asked = false;
     std::int64_t asking_ns = 0; /* in calls that waited for it or tested it */
 };
 
+/* An MPI may give the handle of a request to another one as soon as it is complete, before the
+   thread that waited for it tells here, and it may have one handle for all that is complete at
+   once. */
+using Pendings = std::unordered_multimap<MPI_Request, Pending>;
+
 struct Table {
     std::mutex mutex;
-    std::unordered_map<MPI_Request, Pending> by_request;
+    Pendings by_request;
 };
 
 Table& table() {
@@ -39,6 +45,27 @@ Table& table() {
 
 void count_requests(const Table& in) {
     known_requests.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
+}
+
+/* The active call behind a handle that was started last, but not after `asked_ns`: then it was
+   another request that was asked for. */
+Pendings::iterator active_call(Pendings& in, MPI_Request request, std::int64_t asked_ns) {
+    auto found = in.end();
+    const auto [begin, end] = in.equal_range(request);
+    for (auto place = begin; place != end; ++place) {
+        const auto& [handle, one] = *place;
+        if (!one.active || one.call.entry_ns > asked_ns) continue;
+        if (found == in.end() || one.call.entry_ns > found->second.call.entry_ns) found = place;
+    }
+    return found;
+}
+
+Pendings::iterator persistent_call(Pendings& in, MPI_Request request) {
+    const auto [begin, end] = in.equal_range(request);
+    const auto found = std::find_if(begin, end, [](const auto& entry) {
+        return entry.second.form == profile::Form::persistent;
+    });
+    return found == end ? in.end() : found;
 }
 
 void activate(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
@@ -96,17 +123,12 @@ void keep_started(const collectives::Call& call, const void *site, MPI_Request r
     if (!begun && !result.expected) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
-    // An MPI may have one request for all that is complete at once.
-    auto [place, added] = in.by_request.try_emplace(request);
     Pending pending{.call = begun.value_or(LoggedCall{}),
                     .logged = begun.has_value(),
                     .result = std::move(result)};
     activate(pending, entry_ns, exit_ns);
-    if (request == MPI_REQUEST_NULL || (!added && place->second.active)) {
-        if (added) in.by_request.erase(place);
-        return add_complete(pending);
-    }
-    place->second = std::move(pending);
+    if (request == MPI_REQUEST_NULL) return add_complete(pending);
+    in.by_request.emplace(request, std::move(pending));
     count_requests(in);
 }
 
@@ -117,10 +139,15 @@ void keep_prepared(const collectives::Call& call, MPI_Request request) {
     if (!prepared && !expected) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
-    in.by_request.insert_or_assign(request, Pending{.call = prepared.value_or(LoggedCall{}),
-                                                    .logged = prepared.has_value(),
-                                                    .form = profile::Form::persistent,
-                                                    .expected = std::move(expected)});
+    if (const auto former = persistent_call(in.by_request, request);
+        former != in.by_request.end()) {
+        count_active(former->second);
+        in.by_request.erase(former);
+    }
+    in.by_request.emplace(request, Pending{.call = prepared.value_or(LoggedCall{}),
+                                           .logged = prepared.has_value(),
+                                           .form = profile::Form::persistent,
+                                           .expected = std::move(expected)});
     count_requests(in);
 }
 
@@ -130,10 +157,9 @@ void begin_persistent(const std::vector<MPI_Request>& requests, const void *site
     const std::scoped_lock lock(in.mutex);
     bool any = false;
     for (const auto request : requests) {
-        const auto found = in.by_request.find(request);
+        const auto found = persistent_call(in.by_request, request);
         if (found == in.by_request.end()) continue;
         auto& pending = found->second;
-        if (pending.form != profile::Form::persistent) continue;
         count_active(pending);
         pending.call.call = pending.starts++;
         if (pending.logged) pending.call.site = number_of_site(site);
@@ -147,7 +173,10 @@ void begin_persistent(const std::vector<MPI_Request>& requests, const void *site
 void forget_request(MPI_Request request) {
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
-    const auto found = in.by_request.find(request);
+    auto found = persistent_call(in.by_request, request);
+    if (found == in.by_request.end()) {
+        found = active_call(in.by_request, request, std::numeric_limits<std::int64_t>::max());
+    }
     if (found == in.by_request.end()) return;
     count_active(found->second);
     in.by_request.erase(found);
@@ -170,8 +199,8 @@ void Asking::end() {
     const std::scoped_lock lock(in.mutex);
     bool any = false;
     for (std::size_t i = 0; i < handles_.size(); ++i) {
-        const auto found = in.by_request.find(handles_[i]);
-        if (found == in.by_request.end() || !found->second.active) continue;
+        const auto found = active_call(in.by_request, handles_[i], entry_ns_);
+        if (found == in.by_request.end()) continue;
         any = true;
         auto& pending = found->second;
         const bool is_done =

@@ -5,10 +5,11 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
+#include <map>
+#include <new>
 #include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -46,6 +47,28 @@ int ranks_in_world() {
     int size = 1;
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     return size;
+}
+
+int largest(int mine) {
+    int of_all = mine;
+    PMPI_Allreduce(&mine, &of_all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return of_all;
+}
+
+/* Thrown on all ranks alike. */
+struct NoMemory {};
+
+/* What `make` makes on this rank, by itself; NoMemory on all ranks where one lacks the memory. */
+template <typename Make>
+auto make_everywhere(const Make& make) {
+    std::optional<decltype(make())> made;
+    try {
+        made.emplace(make());
+    } catch (const std::bad_alloc&) {
+        made.reset();
+    }
+    if (largest(made ? 0 : 1) != 0) throw NoMemory{};
+    return *std::move(made);
 }
 
 /* MPI counts in int: values travel as elements of their own size. */
@@ -86,10 +109,11 @@ Gathered<Value> gather(const std::vector<Value>& mine) {
     const int count = static_cast<int>(mine.size());
     PMPI_Gather(&count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     const auto places = places_of(all.counts);
-    if (world_rank() == 0) {
-        all.values.resize(static_cast<std::size_t>(places.back()) +
-                          static_cast<std::size_t>(all.counts.back()));
-    }
+    all.values = make_everywhere([&] {
+        const auto total =
+            static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(all.counts.back());
+        return std::vector<Value>(world_rank() == 0 ? total : 0);
+    });
     PMPI_Gatherv(mine.data(), count, element.type(), all.values.data(), all.counts.data(),
                  places.data(), element.type(), 0, MPI_COMM_WORLD);
     return all;
@@ -125,24 +149,53 @@ profile::Neighborhoods share_neighborhoods(const CallLog& log) {
     return found;
 }
 
-/* Each record goes to the rank that its call belongs to. */
-std::vector<Record> exchange(std::vector<Record> records) {
-    const auto size = static_cast<std::uint64_t>(ranks_in_world());
-    const auto owner = [&](const Record& record) {
-        return (record.communicator + record.call) % size;
-    };
-    std::ranges::sort(records, {}, owner);
-    std::vector<int> sent(size);
-    for (const auto& record : records) ++sent[owner(record)];
-    std::vector<int> received(size);
+/* Each value goes to the rank that `owner` says. */
+template <typename Value, typename Owner>
+std::vector<Value> send_to_owners(std::vector<Value> values, const Owner& owner) {
+    std::ranges::sort(values, {}, owner);
+    std::vector<int> sent(static_cast<std::size_t>(ranks_in_world()));
+    for (const auto& value : values) ++sent[owner(value)];
+    std::vector<int> received(sent.size());
     PMPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD);
     const auto from = places_of(sent);
     const auto to = places_of(received);
-    std::vector<Record> own(static_cast<std::size_t>(to.back() + received.back()));
-    const Element<Record> element;
-    PMPI_Alltoallv(records.data(), sent.data(), from.data(), element.type(), own.data(),
+    auto own = make_everywhere([&] {
+        const auto count =
+            static_cast<std::size_t>(to.back()) + static_cast<std::size_t>(received.back());
+        return std::vector<Value>(count);
+    });
+    const Element<Value> element;
+    PMPI_Alltoallv(values.data(), sent.data(), from.data(), element.type(), own.data(),
                    received.data(), to.data(), element.type(), MPI_COMM_WORLD);
     return own;
+}
+
+/* Each record to the rank that its call belongs to. */
+std::vector<Record> exchange_records(std::vector<Record> records) {
+    const auto size = static_cast<std::uint64_t>(ranks_in_world());
+    return send_to_owners(std::move(records), [size](const Record& record) {
+        return (record.communicator + record.call) % size;
+    });
+}
+
+using Parts = std::map<profile::Part, profile::Sums>;
+
+void add(Parts& to, const std::vector<PartSums>& parts) {
+    for (const auto& [part, sums] : parts) to[part] += sums;
+}
+
+/* The sums of each rank, which come from all ranks that had calls of it to attribute, are added up
+   on that rank: the first one gets no more than there is in the file. */
+std::vector<PartSums> add_up(const Parts& found) {
+    auto parts = make_everywhere([&] { return std::vector<PartSums>(found.begin(), found.end()); });
+    parts = send_to_owners(std::move(parts), [](const PartSums& one) {
+        return static_cast<std::size_t>(one.part.rank);
+    });
+    return make_everywhere([&] {
+        Parts sums;
+        add(sums, parts);
+        return std::vector<PartSums>(sums.begin(), sums.end());
+    });
 }
 
 /* Sites of all ranks, each once, and for each of this rank's its place among them. */
@@ -193,12 +246,6 @@ std::vector<Record> records_of(const CallLog& log, const std::vector<std::uint32
     return records;
 }
 
-int largest(int mine) {
-    int of_all = mine;
-    PMPI_Allreduce(&mine, &of_all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return of_all;
-}
-
 ProcessSummary summary_of(const CallLog& log, std::int64_t elapsed_ns, std::int64_t drift_ns) {
     ProcessSummary summary;
     int length = 0;
@@ -209,6 +256,24 @@ ProcessSummary summary_of(const CallLog& log, std::int64_t elapsed_ns, std::int6
     summary.recorded = log.calls.size();
     summary.unrecorded = log.unrecorded;
     return summary;
+}
+
+void say_no_profile(const std::string& why) {
+    if (world_rank() == 0) say(why + "; there is no profile");
+}
+
+constexpr const char *no_memory_at_end =
+    "no memory to bring the recorded calls together; set a smaller LANEWISE_PROFILE_CALLS";
+
+/* On the first rank, when no other waits for it any more. */
+void write(ProfileContent content, const std::vector<PartSums>& parts) {
+    try {
+        add(content.parts, parts);
+        const auto written = write_profile(environment().profile_path, content);
+        if (!written) say(written.failure().sentence + "; name another LANEWISE_PROFILE");
+    } catch (const std::bad_alloc&) {
+        say_no_profile(no_memory_at_end);
+    }
 }
 
 void finish(const Beginning& begun) {
@@ -224,27 +289,33 @@ void finish(const Beginning& begun) {
     auto sites = agree_on_sites(log.sites);
     const auto summaries = gather(
         std::vector{summary_of(log, elapsed_ns, clock.end_offset_ns - clock.begin_offset_ns)});
-    const auto found = profile::attribute(exchange(records_of(log, sites.numbers, clock)),
-                                          share_neighborhoods(log));
-    const auto parts = gather(std::vector<PartSums>(found.parts.begin(), found.parts.end()));
+    const auto neighborhoods = share_neighborhoods(log);
+    auto records = make_everywhere([&] { return records_of(log, sites.numbers, clock); });
+    const int halvings = std::exchange(log, {}).halvings;
+    records = exchange_records(std::move(records));
+    const auto found =
+        make_everywhere([&] { return profile::attribute(std::move(records), neighborhoods); });
+    const auto parts = gather(add_up(found.parts));
     const auto left_out = gather(std::vector{found.incomplete_records, found.mismatched_records});
     if (world_rank() != 0) return;
     ProfileContent content;
-    content.halvings = log.halvings;
+    content.halvings = halvings;
     content.sites = std::move(sites.all);
     content.processes = summaries.values;
-    for (const auto& [part, sums] : parts.values) content.parts[part] += sums;
     for (std::size_t i = 0; i < left_out.values.size(); i += 2) {
         content.incomplete_records += left_out.values[i];
         content.mismatched_records += left_out.values[i + 1];
     }
-    const auto written = write_profile(environment().profile_path, content);
-    if (!written) say(written.failure().sentence + "; name another LANEWISE_PROFILE");
+    write(std::move(content), parts.values);
 }
 
 /* Runs when MPI_COMM_SELF is freed, which is the first thing that finalizing does. */
 int finish_at_end(MPI_Comm, int, void *, void *) {
-    if (beginning) finish(*beginning);
+    try {
+        if (beginning) finish(*beginning);
+    } catch (const NoMemory&) {
+        say_no_profile(no_memory_at_end);
+    }
     beginning.reset();
     return MPI_SUCCESS;
 }
@@ -255,12 +326,13 @@ void begin_profile() {
     // What a program spawns would write the same file.
     if (environment().profile_path.empty() || beginning || is_spawned()) return;
     if (!is_everybody_here()) return;
-    const bool ready = prepare_log(environment().profile_calls);
+    const auto& fault = environment().profile_fault;
+    const bool ready = fault.empty() && prepare_log(environment().profile_calls);
     if (largest(ready ? 0 : 1) != 0) {
-        if (world_rank() == 0) {
-            say("no memory to record " + std::to_string(environment().profile_calls) +
-                " calls; there is no profile; set a smaller LANEWISE_PROFILE_CALLS");
-        }
+        const auto calls = std::to_string(environment().profile_calls);
+        say_no_profile(!fault.empty() ? fault
+                                      : "no memory to record " + calls +
+                                            " calls; set a smaller LANEWISE_PROFILE_CALLS");
         return;
     }
     int key = MPI_KEYVAL_INVALID;

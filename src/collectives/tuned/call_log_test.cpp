@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the log makes of calls that hardly any program makes alike twice: handles that are reused at
+// once, communicators that ranks use in different orders, and more of them than are listed.
+
+#include "collectives/tuned/call_log.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <vector>
+
+#include "collectives/tuned/pending_calls.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using collectives::Call;
+using collectives::Collective;
+using ::testing::Each;
+using ::testing::SizeIs;
+
+int world_rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+/* A duplicate of the world, so that no earlier log knows it. */
+class Duplicate {
+  public:
+    explicit Duplicate(MPI_Comm of = MPI_COMM_WORLD) { MPI_Comm_dup(of, &comm_); }
+    ~Duplicate() { MPI_Comm_free(&comm_); }
+    Duplicate(const Duplicate&) = delete;
+    Duplicate& operator=(const Duplicate&) = delete;
+    MPI_Comm get() const { return comm_; }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/* Calls are logged while it lives. */
+class Logged {
+  public:
+    Logged() {
+        EXPECT_TRUE(prepare_log(1000));
+        recording = true;
+    }
+    ~Logged() { end(); }
+    Logged(const Logged&) = delete;
+    Logged& operator=(const Logged&) = delete;
+
+    CallLog end() {
+        drop_pending();
+        recording = false;
+        return take_log();
+    }
+};
+
+Call barrier_on(MPI_Comm comm) {
+    return {.collective = Collective::barrier, .comm = comm};
+}
+
+void start_and_keep(MPI_Comm comm, MPI_Request request) {
+    const auto now_ns = monotonic_ns();
+    keep_started(barrier_on(comm), nullptr, request, now_ns, now_ns);
+}
+
+/* A request that is never started, for its handle. */
+class Handle {
+  public:
+    Handle() { MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request_); }
+    ~Handle() { MPI_Request_free(&request_); }
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+    MPI_Request get() const { return request_; }
+
+  private:
+    MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+void find_complete(MPI_Request request) {
+    Asking asking(1, [&](int) { return request; });
+    asking.all_done();
+}
+
+TEST(CallLog, ends_the_call_that_was_waited_for_where_another_has_its_handle_by_then) {
+    const Duplicate comm;
+    const Handle handle;
+    Logged logged;
+    start_and_keep(comm.get(), handle.get());
+    std::int64_t reused_ns = 0;
+    {
+        Asking asking(1, [&](int) { return handle.get(); });
+        while (reused_ns == 0 || monotonic_ns() == reused_ns) reused_ns = monotonic_ns();
+        start_and_keep(comm.get(), handle.get());
+        asking.all_done();
+    }
+    const int pending = known_requests;
+
+    find_complete(handle.get());
+    const auto log = logged.end();
+
+    EXPECT_EQ(pending, 1);
+    EXPECT_EQ(log.unrecorded.nonblocking, 0U);
+    ASSERT_THAT(log.calls, SizeIs(2));
+    EXPECT_EQ(log.calls[0].call, 0U);
+    EXPECT_LT(log.calls[0].entry_ns, reused_ns);
+    EXPECT_EQ(log.calls[1].call, 1U);
+    EXPECT_GT(log.calls[1].entry_ns, reused_ns);
+}
+
+TEST(CallLog, ends_each_of_several_calls_that_share_the_handle_of_what_is_complete) {
+    const Duplicate comm;
+    const Handle handle;
+    Logged logged;
+    for (int call = 0; call < 3; ++call) start_and_keep(comm.get(), handle.get());
+
+    for (int call = 0; call < 3; ++call) find_complete(handle.get());
+    const auto log = logged.end();
+
+    EXPECT_THAT(log.calls, SizeIs(3));
+    EXPECT_EQ(log.unrecorded.nonblocking, 0U);
+}
+
+TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
+    const Duplicate comm;
+    MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
+    Logged logged;
+    int value = 0;
+
+    const int failed = MPI_Bcast(&value, -1, MPI_INT, 0, comm.get());
+    MPI_Bcast(&value, 1, MPI_INT, 0, comm.get());
+    const auto log = logged.end();
+
+    EXPECT_NE(failed, MPI_SUCCESS);
+    ASSERT_THAT(log.calls, SizeIs(1));
+    EXPECT_EQ(log.calls[0].call, 0U);
+    EXPECT_EQ(log.calls[0].bytes, sizeof value);
+}
+
+/* What the ranks know each of these communicators by, for a log that they begin in any order. */
+std::vector<std::uint64_t> ids_of(const std::vector<MPI_Comm>& comms, Logged& logged) {
+    std::vector<std::size_t> numbers(comms.size());
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+        const auto at = world_rank() % 2 == 0 ? i : comms.size() - 1 - i;
+        numbers[at] = begin_call(barrier_on(comms[at]), nullptr, profile::Form::nonblocking)
+                          .value()
+                          .communicator;
+    }
+    const auto log = logged.end();
+    std::vector<std::uint64_t> ids;
+    for (const auto number : numbers) ids.push_back(log.communicators[number].id);
+    return ids;
+}
+
+TEST(CallLog, knows_communicators_by_the_same_numbers_on_all_ranks_in_whatever_order_they_call) {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    Logged logged;
+    const Duplicate first;
+    const Duplicate second;
+    const Duplicate of_first(first.get());
+    MPI_Comm line = MPI_COMM_NULL;
+    const int open = 0;
+    MPI_Cart_create(second.get(), 1, &size, &open, 0, &line);
+    MPI_Comm grouped[2];
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    for (int tag = 0; tag < 2; ++tag) {
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, tag, &grouped[tag]);
+    }
+    MPI_Comm later = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_idup(first.get(), &later, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+    const auto mine = ids_of(
+        {first.get(), second.get(), of_first.get(), line, grouped[0], grouped[1], later}, logged);
+
+    auto of_first_rank = mine;
+    MPI_Bcast(of_first_rank.data(), static_cast<int>(mine.size()), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(mine, of_first_rank);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) EXPECT_NE(mine[i], mine[k]) << i << " and " << k;
+    }
+    MPI_Group_free(&group);
+    for (auto *comm : {&line, &grouped[0], &grouped[1], &later}) MPI_Comm_free(comm);
+}
+
+TEST(CallLog, counts_calls_as_forgotten_where_there_are_more_requests_than_are_listed) {
+    const Duplicate comm;
+    Logged logged;
+    auto prepared = prepare_call(barrier_on(comm.get()));
+    for (std::size_t i = 0; i < communicators_max; ++i) {
+        prepared = prepare_call(barrier_on(comm.get()));
+    }
+    ASSERT_TRUE(prepared.has_value());
+
+    add_to_log(*prepared);
+    MPI_Barrier(comm.get());
+    const auto log = logged.end();
+
+    EXPECT_EQ(log.unrecorded.forgotten, 1U);
+    EXPECT_THAT(log.communicators, SizeIs(communicators_max));
+    EXPECT_THAT(log.calls, SizeIs(1)) << "the communicator itself was listed in time";
+}
+
+TEST(CallLog, takes_no_more_room_than_there_can_be) {
+    EXPECT_FALSE(prepare_log(~std::size_t{0}));
+}
+
+}  // namespace
+}  // namespace lanewise::tuned
