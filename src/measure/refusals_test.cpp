@@ -391,7 +391,8 @@ TEST(Refusals, AreToldHowMuchMemoryIsNeeded) {
 TEST(Refusals, MessagesOfPairsBeyondTheMemoryAreRefusedBeforeTheyAreAllocated) {
     if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "a pair needs two ranks";
     constexpr std::uint64_t large = std::uint64_t{1} << 45;
-    for (const auto& [there, back] : {std::pair{large, large}, {2 * large, std::uint64_t{0}}}) {
+    for (const std::uint64_t there : {large, 2 * large}) {
+        const auto back = 2 * large - there;
         const auto refusal = refuse(fixed_repetitions(2), [&](const auto& o, lw_samples **samples) {
             return lw_measure_pairs(MPI_COMM_WORLD, there, back, LW_ORDER_PARALLEL, &o, samples);
         });
