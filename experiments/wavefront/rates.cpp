@@ -36,8 +36,9 @@ constexpr std::uint32_t matrices = 6;
 
 struct Problem {
     MatrixShape shape;
-    Memory rows;    /* the six matrices in row-major order, one behind the other */
-    Memory strips;  /* the same in strips: matrix by matrix */
+    Memory rows;   /* the six matrices in row-major order, one behind the other */
+    Memory strips; /* the same in strips, as a run has them in memory */
+    Slots slots;
     Memory initial; /* the data as they were, in rows */
 
     std::uint64_t matrix_bytes() const { return shape.rows * shape.columns * sizeof(double); }
@@ -45,7 +46,7 @@ struct Problem {
         return reinterpret_cast<double *>(rows.begin() + m * matrix_bytes());
     }
     std::byte *strip(std::uint64_t s, std::uint32_t m) const {
-        return strips.begin() + (m * shape.strip_count() + s) * strip_bytes(shape);
+        return strips.begin() + slots.offset(s, m);
     }
 };
 
@@ -54,11 +55,11 @@ Result<Problem> make_problem(std::uint64_t side) {
     problem.shape = {.rows = side,
                      .columns = side,
                      .coefficient_count = matrices - 1,
-                     .layout = &layouts::skewed,
-                     .strip_rows = skew_lanes};
+                     .layout = &layouts::skewed};
+    problem.shape.strip_rows = default_strip_rows(problem.shape);
+    problem.slots = slots_of(problem.shape, problem.shape, Placement::staggered);
     auto rows = Memory::reserve(matrices * problem.matrix_bytes());
-    auto strips =
-        Memory::reserve(matrices * problem.shape.strip_count() * strip_bytes(problem.shape));
+    auto strips = Memory::reserve(problem.shape.strip_count() * problem.slots.buffer_bytes);
     auto initial = Memory::reserve(problem.matrix_bytes());
     for (const auto *memory : {&rows, &strips, &initial}) {
         if (!*memory) return memory->failure();

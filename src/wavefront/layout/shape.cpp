@@ -137,8 +137,14 @@ bool lie_alike(const MatrixShape& one, const MatrixShape& other) {
     return one.layout == other.layout && one.skew == other.skew;
 }
 
-std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked) {
-    return std::max(strip_bytes(stored), strip_bytes(worked));
+// Buffers take turns of an odd number of steps, so that row blocks of one matrix do not meet
+// either.
+Slots slots_of(const MatrixShape& stored, const MatrixShape& worked, Placement placement) {
+    const auto step = placement == Placement::staggered ? stagger_bytes : 0;
+    const auto matrix_bytes = std::max(strip_bytes(stored), strip_bytes(worked)) + step;
+    const auto count = stored.matrix_count();
+    const auto more = count % 2 == 0 ? step : 0;
+    return {.matrix_bytes = matrix_bytes, .buffer_bytes = count * matrix_bytes + more};
 }
 
 std::uint64_t rows_in_strip(const MatrixShape& shape, std::uint64_t index) {

@@ -28,6 +28,8 @@ enum class Numbers { real, complex, whole };
 inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
 inline constexpr std::uint64_t disk_block_bytes = 4096;
+/* And addresses in memory, on most file systems, of this. */
+inline constexpr std::uint64_t stagger_bytes = 512;
 /* Transfers under way that keep a disk busy: eight of a mebibyte, as measured with fio. With more
  * of them it is slower: their memory is no longer in the caches of processors (8 MiB 3.0 GB/s,
  * 16 MiB 2.7, 32 MiB 2.0). */
@@ -105,8 +107,23 @@ MatrixShape with_facing(MatrixShape stored, const Direction& facing);
 /* Whether uncut strips of both have the same bytes: rows that are gone over from the last to the
  * first stay where they are. */
 bool lie_alike(const MatrixShape& one, const MatrixShape& other);
-/* Bytes of memory for a strip that lies on disk as `stored` and is worked on as `worked`. */
-std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked);
+/* staggered: each strip begins at another place of its page. whole_blocks: all begin with one, as
+ * some file systems ask for direct transfers. */
+enum class Placement { staggered, whole_blocks };
+
+/* Where the strips of all matrices lie in memory, buffer by buffer. The row blocks that a sweep
+ * works on at a time would all begin at the same place of a page, where the first cache of a
+ * processor has room for eight lines: staggered, they are swept up to twice as fast. */
+struct Slots {
+    std::uint64_t matrix_bytes = 0; /* from a strip to that of the next matrix */
+    std::uint64_t buffer_bytes = 0; /* for a strip of every matrix */
+
+    std::uint64_t offset(std::uint64_t buffer, std::uint32_t matrix) const {
+        return buffer * buffer_bytes + matrix * matrix_bytes;
+    }
+};
+/* Of strips that lie on disk as `stored` and are worked on as `worked`. */
+Slots slots_of(const MatrixShape& stored, const MatrixShape& worked, Placement placement);
 /* Rows of the strip at `index`; the last one may have fewer than strip_rows. */
 std::uint64_t rows_in_strip(const MatrixShape& shape, std::uint64_t index);
 /* The default height: one matrix's strip is a transfer that the disk serves at full speed. */

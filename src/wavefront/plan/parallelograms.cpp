@@ -182,6 +182,10 @@ std::uint64_t carried_bytes(const ParallelogramGeometry& geometry, std::uint64_t
     return round_up(geometry.strip_window_bytes(vectors), disk_block_bytes);
 }
 
+std::uint64_t ParallelogramMemory::slots_bytes(std::uint64_t buffers) const {
+    return round_up(buffers * slots * slot_bytes, disk_block_bytes);
+}
+
 ParallelogramMemory parallelogram_memory(const MatrixShape& shape, const Layout *disk_layout,
                                          std::uint32_t second_copies,
                                          const ParallelogramGeometry& geometry) {
@@ -189,7 +193,7 @@ ParallelogramMemory parallelogram_memory(const MatrixShape& shape, const Layout 
     const auto carried = (shape.data_count + second_copies) *
                          carried_bytes(geometry, geometry.carried_vectors_max());
     const auto slot = geometry.strip_window_bytes(geometry.window_vectors_max());
-    return {.slot_bytes = round_up(slot, disk_block_bytes),
+    return {.slot_bytes = round_up(slot, disk_block_bytes) + stagger_bytes,
             .load_bytes = shape.matrix_count() * geometry.tiles_max() * tile + carried,
             .store_bytes = shape.data_count * geometry.tiles_max() * tile + carried,
             .slots = shape.matrix_count() + second_copies};

@@ -101,13 +101,15 @@ class ParallelogramGeometry {
 
 /* Where the parts of a parallelogram pass lie in one region of memory. */
 struct ParallelogramMemory {
-    std::uint64_t slot_bytes = 0;  /* of one strip of one matrix */
+    std::uint64_t slot_bytes = 0;  /* of one strip of one matrix, staggered */
     std::uint64_t load_bytes = 0;  /* tiles and carried vectors on their way in; twice */
     std::uint64_t store_bytes = 0; /* and on their way out */
     std::uint64_t slots = 0;       /* of each strip: matrices and second copies */
     std::uint64_t bytes(std::uint64_t buffers) const {
-        return buffers * slots * slot_bytes + 2 * load_bytes + store_bytes;
+        return slots_bytes(buffers) + 2 * load_bytes + store_bytes;
     }
+    /* What follows is read and written directly, in whole blocks. */
+    std::uint64_t slots_bytes(std::uint64_t buffers) const;
 };
 /* Of one strip of one matrix on disk, in whole disk blocks. */
 std::uint64_t carried_bytes(const ParallelogramGeometry& geometry, std::uint64_t vectors);

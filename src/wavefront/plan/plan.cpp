@@ -51,6 +51,11 @@ std::uint64_t strips_in_transfer(const Request& request) {
     return std::clamp(wanted, strips_in_transfer_min, strips_in_transfer_max);
 }
 
+// Strips may be staggered: whether the file system takes that is known when they are open.
+std::uint64_t buffer_bytes(const Request& request) {
+    return slots_of(stored(request), request.shape, Placement::staggered).buffer_bytes;
+}
+
 std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t rows_per_block,
                          Order order, std::uint64_t transfers) {
     const auto& shape = request.shape;
@@ -62,8 +67,7 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
            conversion_bytes(request) + thread_rows_bytes(request, shape.columns) +
            halo_bytes(request, waves, shape.columns) +
            edges_bytes(request.borders, stored(request), request.radius) +
-           (strips + held_strips(request.borders, shape)) * shape.matrix_count() *
-               slot_bytes(stored(request), shape);
+           (strips + held_strips(request.borders, shape)) * buffer_bytes(request);
 }
 
 std::uint64_t waves_that_fit(const Request& request, std::uint64_t rows_per_block, Order order) {
@@ -100,7 +104,7 @@ void keep_strips(const Request& request, Plan& plan) {
     const auto turns = course_of(request).turns();
     if (turns == 0 || !are_fixed(request.borders) || !lie_alike(stored(request), request.shape))
         return;
-    const auto strip = request.shape.matrix_count() * slot_bytes(stored(request), request.shape);
+    const auto strip = buffer_bytes(request);
     const auto more = turns < 2 ? 0
                                 : std::min((request.memory_bytes - plan.memory_bytes) / strip,
                                            request.shape.strip_count() - plan.buffers);

@@ -249,7 +249,7 @@ class ParallelogramPass {
                (strip % request_.buffers * memory_.slots + matrix) * memory_.slot_bytes;
     }
     std::byte *staging(std::uint64_t which) const {
-        return request_.ring->begin() + request_.buffers * memory_.slots * memory_.slot_bytes +
+        return request_.ring->begin() + memory_.slots_bytes(request_.buffers) +
                which * memory_.load_bytes;
     }
     WindowPlace place(std::uint64_t strip, std::uint32_t matrix, const Window& window) const {

@@ -21,6 +21,7 @@ class Pass {
         : request_(request),
           disk_(request.store->shape()),
           shape_(working_shape(*request.kernel, disk_)),
+          slots_(slots_of(disk_, shape_, request.placement)),
           converted_rows_(lie_alike(disk_, shape_)
                               ? 0
                               : disk_.strip_rows * disk_.columns * element_bytes(disk_.element)),
@@ -53,6 +54,7 @@ class Pass {
             if (!synced) return synced.failure();
         }
         result_.changes = waves_.changes();
+        result_.working_share = waves_.working_share();
         if (leaves_strips()) result_.strips_left = std::min(request_.buffers, strips_);
         return std::move(result_);
     }
@@ -95,8 +97,7 @@ class Pass {
     }
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
-        return request_.ring->begin() +
-               (buffer(strip) * shape_.matrix_count() + matrix) * slot_bytes(disk_, shape_);
+        return request_.ring->begin() + slots_.offset(buffer(strip), matrix);
     }
 
     // Of matrices that lie row by row, as waves count the rows.
@@ -272,8 +273,9 @@ class Pass {
     }
 
     const PassRequest& request_;
-    MatrixShape disk_;                      /* as strips lie on disk */
-    MatrixShape shape_;                     /* as the kernel works on them */
+    MatrixShape disk_;  /* as strips lie on disk */
+    MatrixShape shape_; /* as the kernel works on them */
+    Slots slots_;
     std::vector<std::byte> converted_rows_; /* between the two, where they differ */
     std::vector<StripFiles> sources_;
     std::vector<StripFiles> targets_;

@@ -40,7 +40,8 @@ struct PassRequest {
     const Store *store = nullptr;
     const Kernel *kernel = nullptr;
     DiskQueue *queue = nullptr;
-    const Memory *ring = nullptr; /* buffers and held strips x matrices x slot_bytes */
+    const Memory *ring = nullptr; /* for the Slots of all buffers and held strips */
+    Placement placement = Placement::whole_blocks;
     std::uint64_t buffers = 0;
     std::uint64_t rows_per_block = 8;
     std::uint64_t waves = 1;
@@ -68,6 +69,7 @@ struct PassResult {
     /* Strips at its end that lie in the ring as they are on disk; none where they are converted, or
      * have borders that are set. */
     std::uint64_t strips_left = 0;
+    double working_share = 0.0; /* of the time of the threads of waves */
 };
 
 /* Writes the next generation of the data and syncs it; the store's manifest is not touched. */

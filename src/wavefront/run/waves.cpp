@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
+
 namespace lanewise::wavefront {
 namespace {
 
@@ -94,6 +96,7 @@ Waves::~Waves() {
 
 void Waves::start() {
     const auto threads = std::min<std::uint64_t>(set_.threads, groups_.size());
+    began_ns_ = monotonic_ns();
     for (std::uint64_t p = 0; p < threads; ++p) threads_.emplace_back(&Waves::work, this);
 }
 
@@ -109,7 +112,11 @@ void Waves::give_up() {
 }
 
 std::string Waves::join() {
+    if (threads_.empty()) return failure_;
     for (auto& thread : threads_) thread.join();
+    const auto had_ns =
+        static_cast<double>(monotonic_ns() - began_ns_) * static_cast<double>(threads_.size());
+    working_share_ = static_cast<double>(working_ns_.load()) / std::max(had_ns, 1.0);
     threads_.clear();
     return failure_;
 }
@@ -139,7 +146,9 @@ void Waves::work() {
                 if (!news_.wait_for(news + 1)) return;
                 continue;
             }
+            const auto began_ns = monotonic_ns();
             advance(*group, batch);
+            working_ns_.fetch_add(monotonic_ns() - began_ns, std::memory_order_relaxed);
             if (given_up()) return;
         }
     } catch (const std::exception& error) {

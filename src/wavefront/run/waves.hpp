@@ -111,6 +111,8 @@ class Waves {
     std::string join();
     /* Of each wave, after join. */
     const std::vector<double>& changes() const { return changes_; }
+    /* Of the time that the threads had, after join: the rest they waited for the disk. */
+    double working_share() const { return working_share_; }
 
   private:
     struct WaveGroup {
@@ -168,6 +170,9 @@ class Waves {
     RowBlockCounter news_; /* counts events that may let a waiting thread continue */
     std::vector<WaveGroup> groups_;
     std::vector<double> changes_;
+    std::int64_t began_ns_ = 0;
+    std::atomic<std::int64_t> working_ns_{0}; /* of all threads */
+    double working_share_ = 0.0;
     std::vector<std::thread> threads_;
     std::mutex failure_mutex_;
     std::string failure_;

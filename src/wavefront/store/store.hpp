@@ -68,6 +68,8 @@ class StripFiles {
     Outcome sync() const;
     /* page_cache: some of them go through it. */
     Caching caching() const;
+    /* Where the strips of these files may lie in memory. */
+    Placement placement() const;
 
   private:
     void swap(StripFiles& other) noexcept {
