@@ -155,6 +155,68 @@ TEST_P(EachAlgorithm, DeliversBetweenHostsHoweverRanksArePlaced) {
     }
 }
 
+/* Every way to place ranks on hosts, which are numbered by their first ranks. */
+std::vector<std::vector<int>> placements(int ranks) {
+    std::vector<std::vector<int>> found{{}};
+    for (int rank = 0; rank < ranks; ++rank) {
+        std::vector<std::vector<int>> longer;
+        for (const auto& hosts : found) {
+            const int known = hosts.empty() ? 0 : *std::ranges::max_element(hosts) + 1;
+            for (int host = 0; host <= known; ++host) {
+                longer.push_back(hosts);
+                longer.back().push_back(host);
+            }
+        }
+        found = std::move(longer);
+    }
+    return found;
+}
+
+TEST_P(EachAlgorithm, DeliversBetweenHostsOnEveryPlacementOfFewRanks) {
+    if (!algorithm.needs.hosts) return;
+    const int few = lanewise::testing::cases(6, 5);
+    for (int ranks = 1; ranks <= few; ++ranks) {
+        for (const auto& hosts : placements(ranks)) {
+            for (const int root : roots(ranks, ranks)) {
+                for (const int count : {0, 1, 2}) {
+                    auto made = trial(ranks, root, count);
+                    made.hosts = hosts;
+                    ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+                }
+            }
+        }
+    }
+}
+
+/* How many messages go from one host to another, by both of them. */
+std::map<std::pair<int, int>, int> messages_between_hosts(
+    const Trial& made, const std::vector<model::Schedule>& schedules) {
+    const auto host = [&](int rank) { return made.hosts[static_cast<std::size_t>(rank)]; };
+    std::map<std::pair<int, int>, int> found;
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        for (const auto& step : schedules[static_cast<std::size_t>(rank)].steps) {
+            const bool sends = step.kind == model::StepKind::send;
+            if (sends && host(step.peer) != host(rank)) ++found[{host(rank), host(step.peer)}];
+        }
+    }
+    return found;
+}
+
+TEST_P(EachAlgorithm, SendsOneHostNoMoreThanOneMessageFromAnother) {
+    if (!algorithm.needs.hosts) return;
+    std::mt19937 random(20081130);
+    for (const int hosts : {2, 3, 5, 8}) {
+        auto made = trial(4 * hosts, 1, 4);
+        for (auto& host : made.hosts) {
+            host = static_cast<int>(random() % static_cast<unsigned>(hosts));
+        }
+        const auto schedules = schedules_of(algorithm, made);
+        for (const auto& [pair, messages] : messages_between_hosts(made, schedules)) {
+            EXPECT_EQ(messages, 1) << "from host " << pair.first << " to " << pair.second;
+        }
+    }
+}
+
 // What the two levels are for: on two hosts only leaders exchange messages.
 TEST_P(EachAlgorithm, SendsBetweenHostsNoMoreThanTheLeadersHaveTo) {
     if (!algorithm.needs.hosts) return;
@@ -164,14 +226,24 @@ TEST_P(EachAlgorithm, SendsBetweenHostsNoMoreThanTheLeadersHaveTo) {
     const auto schedules = schedules_of(algorithm, made);
 
     int sent = 0;
-    for (int rank = 0; rank < made.ranks; ++rank) {
-        const auto host = [&](int one) { return made.hosts[static_cast<std::size_t>(one)]; };
-        for (const auto& step : schedules[static_cast<std::size_t>(rank)].steps) {
-            const bool sends = step.kind == model::StepKind::send;
-            if (sends && host(step.peer) != host(rank)) ++sent;
-        }
-    }
+    for (const auto& [pair, messages] : messages_between_hosts(made, schedules)) sent += messages;
     EXPECT_EQ(sent, is_rooted(algorithm.collective) ? 1 : 2);
+}
+
+TEST(TwoLevelAlltoall, LetsTheRanksOfAHostLeadItInTurn) {
+    auto made = even_trial(Collective::alltoall, 16, 0, 3);
+    for (int rank = 0; rank < made.ranks; ++rank) made.hosts.push_back(rank % 4);
+
+    const auto schedules = schedules_of(*find_algorithm(Collective::alltoall, "two_level"), made);
+
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        const auto& steps = schedules[static_cast<std::size_t>(rank)].steps;
+        const auto crosses = [&](const model::Step& step) {
+            return step.kind == model::StepKind::send && step.peer % 4 != rank % 4;
+        };
+        // Ranks 0 to 11 are the first three of their hosts, one for each other host.
+        EXPECT_EQ(std::ranges::count_if(steps, crosses), rank < 12 ? 1 : 0) << "rank " << rank;
+    }
 }
 
 TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {

@@ -43,6 +43,19 @@ std::vector<Stretch> stretches_of(const CallShape& shape, const RankOrder& order
     return found;
 }
 
+PackedBlocks packed_blocks(model::Builder& steps, const std::vector<Stretch>& stretches,
+                           model::Slice blocks, model::StepId ready) {
+    if (stretches.empty()) return {blocks, ready};
+    if (stretches.size() == 1) return {blocks.at(stretches.front().in_buffer), ready};
+    const auto& end = stretches.back();
+    const auto packed = steps.scratch(end.in_row + end.count);
+    for (const auto& stretch : stretches) {
+        ready = steps.copy(blocks.at(stretch.in_buffer), packed.at(stretch.in_row), stretch.count,
+                           {ready});
+    }
+    return {packed, ready};
+}
+
 Row::Row(model::Builder& steps, const CallShape& shape, const RankOrder& order)
     : bounds(shape, order), stretches(stretches_of(shape, order, 0, shape.ranks)) {
     const bool in_order = stretches.size() <= 1;

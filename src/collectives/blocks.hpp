@@ -51,6 +51,17 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const CallShape& shape, const RankOrder& order, int begin,
                                   int end);
 
+/* Blocks as one slice. */
+struct PackedBlocks {
+    model::Slice at;
+    model::StepId ready = model::no_step;
+};
+
+/* The stretches of `blocks`, complete after `ready`: where they lie, or as a copy in scratch where
+   they do not lie together. */
+PackedBlocks packed_blocks(model::Builder& steps, const std::vector<Stretch>& stretches,
+                           model::Slice blocks, model::StepId ready);
+
 /*
  * A row of all blocks in a rank order: the caller's receive buffer
  * where they stand there in that order, else scratch.

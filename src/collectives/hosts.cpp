@@ -14,7 +14,8 @@ int host_of(const CallShape& shape, int rank) {
     return shape.hosts.empty() ? 0 : shape.hosts[static_cast<std::size_t>(rank)];
 }
 
-/* The ranks of each host, leaders first, the host of the root first. */
+}  // namespace
+
 std::vector<std::vector<int>> hosts_of(const CallShape& shape, int root) {
     std::map<int, std::size_t> numbers{{host_of(shape, root), 0}};
     std::vector<std::vector<int>> hosts{{root}};
@@ -27,27 +28,48 @@ std::vector<std::vector<int>> hosts_of(const CallShape& shape, int root) {
     return hosts;
 }
 
-}  // namespace
-
-HostNode host_tree(const CallShape& shape, int root) {
-    const auto hosts = hosts_of(shape, root);
-    const auto own = std::ranges::find_if(
-        hosts, [&](const auto& ranks) { return std::ranges::count(ranks, shape.rank) > 0; });
-    const int host = static_cast<int>(own - hosts.begin());
-    const int place = static_cast<int>(std::ranges::find(*own, shape.rank) - own->begin());
-    HostNode node;
-    const auto inside = binomial_tree(place, static_cast<int>(own->size()));
-    for (const auto& child : inside.children) {
-        node.members.push_back((*own)[static_cast<std::size_t>(child.rank)]);
+HostRow::HostRow(const CallShape& shape, const std::vector<std::vector<int>>& hosts)
+    : order{.ranks = shape.ranks, .root = hosts.front().front()}, begins{0} {
+    for (const auto& ranks : hosts) {
+        const auto found = std::ranges::find(ranks, shape.rank);
+        if (found != ranks.end()) {
+            host = static_cast<int>(begins.size()) - 1;
+            place = static_cast<int>(found - ranks.begin());
+        }
+        order.rank_of_node.insert(order.rank_of_node.end(), ranks.begin(), ranks.end());
+        begins.push_back(static_cast<int>(order.rank_of_node.size()));
     }
-    if (inside.parent >= 0) {
-        node.parent = (*own)[static_cast<std::size_t>(inside.parent)];
+}
+
+Node host_row_tree(const HostRow& row) {
+    const int begin = row.begin(row.host);
+    auto node = binomial_tree(row.place, row.size(row.host));
+    for (auto& child : node.children) child.rank += begin;
+    if (node.parent >= 0) {
+        node.parent += begin;
         return node;
     }
-    const auto between = binomial_tree(host, static_cast<int>(hosts.size()));
-    const auto leader = [&](int number) { return hosts[static_cast<std::size_t>(number)].front(); };
-    for (const auto& child : between.children) node.leaders.push_back(leader(child.rank));
-    if (between.parent >= 0) node.parent = leader(between.parent);
+    const auto between = binomial_tree(row.host, row.hosts());
+    std::vector<Child> children;
+    for (const auto& [host, hosts] : between.children) {
+        children.push_back({row.begin(host), row.begin(host + hosts) - row.begin(host)});
+    }
+    node.children.insert(node.children.begin(), children.begin(), children.end());
+    node.subtree = row.begin(row.host + between.subtree) - begin;
+    if (between.parent >= 0) node.parent = row.begin(between.parent);
+    return node;
+}
+
+HostNode host_tree(const CallShape& shape, int root) {
+    const HostRow row(shape, hosts_of(shape, root));
+    const auto tree = host_row_tree(row);
+    HostNode node;
+    if (tree.parent >= 0) node.parent = row.order.rank_at(tree.parent);
+    for (const auto& child : tree.children) {
+        const int rank = row.order.rank_at(child.rank);
+        const bool here = host_of(shape, rank) == host_of(shape, shape.rank);
+        (here ? node.members : node.leaders).push_back(rank);
+    }
     return node;
 }
 

@@ -330,6 +330,36 @@ TEST(Predict, AScheduleThatWouldTakeTooLongIsRefusedWithTheRemedy) {
     EXPECT_THAT(priced.failure().sentence, HasSubstr("fewer ranks"));
 }
 
+// Sixteen ranks in turn on four hosts, between which a message takes a millisecond.
+TEST(Predict, TwoLevelsTakeARoundBetweenHostsForEachDoublingOfThem) {
+    Network network;
+    network.ranks = 16;
+    network.cost = [](int from, int to, std::int64_t) {
+        return model::MessageCost{.latency_s = from % 4 == to % 4 ? 0.0 : 1e-3};
+    };
+    std::vector<int> hosts;
+    for (int rank = 0; rank < network.ranks; ++rank) hosts.push_back(rank % 4);
+    const struct {
+        Collective collective;
+        double rounds;
+    } calls[] = {{Collective::barrier, 2},   {Collective::bcast, 2},      {Collective::scatter, 2},
+                 {Collective::gather, 2},    {Collective::scatterv, 2},   {Collective::gatherv, 2},
+                 {Collective::allgather, 2}, {Collective::allgatherv, 2}, {Collective::reduce, 2},
+                 {Collective::allreduce, 2}, {Collective::alltoall, 1}};
+    for (const auto& [collective, rounds] : calls) {
+        const auto priced = predict(*find_algorithm(collective, "two_level"),
+                                    {.collective = collective,
+                                     .ranks = network.ranks,
+                                     .root = 5,
+                                     .message_bytes = block_bytes,
+                                     .hosts = hosts},
+                                    network);
+
+        ASSERT_TRUE(priced) << name_of(collective);
+        EXPECT_NEAR(priced->total_s, rounds * 1e-3, 1e-9) << name_of(collective);
+    }
+}
+
 TEST(PredictOverLanes, FindsFourLanesFasterThanATreeThatKnowsNoSites) {
     for (const auto collective : {Collective::scatter, Collective::gather}) {
         const double lanes_s = over_lanes_s(collective, "multilane", 4);

@@ -34,11 +34,13 @@
     X(scatter_single_lane)              \
     X(scatter_split)                    \
     X(scatter_three_step)               \
+    X(scatter_two_level)                \
     X(scatterv_binomial)                \
     X(scatterv_linear)                  \
     X(scatterv_linear_nb)               \
     X(scatterv_lmo_binomial)            \
     X(scatterv_multilane)               \
+    X(scatterv_two_level)               \
     X(gather_binomial)                  \
     X(gather_knomial_3)                 \
     X(gather_knomial_4)                 \
@@ -50,26 +52,31 @@
     X(gather_single_lane)               \
     X(gather_split)                     \
     X(gather_three_step)                \
+    X(gather_two_level)                 \
     X(gatherv_binomial)                 \
     X(gatherv_linear)                   \
     X(gatherv_linear_nb)                \
     X(gatherv_lmo_binomial)             \
     X(gatherv_multilane)                \
+    X(gatherv_two_level)                \
     X(allgather_bruck)                  \
     X(allgather_linear_nb)              \
     X(allgather_multilane)              \
     X(allgather_neighbor_exchange)      \
     X(allgather_recursive_doubling)     \
     X(allgather_ring)                   \
+    X(allgather_two_level)              \
     X(allgatherv_bruck)                 \
     X(allgatherv_linear_nb)             \
     X(allgatherv_multilane)             \
     X(allgatherv_neighbor_exchange)     \
     X(allgatherv_recursive_doubling)    \
     X(allgatherv_ring)                  \
+    X(allgatherv_two_level)             \
     X(alltoall_bruck)                   \
     X(alltoall_linear_nb)               \
     X(alltoall_pairwise)                \
+    X(alltoall_two_level)               \
     X(alltoallv_linear_nb)              \
     X(alltoallv_pairwise)               \
     X(alltoallv_scattered_4)            \

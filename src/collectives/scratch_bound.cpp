@@ -13,6 +13,10 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
     // The rank of a lane may gather what all ranks of its site and the other sites give.
     if (algorithm.needs.sites) return (ranks + std::int64_t{1}) * total_units;
     switch (algorithm.collective) {
+        // Who leads its host may have the blocks of half of all ranks for the other half, and those
+        // that come back for them.
+        case Collective::alltoall:
+            return (algorithm.needs.hosts ? (ranks + 1) / 2 + 2 : 2) * total_units;
         case Collective::barrier: return 0;
         case Collective::bcast: return total_units;
         case Collective::reduce:

@@ -11,7 +11,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/rank_order.hpp"
+#include "collectives/gather/gather.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -70,6 +70,8 @@ void forward(model::Builder& steps, const CallShape& shape, const RankOrder& ord
     steps.send_after(arrived, order.rank_at(tree.parent), blocks, total);
 }
 
+}  // namespace
+
 model::Schedule gather_over_tree(const CallShape& shape, const RankOrder& order, const Node& tree) {
     model::Builder steps;
     if (tree.parent < 0) {
@@ -79,6 +81,8 @@ model::Schedule gather_over_tree(const CallShape& shape, const RankOrder& order,
     }
     return steps.finish();
 }
+
+namespace {
 
 model::Schedule build(const CallShape& shape) {
     return gather_over_tree(shape, plain_order(shape),

@@ -34,7 +34,8 @@ model::Schedule build_binomial(const CallShape& shape) {
     model::Builder steps;
     const auto scattered = from_zero(shape);
     const auto reduced = reduce_over_tree(steps, shape, 0, units_of_all_blocks(shape));
-    scatter_over_tree(steps, scattered, plain_order(scattered), reduced.at, reduced.ready);
+    scatter_over_tree(steps, scattered, plain_order(scattered), reduced.at, reduced.ready,
+                      binomial_tree(scattered.relative(), scattered.ranks), Posting::one_by_one);
     return steps.finish();
 }
 

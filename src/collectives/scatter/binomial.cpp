@@ -22,34 +22,16 @@ using model::Place;
 using model::Slice;
 using model::StepId;
 
-struct Ready {
-    Slice at;
-    StepId after = model::no_step;
-};
-
-// The blocks of a subtree as one slice: where they lie, or packed where they do not lie together.
-Ready pack(model::Builder& steps, const std::vector<Stretch>& stretches, Slice blocks,
-           StepId ready) {
-    if (stretches.empty()) return {blocks, ready};
-    if (stretches.size() == 1) return {blocks.at(stretches.front().in_buffer), ready};
-    const auto& end = stretches.back();
-    const auto packed = steps.scratch(end.in_row + end.count);
-    for (const auto& stretch : stretches) {
-        ready = steps.copy(blocks.at(stretch.in_buffer), packed.at(stretch.in_row), stretch.count,
-                           {ready});
-    }
-    return {packed, ready};
-}
-
 void send_from_root(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                    Slice blocks, StepId ready, TreeNode tree, Posting posting) {
+                    Slice blocks, StepId ready, const Node& tree, Posting posting) {
     const Bounds bounds(shape, order);
     StepId last = model::no_step;
-    for (const auto& child : tree(0, shape.ranks).children) {
+    for (const auto& child : tree.children) {
         const int end = child.rank + child.subtree;
-        const auto packed = pack(steps, stretches_of(shape, order, child.rank, end), blocks, ready);
+        const auto stretches = stretches_of(shape, order, child.rank, end);
+        const auto packed = packed_blocks(steps, stretches, blocks, ready);
         const auto sent = steps.send(order.rank_at(child.rank), packed.at,
-                                     bounds.size(child.rank, end), {packed.after, last});
+                                     bounds.size(child.rank, end), {packed.ready, last});
         if (posting == Posting::one_by_one) last = sent;
     }
     steps.copy(blocks.at(shape.offset_of(shape.root)), {Place::receive, 0},
@@ -77,30 +59,32 @@ void forward(model::Builder& steps, const CallShape& shape, const RankOrder& ord
 }  // namespace
 
 void scatter_over_tree(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                       Slice blocks, StepId ready, TreeNode tree, Posting posting) {
-    const int me = order.node_of(shape.rank);
-    if (me == 0) {
+                       Slice blocks, StepId ready, const Node& tree, Posting posting) {
+    if (tree.parent < 0) {
         send_from_root(steps, shape, order, blocks, ready, tree, posting);
     } else {
-        forward(steps, shape, order, tree(me, shape.ranks), posting);
+        forward(steps, shape, order, tree, posting);
     }
 }
 
 namespace {
 
-model::Schedule build(const CallShape& shape) {
+model::Schedule scattered(const CallShape& shape, const RankOrder& order, const Node& tree,
+                          Posting posting) {
     model::Builder steps;
-    scatter_over_tree(steps, shape, plain_order(shape), {Place::send, 0}, model::no_step);
+    scatter_over_tree(steps, shape, order, {Place::send, 0}, model::no_step, tree, posting);
     return steps.finish();
+}
+
+model::Schedule build(const CallShape& shape) {
+    return scattered(shape, plain_order(shape), binomial_tree(shape.relative(), shape.ranks),
+                     Posting::one_by_one);
 }
 
 template <int radix>
 model::Schedule build_knomial(const CallShape& shape) {
-    model::Builder steps;
-    const auto tree = [](int rank, int ranks) { return knomial_tree(rank, ranks, radix); };
-    scatter_over_tree(steps, shape, plain_order(shape), {Place::send, 0}, model::no_step, tree,
-                      Posting::at_once);
-    return steps.finish();
+    return scattered(shape, plain_order(shape), knomial_tree(shape.relative(), shape.ranks, radix),
+                     Posting::at_once);
 }
 
 constexpr Algorithm knomial{
@@ -113,10 +97,9 @@ constexpr Algorithm knomial{
 };
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
-    model::Builder steps;
-    scatter_over_tree(steps, shape, lmo_order(shape, Direction::from_root), {Place::send, 0},
-                      model::no_step);
-    return steps.finish();
+    const auto order = lmo_order(shape, Direction::from_root);
+    return scattered(shape, order, binomial_tree(order.node_of(shape.rank), shape.ranks),
+                     Posting::one_by_one);
 }
 
 }  // namespace

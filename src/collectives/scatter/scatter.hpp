@@ -19,13 +19,10 @@ enum class Posting { one_by_one, at_once };
 void scatter_linearly(model::Builder& steps, const CallShape& shape, model::Slice blocks,
                       model::StepId ready, Posting posting);
 
-/* The node of a rank whose number from the root is `rank`; every subtree is a row of numbers. */
-using TreeNode = Node (*)(int rank, int ranks);
-
-/* Over a tree whose nodes are the ranks in `order`: a rank receives the blocks of its subtree in
-   one message, keeps its own and sends those of its children on, the largest first. */
+/* Over a tree whose nodes are the ranks in `order`, and in which this rank is `tree`; every subtree
+   is a row of nodes. A rank receives the blocks of its subtree in one message, keeps its own and
+   sends those of its children on, in the order in which they are served. */
 void scatter_over_tree(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                       model::Slice blocks, model::StepId ready, TreeNode tree = binomial_tree,
-                       Posting posting = Posting::one_by_one);
+                       model::Slice blocks, model::StepId ready, const Node& tree, Posting posting);
 
 }  // namespace lanewise::collectives
