@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -101,13 +102,12 @@ def parameter(value: float) -> dict[str, float]:
     return {"value": value, "low": value, "high": value}
 
 
-@pytest.fixture
-def platform(tmp_path: Path) -> Path:
-    """Write a platform of four ranks on which a message of M bytes takes 10 us and M ns."""
+def write_platform(path: Path, ranks: int) -> None:
+    """Write a platform of so many ranks on which a message of M bytes takes 10 us and M ns."""
     links = [
         {"ranks": [i, j], "latency_s": parameter(1e-5), "s_per_byte": parameter(1e-9)}
-        for i in range(PLATFORM_RANKS)
-        for j in range(i + 1, PLATFORM_RANKS)
+        for i in range(ranks)
+        for j in range(i + 1, ranks)
     ]
     hockney = {
         "links": links,
@@ -118,10 +118,9 @@ def platform(tmp_path: Path) -> Path:
         "mpi": {"family": "openmpi", "library": "by hand"},
         "launcher": "openmpi",
         "kernel": "6.1",
-        "cpus": ["0"] * PLATFORM_RANKS,
+        "cpus": ["0"] * ranks,
         "settings": {},
     }
-    path = tmp_path / "platform.json"
     path.write_text(
         json.dumps(
             {
@@ -129,15 +128,36 @@ def platform(tmp_path: Path) -> Path:
                 "version": 2,
                 "lanewise": "0.1.0",
                 "created": "2026-11-21T16:00:00Z",
-                "ranks": PLATFORM_RANKS,
-                "hosts": [f"host{rank}" for rank in range(PLATFORM_RANKS)],
+                "ranks": ranks,
+                "hosts": [f"host{rank}" for rank in range(ranks)],
                 "fingerprint": fingerprint,
                 "best": "hockney",
                 "models": {"hockney": hockney},
             }
-        )
+        ),
+        encoding="utf-8",
     )
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Path:
+    """Write a platform of four ranks."""
+    path = tmp_path / "platform.json"
+    write_platform(path, PLATFORM_RANKS)
     return path
+
+
+@pytest.fixture(scope="session")
+def abi_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with MPICH by the name of its ABI, which Debian leaves out and mpi4py needs."""
+    folder = tmp_path_factory.mktemp("abi")
+    for build in (one for one in find_builds(os.environ) if one.mpi == "mpich"):
+        told = subprocess.run(
+            ["ldd", build.library("liblanewise.so")], capture_output=True, text=True, check=True
+        ).stdout
+        for path in re.findall(r"libmpich\.so\.12 => (\S+)", told):
+            (folder / "libmpi.so.12").symlink_to(path)
+    return folder
 
 
 @pytest.fixture

@@ -7,13 +7,16 @@ turn before.  LANEWISE_TEST_EVERY_ALGORITHM asks for all turns on 1 to 10 ranks,
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import write_platform
 from run_test import LANGUAGES
 from tuned_job import (
     EVERY_SIZE,
@@ -32,12 +35,17 @@ from lanewise.model.schedule import Algorithm, read_algorithms
 from lanewise.tuning.content import NEIGHBORHOOD
 
 ALL = bool(os.environ.get("LANEWISE_TEST_EVERY_ALGORITHM"))
-# Of bcast, which has the most that need neither sites nor a platform file.
+# Of bcast, which has the most that need neither several hosts or sites nor a platform file.
 MOST_ALGORITHMS = 10
 TURN_NUMBERS = range(MOST_ALGORITHMS) if ALL else (0, 4)
 STARTED_TURNS = range(MOST_ALGORITHMS) if ALL else (1,)
 RANKS = range(1, 11) if ALL else (3,)
 FEW = (2, 4, 7)
+# Every turn on a few numbers of ranks, and each other number in one of the turns.
+FEW_OR_ONCE = [
+    *((turn, ranks) for turn in TURN_NUMBERS for ranks in FEW),
+    *((ranks % MOST_ALGORITHMS, ranks) for ranks in RANKS if ranks not in FEW),
+]
 # None of them refuses a call, and under MPICH before 4.3 most go on.
 SERVE_ALL = {
     "barrier": "dissemination",
@@ -56,19 +64,38 @@ SERVE_ALL = {
     "exscan": "direct",
 }
 ALLS = ("allgather", "alltoallv", "alltoallw")
-OUT_OF_REACH = {"platform", "hosts", "sites", "all_counts"}
+# What a program on one host lacks unless files tell of it.
+OF_PLACES = {"platform", "hosts", "sites"}
+# Of scatter and gather, which have the most of these.
+MOST_OF_PLACES = 5
+PLACED_TURNS = range(MOST_OF_PLACES) if ALL else (0,)
+PLACED_RANKS = range(2, 11) if ALL else (4,)
+# Hosts with one to four ranks, in no order; those with even numbers are at one site.
+HOSTS = (0, 1, 2, 0, 0, 1, 3, 2, 1, 3)
 
 
-def usable() -> dict[str, list[Algorithm]]:
-    """Return the algorithms of each collective that a program on one host can have."""
+def by_collective(is_meant: Callable[[Algorithm], bool]) -> dict[str, list[Algorithm]]:
+    """Return those algorithms of each collective that are meant."""
     try:
         listed = read_algorithms()
     except RequestError as missing:
         pytest.skip(str(missing))
     found: dict[str, list[Algorithm]] = {}
-    for one in listed:
-        if not OUT_OF_REACH & set(one.restrictions):
-            found.setdefault(one.collective, []).append(one)
+    for one in filter(is_meant, listed):
+        found.setdefault(one.collective, []).append(one)
+    return found
+
+
+def usable() -> dict[str, list[Algorithm]]:
+    """Return the algorithms of each collective that a program on one host can have."""
+    return by_collective(lambda one: not OF_PLACES & set(one.restrictions))
+
+
+def of_places() -> dict[str, list[Algorithm]]:
+    """Return those that look at hosts, sites or a platform; those on two levels come first."""
+    found = by_collective(lambda one: bool(OF_PLACES & set(one.restrictions)))
+    for several in found.values():
+        several.sort(key=lambda one: "hosts" not in one.restrictions)
     return found
 
 
@@ -99,6 +126,30 @@ def started_rules(family: str, named: dict[str, str], ranks: int) -> dict[str, o
     return tuning(family, ranks=ranks, layout=[ranks], collectives=rules)
 
 
+def rules_of_places(family: str, turn: int, ranks: int) -> dict[str, object]:
+    """Return a tuning file with the algorithms of a turn that look at places."""
+    rules = {}
+    for collective, found in of_places().items():
+        one = found[turn % len(found)]
+        lanes = {"lanes": 2} if "lanes" in one.restrictions else {}
+        rule = {"rules": [{**EVERY_SIZE, "algorithm": one.name, **lanes}]}
+        rules[collective] = rule
+        if family == "openmpi":
+            rules[f"i{collective}"] = rule
+    # What is compared with the layout is where ranks really are.
+    return tuning(family, ranks=ranks, layout=[ranks], collectives=rules)
+
+
+def write_placement(path: Path, ranks: int) -> None:
+    """Write that the ranks are on `HOSTS`."""
+    placed = [
+        {"rank": rank, "host": f"h{host}", "site": "ab"[host % 2]}
+        for rank, host in enumerate(HOSTS[:ranks])
+    ]
+    placement = {"schema": "lanewise-placement", "version": 1, "hosts": [], "ranks": placed}
+    path.write_text(json.dumps(placement), encoding="utf-8")
+
+
 def neighbor_rules(family: str, turn: int, ranks: int) -> dict[str, object]:
     """Return a tuning file with rules for neighborhood collectives, blocking and not."""
     named = {c: one.name for c, one in of_turn(turn).items() if c in NEIGHBORHOOD}
@@ -114,6 +165,7 @@ def assert_right(done: subprocess.CompletedProcess[str], turn: int) -> None:
 
 def test_no_collective_has_more_algorithms_than_there_are_turns() -> None:
     assert max(map(len, usable().values())) <= MOST_ALGORITHMS
+    assert max(map(len, of_places().values())) <= MOST_OF_PLACES
 
 
 @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in RANKS])
@@ -130,6 +182,26 @@ def test_a_suite_of_collectives_is_right(
     intercepted = counted(tmp_path, "intercepted")
     served = {c for c in ALLS if intercepted.get(c)}
     assert ranks == 1 or served >= {c for c in ALLS if serves(of_turn(turn)[c], ranks)}
+
+
+@pytest.mark.parametrize("case", [(turn, ranks) for turn in PLACED_TURNS for ranks in PLACED_RANKS])
+@pytest.mark.one_mpi
+def test_a_suite_is_right_by_algorithms_that_look_at_hosts_sites_or_a_platform(
+    mpi: str, case: tuple[int, int], compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    turn, ranks = case
+    program = str(compiled(mpi, "mpicc", "suite.c -pthread"))
+    platform, placement = tmp_path / "platform.json", tmp_path / "placement.json"
+    write_platform(platform, ranks)
+    write_placement(placement, ranks)
+    rules, where = rules_of_places(mpi, turn, ranks), {"LANEWISE_PLACEMENT": str(placement)}
+
+    done = run([*launch_line(mpi, ranks), program], rules, "--platform", str(platform), **where)
+
+    assert_right(done, turn)
+    assert done.stderr == ""
+    intercepted = counted(tmp_path, "intercepted")
+    assert {c for c in of_places() if not intercepted.get(c)} == set()
 
 
 @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in RANKS])
@@ -185,7 +257,7 @@ def test_what_persistent_collectives_need_may_be_freed_before_they_are_started(
 
 if ALL:
 
-    @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURN_NUMBERS for ranks in FEW])
+    @pytest.mark.parametrize("case", FEW_OR_ONCE)
     @pytest.mark.parametrize("language", LANGUAGES)
     def test_a_program_in_any_language_is_right(
         mpi: str, language: str, case: tuple[int, int], compiled: Compile, run: Run
@@ -196,14 +268,21 @@ if ALL:
 
         assert_right(run([*launch_line(mpi, ranks), program], rules_of(mpi, turn, ranks)), turn)
 
-    @pytest.mark.parametrize("ranks", FEW)
-    @pytest.mark.parametrize("turn", TURN_NUMBERS)
-    def test_a_python_program_is_right(turn: int, ranks: int, run: Run) -> None:
-        python = shutil.which("python3", path="/usr/bin") or sys.executable
+    @pytest.mark.parametrize("case", FEW_OR_ONCE)
+    def test_a_python_program_is_right(
+        mpi: str, case: tuple[int, int], abi_names: Path, run: Run
+    ) -> None:
+        turn, ranks = case
+        # The mpi4py of Debian is for Open MPI, and the one of PyPI for any MPI that it finds.
+        python = shutil.which("python3", path="/usr/bin") if mpi == "openmpi" else None
+        python = python or sys.executable
+        found = {"MPI4PY_MPIABI": mpi, "LD_LIBRARY_PATH": str(abi_names)}
         if subprocess.run(
             [python, "-c", "import mpi4py"], capture_output=True, check=False
         ).returncode:
-            pytest.skip("no mpi4py; install python3-mpi4py")
-        line = [*launch_line("openmpi", ranks), python, str(PROGRAMS / "collectives.py")]
+            pytest.skip("no mpi4py; install python3-mpi4py, and pip install 'lanewise[dev]'")
+        line = [*launch_line(mpi, ranks), python, str(PROGRAMS / "collectives.py")]
 
-        assert_right(run(line, rules_of("openmpi", turn, ranks)), turn)
+        done = run(line, rules_of(mpi, turn, ranks), **found)
+
+        assert_right(done, turn)

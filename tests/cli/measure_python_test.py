@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from tuned_job import TIMEOUT_S, launch_line
 
 import lanewise
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.native import find_builds
 from lanewise.results.read import load
 
 Job = Callable[[str, int, str], "subprocess.CompletedProcess[str]"]
@@ -96,19 +94,6 @@ def test_a_rank_that_dies_is_an_error_that_says_what_is_kept(
             launcher="openmpi",
             output=path,
         )
-
-
-@pytest.fixture(scope="session")
-def abi_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with MPICH by the name of its ABI, which Debian leaves out and mpi4py needs."""
-    folder = tmp_path_factory.mktemp("abi")
-    for build in (one for one in find_builds(os.environ) if one.mpi == "mpich"):
-        told = subprocess.run(
-            ["ldd", build.library("liblanewise.so")], capture_output=True, text=True, check=True
-        ).stdout
-        for path in re.findall(r"libmpich\.so\.12 => (\S+)", told):
-            (folder / "libmpi.so.12").symlink_to(path)
-    return folder
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from mpi4py import MPI
 
 world = MPI.COMM_WORLD
 rank, ranks = world.Get_rank(), world.Get_size()
+root = min(1, ranks - 1)
 
-everything = array("i", [3 * i for i in range(2 * ranks)]) if rank == 1 else None
+everything = array("i", [3 * i for i in range(2 * ranks)]) if rank == root else None
 mine = array("i", [-1, -1])
-world.Scatter([everything, 2, MPI.INT] if rank == 1 else None, [mine, 2, MPI.INT], root=1)
+world.Scatter([everything, 2, MPI.INT] if rank == root else None, [mine, 2, MPI.INT], root=root)
 assert mine[1] == 3 * (2 * rank + 1), mine
 
 gathered = array("i", [0] * (2 * ranks))
@@ -30,7 +31,9 @@ word = array("i", [7 if rank == 0 else -1])
 block = array("i", [-1, -1])
 waiting = [
     world.Ibcast([word, 1, MPI.INT], root=0),
-    world.Iscatter([everything, 2, MPI.INT] if rank == 1 else None, [block, 2, MPI.INT], root=1),
+    world.Iscatter(
+        [everything, 2, MPI.INT] if rank == root else None, [block, 2, MPI.INT], root=root
+    ),
 ]
 MPI.Request.Waitall(waiting)
 assert word[0] == 7, word
