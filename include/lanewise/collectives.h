@@ -87,7 +87,8 @@ typedef struct lw_algorithm_options {
 LW_API lw_status lw_algorithm_with(const char *collective, const char *name,
                                    const lw_algorithm_options *options, lw_algorithm **algorithm);
 
-/* The collective and the name of the algorithm at `index`; NULL past the end of the list. */
+/* The collective and the name of the algorithm at `index`; NULL past the end of the list. Of the
+   trees knomial:2 to knomial:64, which all have names, it has a few. */
 LW_API const char *lw_algorithm_collective(size_t index);
 LW_API const char *lw_algorithm_name(size_t index);
 

@@ -181,15 +181,6 @@ constexpr Algorithm vector_form(Algorithm algorithm, Collective collective, Rest
     return algorithm;
 }
 
-/* A k-nomial tree for one k. */
-constexpr Algorithm with_radix(Algorithm knomial, int radix, const char *name,
-                               model::Schedule (*build)(const CallShape&)) {
-    knomial.radix = radix;
-    knomial.name = name;
-    knomial.build = build;
-    return knomial;
-}
-
 /* The same algorithm for exscan; `cost` where it has another one. */
 constexpr Algorithm exclusive_form(Algorithm algorithm, model::Schedule (*build)(const CallShape&),
                                    const char *cost = nullptr) {
@@ -199,8 +190,9 @@ constexpr Algorithm exclusive_form(Algorithm algorithm, model::Schedule (*build)
     return algorithm;
 }
 
-/* All algorithms, by collective and then as registered. */
+/* All algorithms that are listed, by collective and then as registered. */
 std::span<const Algorithm *const> algorithms();
+/* Also one that is not listed: a k-nomial tree of another radix (knomial.hpp). */
 const Algorithm *find_algorithm(Collective collective, std::string_view name);
 
 /* Why `algorithm` cannot serve a call, in a few words; empty if it can. */

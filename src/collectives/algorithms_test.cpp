@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "collectives/checker/checker.hpp"
+#include "collectives/knomial.hpp"
 #include "collectives/scratch_bound.hpp"
 #include "model/simulation/network.hpp"
 #include "testing/cases.hpp"
@@ -516,6 +517,33 @@ TEST_P(EachAlgorithm, HasNoMoreMessagesUnderWayToNeighborsThanItsWindowHolds) {
         EXPECT_EQ(most, static_cast<std::size_t>(algorithm.radix - 1));
     }
 }
+
+// Also of the trees that are not listed, on numbers of ranks around the powers of the radix.
+class EachRadix : public ::testing::TestWithParam<Collective> {};
+
+TEST_P(EachRadix, DeliversFromAnyRoot) {
+    Checker checker;
+    const int step = lanewise::testing::cases(1, 9);
+    for (int radix = radix_min; radix <= radix_max; radix += step) {
+        const auto *algorithm = find_algorithm(GetParam(), "knomial:" + std::to_string(radix));
+        ASSERT_NE(algorithm, nullptr);
+        for (const int ranks : {1, 2, radix, radix + 1, 2 * radix + 1, radix * radix + 1}) {
+            if (ranks > 2 * radix_max + 1) continue;
+            for (const int root : {0, ranks / 2}) {
+                auto made = even_trial(GetParam(), ranks, root, 3);
+                made.in_order = !algorithm->needs.commutative;
+                const auto schedules = schedules_of(*algorithm, made);
+                ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "")
+                    << algorithm->name << " on " << ranks << " ranks, root " << root;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Trees, EachRadix,
+                         ::testing::Values(Collective::bcast, Collective::scatter,
+                                           Collective::gather, Collective::reduce),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, ::testing::ValuesIn(algorithms()),
                          [](const auto& tested) {

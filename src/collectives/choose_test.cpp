@@ -130,6 +130,42 @@ TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     EXPECT_EQ(find(tuning->layouts.front(), Collective::gather, 8), nullptr);
 }
 
+TEST(Choose, ARuleMayNameATreeOfAnyRadixFromTwoToSixtyFour) {
+    for (const auto collective :
+         {Collective::bcast, Collective::scatter, Collective::gather, Collective::reduce}) {
+        for (int radix = 0; radix <= 100; ++radix) {
+            const auto name = "knomial:" + std::to_string(radix);
+            auto file = whole_file();
+            file["layouts"][0]["collectives"] = {
+                {name_of(collective), {{"rules", Json::array({rule(8, 1024, name.c_str())})}}}};
+
+            const auto tuning = parse_tuning(file.dump(), "tuning.json");
+
+            ASSERT_EQ(static_cast<bool>(tuning), radix >= 2 && radix <= 64) << name;
+            if (!tuning) continue;
+            const auto *found = find(tuning->layouts.front(), collective, 8)->algorithm;
+            EXPECT_EQ(found->name, name);
+            EXPECT_EQ(found->radix, radix);
+            EXPECT_EQ(found->collective, collective);
+        }
+    }
+}
+
+TEST(Choose, OfTreesAFewAreListedAndTheseAreTheOnesThatAreFound) {
+    std::vector<std::string> listed;
+    for (const auto *algorithm : algorithms()) {
+        if (algorithm->collective != Collective::reduce) continue;
+        EXPECT_EQ(find_algorithm(Collective::reduce, algorithm->name), algorithm);
+        if (std::string(algorithm->name).starts_with("knomial")) listed.push_back(algorithm->name);
+    }
+
+    EXPECT_EQ(listed, (std::vector<std::string>{"knomial:3", "knomial:4", "knomial:8"}));
+    for (const auto *name : {"knomial:", "knomial:03", "knomial:3 ", "knomial:-3", "knomial"}) {
+        EXPECT_EQ(find_algorithm(Collective::reduce, name), nullptr) << name;
+    }
+    EXPECT_EQ(find_algorithm(Collective::allgather, "knomial:3"), nullptr);
+}
+
 TEST(Choose, ANonblockingCollectiveHasRulesOfItsOwn) {
     auto file = whole_file();
     file["layouts"][0]["collectives"]["iscatter"] = {

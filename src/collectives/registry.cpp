@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Registry: every algorithm, one line each.
+// Registry: every algorithm, one line each, and the families that hold more of them.
 
 #include <algorithm>
 #include <array>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/knomial.hpp"
 
 #define LANEWISE_ALGORITHMS(X)          \
     X(barrier_dissemination)            \
@@ -139,16 +140,27 @@
     X(neighbor_alltoallw_scattered_4)   \
     X(neighbor_alltoallw_scattered_16)
 
+#define LANEWISE_KNOMIAL_FAMILIES(X) \
+    X(bcast_knomial)                 \
+    X(scatter_knomial)               \
+    X(gather_knomial)                \
+    X(reduce_knomial)
+
 namespace lanewise::collectives {
 
 #define LANEWISE_DECLARE(name) extern const Algorithm name;
 LANEWISE_ALGORITHMS(LANEWISE_DECLARE)
 #undef LANEWISE_DECLARE
 
+#define LANEWISE_DECLARE(name) extern const KnomialFamily name;
+LANEWISE_KNOMIAL_FAMILIES(LANEWISE_DECLARE)
+#undef LANEWISE_DECLARE
+
 namespace {
 
 #define LANEWISE_ADDRESS(name) &(name),
 constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
+constexpr std::array families = {LANEWISE_KNOMIAL_FAMILIES(LANEWISE_ADDRESS)};
 #undef LANEWISE_ADDRESS
 
 constexpr std::array<const char *, collective_count> names = {"barrier",
@@ -205,6 +217,12 @@ std::span<const Algorithm *const> algorithms() {
 const Algorithm *find_algorithm(Collective collective, std::string_view name) {
     for (const auto *algorithm : registered) {
         if (algorithm->collective == collective && algorithm->name == name) return algorithm;
+    }
+    for (const auto *family : families) {
+        if (family->front().collective != collective) continue;
+        for (const auto& algorithm : *family) {
+            if (algorithm.name == name) return &algorithm;
+        }
     }
     return nullptr;
 }

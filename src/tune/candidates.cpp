@@ -61,14 +61,27 @@ void add_lanewise(const collectives::Algorithm& algorithm, std::uint64_t message
     }
 }
 
+std::vector<const collectives::Algorithm *> named_or_listed(collectives::Collective collective,
+                                                            const std::vector<std::string>& names) {
+    std::vector<const collectives::Algorithm *> found;
+    for (const auto *algorithm : collectives::algorithms()) {
+        if (algorithm->collective == collective) found.push_back(algorithm);
+    }
+    for (const auto& name : names) {
+        const auto *algorithm = collectives::find_algorithm(collective, name);
+        if (algorithm && std::ranges::count(found, algorithm) == 0) found.push_back(algorithm);
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,
-                                  const std::vector<MpiAlgorithm>& own) {
+                                  const std::vector<MpiAlgorithm>& own,
+                                  const std::vector<std::string>& names) {
     std::vector<Candidate> found;
-    for (const auto *algorithm : collectives::algorithms()) {
-        if (algorithm->collective != collective) continue;
+    for (const auto *algorithm : named_or_listed(collective, names)) {
         if (!collectives::refusal(*algorithm, call).empty()) continue;
         // The same messages as those of linear, which is there already.
         if (algorithm->radix > 2 && algorithm->radix >= call.ranks) continue;

@@ -32,11 +32,13 @@ struct Candidate {
  * Lanewise's algorithms that can serve `call`, then the MPI's `own`. Those that
  * cut messages up are there with a few segment sizes, where a message has at
  * least two segments of them; those that use lanes with 1, 2, 4, ... and the most,
- * and with every number up to 16 where a platform can tell which are worth trying.
+ * and with every number up to 16 where a platform can tell which are worth trying. Those of
+ * `names` are also there where they are not listed, as a k-nomial tree of any radix.
  */
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,
-                                  const std::vector<MpiAlgorithm>& own);
+                                  const std::vector<MpiAlgorithm>& own,
+                                  const std::vector<std::string>& names = {});
 
 /* Keeps those with one of these names; all where there are none. */
 void keep_named(std::vector<Candidate>& candidates, const std::vector<std::string>& names);

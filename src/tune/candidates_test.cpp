@@ -40,6 +40,18 @@ TEST(Candidates, AreTreesOfARadixBelowTheNumberOfRanks) {
     }
 }
 
+TEST(Candidates, AreTreesOfAnyRadixThatIsAskedFor) {
+    const std::vector<std::string> names = {"knomial:5", "knomial:3", "knomial:5", "knomial:8",
+                                            "knomial:65"};
+
+    auto list = candidates(Collective::bcast, 1024, {.ranks = 8}, {}, names);
+    keep_named(list, names);
+
+    std::multiset<std::string> found;
+    for (const auto& candidate : list) found.insert(candidate.algorithm);
+    EXPECT_EQ(found, (std::multiset<std::string>{"knomial:3", "knomial:5"}));
+}
+
 TEST(Candidates, HaveNoWindowThatHoldsAllMessages) {
     const auto has = [](const char *name, int ranks) {
         const auto found = candidates(Collective::alltoallv, 1024, {.ranks = ranks}, {});

@@ -146,12 +146,13 @@ std::vector<Contender> contenders_of(Operation operation, std::uint64_t message_
 
 /* What is there to be measured: of nonblocking ones only what can go on here by itself. */
 std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_bytes,
-                                     const collectives::CallTraits& call, MpiAlgorithms& own) {
+                                     const collectives::CallTraits& call, MpiAlgorithms& own,
+                                     const std::vector<std::string>& names) {
     const auto collective = operation.collective;
     if (operation.calling == Calling::blocking) {
-        return candidates(collective, message_bytes, call, own.of(collective, call.ranks));
+        return candidates(collective, message_bytes, call, own.of(collective, call.ranks), names);
     }
-    auto list = candidates(collective, message_bytes, call, {});
+    auto list = candidates(collective, message_bytes, call, {}, names);
     std::erase_if(list, [](const Candidate& candidate) {
         return !collectives::can_be_requested(*candidate.lanewise);
     });
@@ -214,7 +215,8 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
             .kind = Task::Kind::compared,
             .contenders =
                 [=, &own](FirstLook look) {
-                    *list = candidates_of(operation, message_bytes, field->call(), own);
+                    *list = candidates_of(operation, message_bytes, field->call(), own,
+                                          field->algorithms);
                     keep_named(*list, field->algorithms);
                     const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
@@ -309,7 +311,8 @@ Outcome check_names(const TuneArguments& arguments, const Field& field, MpiAlgor
     std::set<std::string> known;
     for (const auto operation : arguments.operations) {
         for (const auto bytes : sizes_for(operation.collective, arguments.session.sizes_bytes)) {
-            for (const auto& candidate : candidates_of(operation, bytes, field.call(), own)) {
+            for (const auto& candidate :
+                 candidates_of(operation, bytes, field.call(), own, arguments.algorithms)) {
                 known.insert(candidate.algorithm);
             }
         }

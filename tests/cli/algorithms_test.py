@@ -86,6 +86,8 @@ WRONG = {
     "scatter binomal": (["scatter", "binomal"], "did you mean binomial?"),
     "no platform": (["scatter", "lmo_binomial"], "give --platform FILE"),
     "odd ranks": (["allgather", "neighbor_exchange", "-n", "5"], "the number of ranks is odd"),
+    "radix": (["bcast", "knomial:65"], "the number after the colon is 2 to 64"),
+    "no trees": (["alltoall", "knomial:4"], "no alltoall algorithm 'knomial:4'"),
     "root": (["bcast", "ring", "--root", "8"], "root 8 of 8 ranks is not there"),
     "size": (["bcast", "ring", "--size", "8Q"], "8Q"),
     "svg and json": (
@@ -96,6 +98,15 @@ WRONG = {
     "root of all": (["bcast", "--root", "8"], "--root is for one algorithm; name it: "),
     "too many": (["bcast", "ring", "-n", "100", "--svg", "x.svg"], "draw at most 64"),
 }
+
+
+def test_a_tree_has_any_radix_that_is_named(lanewise: Lanewise) -> None:
+    status, told, _ = lanewise("model", "algorithms", "gather", "knomial:5", "--ranks", "5")
+
+    assert status == 0
+    assert told.startswith("# gather knomial:5\n")
+    rounds = dict(match.groups() for match in ROUND.finditer(told))
+    assert rounds == {"1": "1->0 1 KiB, 2->0 1 KiB, 3->0 1 KiB, 4->0 1 KiB"}
 
 
 @pytest.mark.parametrize(("words", "sentence"), WRONG.values(), ids=WRONG.keys())

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/knomial.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -19,8 +20,7 @@ using model::Place;
 using model::Slice;
 using model::StepId;
 
-template <int radix>
-model::Schedule build(const CallShape& shape) {
+model::Schedule build(const CallShape& shape, int radix) {
     model::Builder steps;
     const Slice vector{Place::receive, 0};
     const auto node = knomial_tree(shape.relative(), shape.ranks, radix);
@@ -39,19 +39,18 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
-constexpr Algorithm knomial{
+}  // namespace
+
+extern constexpr KnomialFamily bcast_knomial = knomial_family<build>({
     .collective = Collective::bcast,
     .name = "knomial",
     .source = "Nishtala et al., Parallel Computing 37(9), 2011",
     .cost = "ceil(logk(n))(a+(k-1)bM)",
     .needs = {},
     .build = nullptr,
-};
-
-}  // namespace
-
-extern constexpr Algorithm bcast_knomial_3 = with_radix(knomial, 3, "knomial:3", build<3>);
-extern constexpr Algorithm bcast_knomial_4 = with_radix(knomial, 4, "knomial:4", build<4>);
-extern constexpr Algorithm bcast_knomial_8 = with_radix(knomial, 8, "knomial:8", build<8>);
+});
+extern constexpr Algorithm bcast_knomial_3 = of_radix(bcast_knomial, 3);
+extern constexpr Algorithm bcast_knomial_4 = of_radix(bcast_knomial, 4);
+extern constexpr Algorithm bcast_knomial_8 = of_radix(bcast_knomial, 8);
 
 }  // namespace lanewise::collectives

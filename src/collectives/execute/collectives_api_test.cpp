@@ -329,6 +329,20 @@ TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) 
     }
 }
 
+TEST(Collectives, a_tree_of_a_radix_that_is_not_listed_delivers) {
+    for (const char *name : {"knomial:2", "knomial:5", "knomial:64"}) {
+        lw_algorithm *made = nullptr;
+        ASSERT_EQ(lw_algorithm_named("bcast", name, 0, &made), LW_OK);
+        const int last = size_of(MPI_COMM_WORLD) - 1;
+        int word = rank_of(MPI_COMM_WORLD) == last ? 57 : -1;
+
+        EXPECT_EQ(lw_bcast(&word, 1, MPI_INT, last, MPI_COMM_WORLD, made), LW_OK);
+
+        EXPECT_EQ(word, 57) << name;
+        lw_algorithm_free(made);
+    }
+}
+
 TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
     lw_algorithm *algorithm = nullptr;
 

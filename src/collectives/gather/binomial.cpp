@@ -12,6 +12,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/gather/gather.hpp"
+#include "collectives/knomial.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -89,20 +90,10 @@ model::Schedule build(const CallShape& shape) {
                             binomial_tree(shape.relative(), shape.ranks));
 }
 
-template <int radix>
-model::Schedule build_knomial(const CallShape& shape) {
+model::Schedule build_knomial(const CallShape& shape, int radix) {
     return gather_over_tree(shape, plain_order(shape),
                             knomial_tree(shape.relative(), shape.ranks, radix));
 }
-
-constexpr Algorithm knomial{
-    .collective = Collective::gather,
-    .name = "knomial",
-    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
-    .cost = "a logk(n) + b(n-1)M",
-    .needs = {},
-    .build = nullptr,
-};
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
     const auto order = lmo_order(shape, Direction::to_root);
@@ -122,9 +113,17 @@ extern constexpr Algorithm gather_binomial{
 extern constexpr Algorithm gatherv_binomial =
     vector_form(gather_binomial, Collective::gatherv, {.all_counts = true});
 
-extern constexpr Algorithm gather_knomial_3 = with_radix(knomial, 3, "knomial:3", build_knomial<3>);
-extern constexpr Algorithm gather_knomial_4 = with_radix(knomial, 4, "knomial:4", build_knomial<4>);
-extern constexpr Algorithm gather_knomial_8 = with_radix(knomial, 8, "knomial:8", build_knomial<8>);
+extern constexpr KnomialFamily gather_knomial = knomial_family<build_knomial>({
+    .collective = Collective::gather,
+    .name = "knomial",
+    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+    .cost = "a logk(n) + b(n-1)M",
+    .needs = {},
+    .build = nullptr,
+});
+extern constexpr Algorithm gather_knomial_3 = of_radix(gather_knomial, 3);
+extern constexpr Algorithm gather_knomial_4 = of_radix(gather_knomial, 4);
+extern constexpr Algorithm gather_knomial_8 = of_radix(gather_knomial, 8);
 
 extern constexpr Algorithm gather_lmo_binomial{
     .collective = Collective::gather,

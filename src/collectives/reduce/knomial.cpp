@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/knomial.hpp"
 #include "collectives/reduce/in_order.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-template <int radix>
-model::Schedule build(const CallShape& shape) {
+model::Schedule build(const CallShape& shape, int radix) {
     model::Builder steps;
     const auto node = knomial_tree(shape.relative(), shape.ranks, radix);
     // The smallest subtrees are complete first.
@@ -33,19 +33,18 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
-constexpr Algorithm knomial{
+}  // namespace
+
+extern constexpr KnomialFamily reduce_knomial = knomial_family<build>({
     .collective = Collective::reduce,
     .name = "knomial",
     .source = "Nishtala et al., Parallel Computing 37(9), 2011",
     .cost = "ceil(logk(n))(a+(k-1)(bM+gM))",
     .needs = {.commutative = true},
     .build = nullptr,
-};
-
-}  // namespace
-
-extern constexpr Algorithm reduce_knomial_3 = with_radix(knomial, 3, "knomial:3", build<3>);
-extern constexpr Algorithm reduce_knomial_4 = with_radix(knomial, 4, "knomial:4", build<4>);
-extern constexpr Algorithm reduce_knomial_8 = with_radix(knomial, 8, "knomial:8", build<8>);
+});
+extern constexpr Algorithm reduce_knomial_3 = of_radix(reduce_knomial, 3);
+extern constexpr Algorithm reduce_knomial_4 = of_radix(reduce_knomial, 4);
+extern constexpr Algorithm reduce_knomial_8 = of_radix(reduce_knomial, 8);
 
 }  // namespace lanewise::collectives

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "collectives/predict.hpp"
 #include "model/models/hockney.hpp"
 #include "model/models/lmo.hpp"
@@ -101,16 +103,13 @@ TEST(ClosedFormulas, OfHockneyAreThePriceOnPowersOfTwo) {
 TEST(ClosedFormulas, OfKnomialTreesAreThePriceOnPowersOfTheirRadix) {
     model::Network network;
     network.cost = [](int, int, std::int64_t) { return model::MessageCost{.latency_s = 1e-3}; };
-    const struct {
-        const char *name;
-        int radix;
-    } trees[] = {{"knomial:3", 3}, {"knomial:4", 4}, {"knomial:8", 8}};
-    for (const auto& [name, radix] : trees) {
+    for (const int radix : {2, 3, 4, 5, 8, 13}) {
+        const auto name = "knomial:" + std::to_string(radix);
         for (int rounds = 1, ranks = radix; rounds <= 2; ++rounds, ranks *= radix) {
             network.ranks = ranks;
             for (const auto collective :
                  {Collective::bcast, Collective::scatter, Collective::gather, Collective::reduce}) {
-                expect_near(rounds * 1e-3, priced_s(network, collective, name, 8));
+                expect_near(rounds * 1e-3, priced_s(network, collective, name.c_str(), 8));
             }
         }
     }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "collectives/checker/checker.hpp"
+#include "collectives/knomial.hpp"
 #include "model/platform/platform.hpp"
 
 namespace lanewise::report {
@@ -69,8 +70,12 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleRequest& argum
     if (!collective) return bad_argument(fmt::format("no collective \"{}\"", arguments.collective));
     const auto *algorithm = collectives::find_algorithm(*collective, arguments.algorithm);
     if (algorithm == nullptr) {
-        return bad_argument(fmt::format("{} has no algorithm \"{}\"; --list names them",
-                                        arguments.collective, arguments.algorithm));
+        const auto radixes = fmt::format("the number after the colon is {} to {}",
+                                         collectives::radix_min, collectives::radix_max);
+        const bool is_tree = arguments.algorithm.starts_with(collectives::knomial_prefix);
+        return bad_argument(fmt::format("{} has no algorithm \"{}\"; {}", arguments.collective,
+                                        arguments.algorithm,
+                                        is_tree ? radixes : "--list names them"));
     }
     const collectives::CallTraits call{.ranks = arguments.ranks,
                                        .platform = !arguments.platform.empty(),

@@ -12,6 +12,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/knomial.hpp"
 #include "collectives/scatter/scatter.hpp"
 #include "collectives/tree.hpp"
 
@@ -81,20 +82,10 @@ model::Schedule build(const CallShape& shape) {
                      Posting::one_by_one);
 }
 
-template <int radix>
-model::Schedule build_knomial(const CallShape& shape) {
+model::Schedule build_knomial(const CallShape& shape, int radix) {
     return scattered(shape, plain_order(shape), knomial_tree(shape.relative(), shape.ranks, radix),
                      Posting::at_once);
 }
-
-constexpr Algorithm knomial{
-    .collective = Collective::scatter,
-    .name = "knomial",
-    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
-    .cost = "a logk(n) + b(n-1)M",
-    .needs = {},
-    .build = nullptr,
-};
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
     const auto order = lmo_order(shape, Direction::from_root);
@@ -115,12 +106,17 @@ extern constexpr Algorithm scatter_binomial{
 extern constexpr Algorithm scatterv_binomial =
     vector_form(scatter_binomial, Collective::scatterv, {.all_counts = true});
 
-extern constexpr Algorithm scatter_knomial_3 =
-    with_radix(knomial, 3, "knomial:3", build_knomial<3>);
-extern constexpr Algorithm scatter_knomial_4 =
-    with_radix(knomial, 4, "knomial:4", build_knomial<4>);
-extern constexpr Algorithm scatter_knomial_8 =
-    with_radix(knomial, 8, "knomial:8", build_knomial<8>);
+extern constexpr KnomialFamily scatter_knomial = knomial_family<build_knomial>({
+    .collective = Collective::scatter,
+    .name = "knomial",
+    .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+    .cost = "a logk(n) + b(n-1)M",
+    .needs = {},
+    .build = nullptr,
+});
+extern constexpr Algorithm scatter_knomial_3 = of_radix(scatter_knomial, 3);
+extern constexpr Algorithm scatter_knomial_4 = of_radix(scatter_knomial, 4);
+extern constexpr Algorithm scatter_knomial_8 = of_radix(scatter_knomial, 8);
 
 extern constexpr Algorithm scatter_lmo_binomial{
     .collective = Collective::scatter,

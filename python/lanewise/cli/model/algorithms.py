@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +29,7 @@ from lanewise.results.quantity import size_text
 from lanewise.results.table import UNLIMITED
 
 DRAWN_RANKS = 64
+TREE = "knomial:"
 WORDS = {
     "commutative": "operator commutes",
     "power_of_two": "power of two ranks",
@@ -94,8 +95,7 @@ def algorithms(
         else:
             typer.echo("\n".join(table(listed, columns_shown())))
         return
-    check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
-    chosen = next(one for one in listed if one.name == algorithm)
+    chosen = named(collective, algorithm, listed)
     if svg is not None and positive_count("-n", ranks) > DRAWN_RANKS:
         raise RequestError(f"{ranks} ranks are too many for a picture; draw at most {DRAWN_RANKS}")
     call = [f"--collective={collective}", f"--algorithm={algorithm}", f"--ranks={ranks}"]
@@ -118,6 +118,18 @@ def refuse_options_of_one(context: typer.Context, example: str) -> None:
                 f"{option} is for one algorithm; name it: lanewise model algorithms {example} "
                 f"{option} ..."
             )
+
+
+def named(collective: str, name: str, listed: Sequence[Algorithm]) -> Algorithm:
+    """Return an algorithm of a collective, or raise RequestError with a suggestion.
+
+    Of the trees a few are listed, and the native program knows for which numbers there are others.
+    """
+    trees = [one for one in listed if one.name.startswith(TREE)]
+    if name.startswith(TREE) and trees:
+        return replace(trees[0], name=name)
+    check_name(f"{collective} algorithm", name, [one.name for one in listed])
+    return next(one for one in listed if one.name == name)
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
