@@ -41,6 +41,7 @@ def run(workspace: Workspace) -> Outcome:
     threads = max(2, core_count())
     times: Times = {}
     with capped(Cap(memory_bytes=MEMORY_BYTES), workspace.folder) as applied:
+        applied.require()
         sequential_s = _time(workspace, applied, ("row-major", 64, SIDE), (1, 1))
         for block in BLOCKS:
             workspace.say(f"blocks of {block} x {block}")

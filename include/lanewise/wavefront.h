@@ -160,8 +160,8 @@ typedef void (*lw_wavefront_moved_fn)(void *context, uint64_t bytes_done, uint64
 /*
  * Copy the store into the new store `folder`, in the layout, strips and tiles of `shape`, whose
  * other members are not looked at; 0 strip_rows are as many as the store has.  An unfinished run is
- * copied, too, but a part that is in one with others is refused.  Nothing is left where this fails.
- * `moved` may be NULL.
+ * copied, too, but a part with iterations left of one with others is refused.  Nothing is left
+ * where this fails.  `moved` may be NULL.
  */
 LW_API lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
                                       const lw_wavefront_shape *shape, uint64_t memory_bytes,

@@ -265,5 +265,5 @@ def test_a_mere_number_is_no_kernel(number: int) -> None:
         lambda: wavefront.plan(values, number, 1),
         lambda: wavefront.run(values, wavefront.RowKernel(bool(number)), 1),
     ):
-        with pytest.raises(RequestError, match=f"{number}|{bool(number)} is not a kernel; give"):
+        with pytest.raises(RequestError, match=f"({number}|{bool(number)}) is not a kernel; give"):
             act()

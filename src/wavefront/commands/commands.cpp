@@ -291,7 +291,9 @@ Result<std::string> snapshots_folder(const std::string& folder) {
     std::error_code unknown;
     if (folder.empty()) return folder;
     const auto whole = std::filesystem::absolute(folder, unknown).string();
-    if (unknown || !is_text(whole) || !std::filesystem::is_directory(whole, unknown))
+    if (!is_text(whole))
+        return bad_argument(folder + " is not UTF-8; name another folder by --snapshots");
+    if (unknown || !std::filesystem::is_directory(whole, unknown))
         return bad_argument(folder +
                             " is not a folder for snapshots; make it, or name another by "
                             "--snapshots");

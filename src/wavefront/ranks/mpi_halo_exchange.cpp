@@ -244,7 +244,7 @@ std::string MpiHaloExchange::log_path(int slot) const {
     return folder_ + "/halos." + std::to_string(slot);
 }
 
-// A log that is torn or of another width is skipped; begin() reports what is then missing.
+// A log that is torn or of another width is skipped; prepare() reports what is then missing.
 Outcome MpiHaloExchange::read_logs() {
     // Parts that were killed under a Lanewise before the rename have logs of the old name.
     std::vector<std::string> paths;

@@ -94,8 +94,9 @@ bool is_noted(const Kernel& kernel, const std::string& noted) {
 
 // What the first pass is taken for: with fewer waves it is mostly the disk that is waited for.
 constexpr std::uint64_t waves_of_fast_disk = 3;
-// Where the disk and the waves take about as long, pipelines that fill and drain included.
-constexpr double working_share_of_fast_disk = 0.55;
+// On either side of where the disk and the waves take about as long; pipelines fill and drain, too.
+constexpr double working_share_of_slow_disk = 0.5;
+constexpr double working_share_of_fast_disk = 0.65;
 
 class Run {
   public:
@@ -260,12 +261,17 @@ class Run {
     }
 
     // Waves that work most of the time are faster where strips are staggered; where they wait for a
-    // virtual disk, it is some 8 % slower with addresses that are not whole blocks.
-    // Strips that the next pass finds in memory stay where they are.
+    // virtual disk, it is some 8 % slower with addresses that are not whole blocks. Staggering is
+    // tried once: faster waves wait longer. Strips that the next pass finds in memory stay there.
     void choose_placement(double working_share) {
         if (plan_.kept_strips > 0) return;
-        const bool at_work = working_share > working_share_of_fast_disk;
-        placement_ = takes_staggered_ && at_work ? Placement::staggered : Placement::whole_blocks;
+        if (placement_ == Placement::staggered) {
+            if (working_share > working_share_of_slow_disk) return;
+            takes_staggered_ = false;
+            placement_ = Placement::whole_blocks;
+        } else if (takes_staggered_ && working_share > working_share_of_fast_disk) {
+            placement_ = Placement::staggered;
+        }
     }
 
     bool is_tested(std::uint64_t waves) const {
@@ -370,7 +376,7 @@ class Run {
     Plan plan_;
     Memory ring_;
     Placement placement_ = Placement::whole_blocks;
-    bool takes_staggered_ = false;     /* the file system */
+    bool takes_staggered_ = false;     /* the file system, where the disk is fast enough for it */
     std::unique_ptr<DiskQueue> queue_; /* after the memory that is registered with it */
     Course course_;
     std::optional<Kernel> turned_[4]; /* for each way that matrices may face */

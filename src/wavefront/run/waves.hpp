@@ -111,7 +111,7 @@ class Waves {
     std::string join();
     /* Of each wave, after join. */
     const std::vector<double>& changes() const { return changes_; }
-    /* Of the time that the threads had, after join: the rest they waited for the disk. */
+    /* Of the time that the threads had, after join: the rest they waited. */
     double working_share() const { return working_share_; }
 
   private:

@@ -101,7 +101,7 @@ class Store {
 
     Store(Store&& other) noexcept;
     Store& operator=(Store&& other) noexcept;
-    /* The same. */
+    /* Unlocks the store, too, unless this is a child of the process that opened it. */
     ~Store();
 
     const std::string& folder() const { return folder_; }
