@@ -44,7 +44,9 @@ def panels_of(run: Mapping[str, Any]) -> Panels:
             [
                 _bar(figures, beginning, key)
                 for key in figures
-                if key.startswith(beginning) and not key.endswith(_ENDS)
+                if key.startswith(beginning)
+                and not key.endswith(_ENDS)
+                and figures[key] is not None
             ],
         )
         for beginning, where in PLACES.items()

@@ -216,7 +216,9 @@ def _section(runs: Runs) -> str:
         judged = str(figure.target) if figure.target else f"none: {figure.why_none}"
         how = f"{figure.estimator.text}; {figure.estimator.counts}"
         for key in keys or [figure.name]:
-            lines.append(f"| `{key}` | {how} | {judged} | {_found(runs, key)} |")
+            # No target is for the ends of an interval.
+            target = judged if runs.figure(key).name == key or not figure.target else ""
+            lines.append(f"| `{key}` | {how} | {target} | {_found(runs, key)} |")
             how, judged = ('"', '"') if len(keys) > 1 else (how, judged)
     return "\n".join([*lines, ""])
 
@@ -239,7 +241,8 @@ def block(wanted: str, folder: Path) -> str:
         runs = runs_of(find_experiment(name), folder)
         said.append(f"`{name}`: {runs.conditions()}")
         for key in keys or runs.keys or [figure.name for figure in runs.experiment.figures]:
-            target = runs.figure(key).target
+            figure = runs.figure(key)
+            target = figure.target if figure.name == key else None
             lines.append(f"| `{name}` | `{key}` | {target or ''} | {_found(runs, key)} |")
     return "\n".join(["", *lines, "", " ".join(said), ""])
 

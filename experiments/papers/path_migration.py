@@ -65,7 +65,7 @@ _SORT_LONG = _application(
     "a longer integer sort", words("less than for class A"), "§4.3, Fig. 10", "integer_sort"
 )
 _LESS_THAN_SHORT = Condition(
-    "what the longer sort loses less what the short one loses",
+    "the loss of the longer sort minus that of the short one",
     Here(
         ("integer_sort_slowdown_percent", "mpich_integer_sort_slowdown_percent"),
         lambda longer, short: longer - short,

@@ -95,7 +95,7 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
 _ROUNDS = ROUNDS["quick"]  # what a suite makes where nothing is said
 _POOLED = Estimator(
     "geometric mean over rounds of the median of a round, with Student's interval", _ROUNDS, 1,
-    "series of repetitions",
+    "series of repetitions in each round",
 )  # fmt: skip
 _SHOWN = "it says what a transport costs; none is held to a bound"
 

@@ -236,7 +236,10 @@ def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
 
 _ROUNDS = ROUNDS["quick"]  # what a suite makes where nothing is said
 _POOLED = Estimator(
-    "geometric mean over rounds of the median of a round", _ROUNDS, 1, "series of repetitions"
+    "geometric mean over rounds of the median of a round",
+    _ROUNDS,
+    1,
+    "series of repetitions in each round",
 )
 _KNEE = replace(_POOLED, text=f"{_POOLED.text}, at the polling interval with the most bandwidth")
 _SHOWN = "transports are compared with each other, and which is best is what is to be found"

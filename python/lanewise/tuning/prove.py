@@ -177,10 +177,10 @@ def faults_of_what_is_said(
 
 def looked_up_bytes(call: Call) -> int:
     """Return the size by which Open MPI looks up the rule for a call of lanewise-prove."""
-    if call.collective in WITHOUT_SIZE:
-        return ELEMENT_BYTES * call.ranks
     if call.collective == "alltoallv":
         return 0
+    if call.collective in WITHOUT_SIZE:
+        return ELEMENT_BYTES * call.ranks
     return call.message_bytes * (call.ranks if call.collective in COUNTED_OVER_RANKS else 1)
 
 

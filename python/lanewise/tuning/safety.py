@@ -26,7 +26,7 @@ COMPATIBLE = {
     "gather": frozenset[str](),
 }
 # Where the size that Open MPI looks up says nothing of the message.
-WITHOUT_SIZE = frozenset({"scan", "exscan"})
+WITHOUT_SIZE = frozenset({"scan", "exscan", "alltoallv"})
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
 from lanewise.tuning.content import (
     SCHEMA_NAME,
@@ -42,8 +43,17 @@ def rounded(value: Any) -> Any:
 
 
 def values_of(tuning: Tuning | Sequence[Tuning]) -> dict[str, Any]:
-    """Return the file's content for JSON; of several layouts, all were measured with one MPI."""
+    """Return the file's content for JSON; of several layouts, all were measured with one MPI.
+
+    RequestError for a layout of several hosts whose order of ranks is not known.
+    """
     layouts = [tuning] if isinstance(tuning, Tuning) else list(tuning)
+    for one in layouts:
+        if one.in_any_order and len(set(one.hosts)) > 1:
+            raise RequestError(
+                f"the file of version 1 does not say in which order its {len(one.hosts)} ranks are "
+                "on their hosts, which this version writes; tune again there"
+            )
     return {
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,

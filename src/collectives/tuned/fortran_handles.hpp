@@ -53,10 +53,12 @@
             void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         MPI_Fint code = MPI_SUCCESS;                                                        \
+        /* Before the call: a program may name one variable for both communicators. */      \
+        const auto from = origin;                                                           \
         own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), new_comm, &code);                \
         if (code == MPI_SUCCESS) {                                                          \
             const auto made = PMPI_Comm_f2c(*new_comm);                                     \
-            give_id(made, origin);                                                          \
+            give_id(made, from);                                                            \
             compare_early(made);                                                            \
         }                                                                                   \
         if (error) *error = code;                                                           \

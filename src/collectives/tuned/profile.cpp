@@ -129,24 +129,32 @@ struct Wait {
 
 /* The waits of all ranks, on each of them: any of them may have calls to attribute. */
 profile::Neighborhoods share_neighborhoods(const CallLog& log) {
-    std::vector<Wait> mine;
-    for (const auto& one : log.communicators) {
-        for (const int source : one.sources) mine.push_back({one.id, one.rank, one.ranks, source});
-    }
-    const auto gathered = gather(mine);
-    auto waits = gathered.values;
-    auto count = static_cast<int>(waits.size());
+    const auto mine = make_everywhere([&] {
+        std::vector<Wait> waits;
+        for (const auto& one : log.communicators) {
+            for (const int source : one.sources)
+                waits.push_back({one.id, one.rank, one.ranks, source});
+        }
+        return waits;
+    });
+    auto gathered = gather(mine);
+    auto count = static_cast<int>(gathered.values.size());
     PMPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    waits.resize(static_cast<std::size_t>(count));
+    auto waits = make_everywhere([&] {
+        gathered.values.resize(static_cast<std::size_t>(count));
+        return std::move(gathered.values);
+    });
     const Element<Wait> element;
     PMPI_Bcast(waits.data(), count, element.type(), 0, MPI_COMM_WORLD);
-    profile::Neighborhoods found;
-    for (const auto& wait : waits) {
-        auto& sources = found[wait.communicator];
-        sources.resize(static_cast<std::size_t>(wait.member_count));
-        sources[static_cast<std::size_t>(wait.member)].push_back(wait.source);
-    }
-    return found;
+    return make_everywhere([&] {
+        profile::Neighborhoods found;
+        for (const auto& wait : waits) {
+            auto& sources = found[wait.communicator];
+            sources.resize(static_cast<std::size_t>(wait.member_count));
+            sources[static_cast<std::size_t>(wait.member)].push_back(wait.source);
+        }
+        return found;
+    });
 }
 
 /* Each value goes to the rank that `owner` says. */
@@ -327,12 +335,22 @@ void begin_profile() {
     if (environment().profile_path.empty() || beginning || is_spawned()) return;
     if (!is_everybody_here()) return;
     const auto& fault = environment().profile_fault;
-    const bool ready = fault.empty() && prepare_log(environment().profile_calls);
-    if (largest(ready ? 0 : 1) != 0) {
+    constexpr int ready = 0;
+    constexpr int no_memory = 1;
+    constexpr int bad_value = 2;
+    const bool prepared = fault.empty() && prepare_log(environment().profile_calls);
+    const auto state = largest(!fault.empty() ? bad_value : prepared ? ready : no_memory);
+    if (state == bad_value) {
+        say_no_profile(!fault.empty()
+                           ? fault
+                           : "LANEWISE_PROFILE_CALLS is no number of calls on some rank; "
+                             "set it alike on all hosts");
+        return;
+    }
+    if (state == no_memory) {
         const auto calls = std::to_string(environment().profile_calls);
-        say_no_profile(!fault.empty() ? fault
-                                      : "no memory to record " + calls +
-                                            " calls; set a smaller LANEWISE_PROFILE_CALLS");
+        say_no_profile("no memory to record " + calls +
+                       " calls; set a smaller LANEWISE_PROFILE_CALLS");
         return;
     }
     int key = MPI_KEYVAL_INVALID;
