@@ -159,10 +159,20 @@ def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
 
     found = load(path)
 
-    assert values_of(found) == values_of(replace(specimen(), hosts=(0, 0, 1, 1)))
+    assert values_of(replace(found, in_any_order=False)) == values_of(
+        replace(specimen(), hosts=(0, 0, 1, 1))
+    )
     assert found.launches == 0
     assert found.in_any_order
     assert found.collectives["scatter"].rules
+
+
+def test_a_layout_whose_order_is_not_known_is_not_written_as_if_it_were(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_text(json.dumps(version_1()), encoding="utf-8")
+
+    with pytest.raises(RequestError, match="in which order its 4 ranks are on their hosts"):
+        values_of(load(path))
 
 
 @pytest.mark.parametrize(
