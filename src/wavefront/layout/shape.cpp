@@ -137,8 +137,8 @@ bool lie_alike(const MatrixShape& one, const MatrixShape& other) {
     return one.layout == other.layout && one.skew == other.skew;
 }
 
-// Buffers take turns of an odd number of steps, so that row blocks of one matrix do not meet
-// either.
+// From buffer to buffer it is an odd number of steps, so that the row blocks of one matrix begin at
+// different places, too.
 Slots slots_of(const MatrixShape& stored, const MatrixShape& worked, Placement placement) {
     const auto step = placement == Placement::staggered ? stagger_bytes : 0;
     const auto matrix_bytes = std::max(strip_bytes(stored), strip_bytes(worked)) + step;

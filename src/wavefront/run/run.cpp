@@ -92,9 +92,10 @@ bool is_noted(const Kernel& kernel, const std::string& noted) {
            (kernel.origin == Origin::own && noted == own_prefix + kernel.name);
 }
 
-// What the first pass is taken for: with fewer waves it is mostly the disk that is waited for.
+// With fewer waves, the threads of the first pass are expected to wait for the disk.
 constexpr std::uint64_t waves_of_fast_disk = 3;
-// On either side of where the disk and the waves take about as long; pipelines fill and drain, too.
+// Where the disk and the waves take about as long, the share lies between these: threads also wait
+// while the pipeline of waves fills and drains.
 constexpr double working_share_of_slow_disk = 0.5;
 constexpr double working_share_of_fast_disk = 0.65;
 

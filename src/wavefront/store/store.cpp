@@ -192,7 +192,7 @@ Caching StripFiles::caching() const {
     return direct ? Caching::bypassed : Caching::page_cache;
 }
 
-// No system before Linux 6.1 tells what it asks of addresses, so a block is read to one.
+// Linux before 6.1 does not tell which addresses it takes, so a block is read to such an address.
 Placement StripFiles::placement() const {
     alignas(disk_block_bytes) std::array<std::byte, 2 * disk_block_bytes> blocks;
     const bool taken = std::all_of(files_.begin(), files_.end(), [&](int file) {
