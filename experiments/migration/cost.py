@@ -46,7 +46,7 @@ def run(workspace: Workspace) -> Outcome:
                 losses[name].append(100 * (1 - messages["protected"] / messages["bare"]))
     figures = figures_of(losses)
     strips = [Strip(name, values) for name, values in losses.items()]
-    title = "Percent fewer messages under protection, each pair of runs"
+    title = "Messages that protection loses, in %, by pair"
     return Outcome(
         figures=figures,
         rows=[
