@@ -43,6 +43,7 @@ SWEEP = int(os.environ.get("LANEWISE_TEST_MPI_CUTS", "0"))
 SHORT_S, LONG_S, FOR_EVER_S = 0.3, 10.0, 1e9
 # Of runs with and without a cut, a few seconds each.
 PAIRS, LONG, RATIO_MAX = 5, 2 * ITERATIONS, 1.05
+SECOND_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -198,22 +199,52 @@ def test_a_cut_at_any_moment_is_outlived(
     assert "all right" in ended.text, ended.text
 
 
+def walls_s(hosts: Hosts, program: Path, folder: Path, cut: Cut) -> Iterator[tuple[float, float]]:
+    """Return the times of `mpirun` with the cut and without it, for each of the pairs."""
+    for number in range(PAIRS):
+        kinds: list[list[Cut]] = [[], [cut]]
+        pair_s: dict[int, float] = {}
+        for cuts in kinds if number % 2 else kinds[::-1]:
+            ended = Job(hosts, folder, program, cuts).run(iterations=LONG)
+            assert (ended.status, "all right" in ended.text) == (0, True), ended.text
+            migrated = all(one["migrations"] >= 1 for one in ended.reports)
+            assert migrated or not cuts or cut.phase != "working", ended.reports
+            pair_s[len(cuts)] = ended.wall_s
+        yield pair_s[1], pair_s[0]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("for_s", [SHORT_S, FOR_EVER_S], ids=["short", "ever"])
 def test_a_cut_adds_little_to_the_time_of_mpirun(
     hosts: Hosts, program: Path, tmp_path: Path, for_s: float
 ) -> None:
-    ratios: list[float] = []
-    for number in range(PAIRS):
-        kinds: list[list[Cut]] = [[], [Cut("working", CALLER, ONE, for_s)]]
-        walls_s: dict[int, float] = {}
-        for cuts in kinds if number % 2 else kinds[::-1]:
-            ended = Job(hosts, tmp_path, program, cuts).run(iterations=LONG)
-            assert (ended.status, "all right" in ended.text) == (0, True), ended.text
-            assert not cuts or all(one["migrations"] >= 1 for one in ended.reports), ended.reports
-            walls_s[len(cuts)] = ended.wall_s
-        ratios.append(walls_s[1] / walls_s[0])
+    cut = Cut("working", CALLER, ONE, for_s)
+
+    ratios = [cut_s / whole_s for cut_s, whole_s in walls_s(hosts, program, tmp_path, cut)]
 
     # Other work on the machine makes the interval wide, and hardly moves it.
     _, low, _ = launch_interval(ratios)
     assert low <= RATIO_MAX, ratios
+
+
+def cuts_of_all_phases() -> list[Cut]:
+    """Return a short cut and one that stays, at either end in each phase."""
+    return [
+        Cut(phase, host, ONE, for_s)
+        for phase in PHASES
+        for host in (LISTENER, CALLER)
+        for for_s in (SHORT_S, FOR_EVER_S)
+    ]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "cut", cuts_of_all_phases(), ids=lambda cut: f"{cut.phase}-{cut.host}-{cut.for_s:g}"
+)
+def test_a_cut_of_either_end_in_any_phase_adds_at_most_a_second_and_a_twentieth(
+    hosts: Hosts, program: Path, tmp_path: Path, cut: Cut
+) -> None:
+    pairs_s = list(walls_s(hosts, program, tmp_path, cut))
+
+    _, low, _ = launch_interval([(cut_s - SECOND_S) / whole_s for cut_s, whole_s in pairs_s])
+    assert low <= RATIO_MAX, pairs_s
