@@ -143,7 +143,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     },
     "verbs/proto": {
         "wire": set(),
-        "memory": set(),
+        "memory": {"wire"},
         "queues": {"wire", "memory"},
         "congestion": {"wire"},
         "connection": {"wire", "memory", "queues"},

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "verbs/proto/memory/place.hpp"
+#include "verbs/proto/wire/crc32.hpp"
 
 namespace lanewise::verbs {
 namespace {
@@ -80,6 +81,13 @@ void guard_memory() {
 
 bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {
     return bytes == 0 || guarded([=] { std::memcpy(to, from, bytes); });
+}
+
+bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes,
+                  std::uint32_t& checksum) {
+    return bytes == 0 || guarded([=, &checksum] {
+               checksum = crc32::feed_copying(checksum, to, {from, bytes});
+           });
 }
 
 bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {

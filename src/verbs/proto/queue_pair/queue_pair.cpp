@@ -636,17 +636,17 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
             at = next.to;
             to = *at;
         }
-        batch.begin();
+        const Origin origin =
+            run ? run->origin
+                : connection_.device.origin_of(
+                      to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
+        batch.begin(origin.in_memory ? Check::none : Check::icrc);
         if (!(is_request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
             batch.drop();
             settle();
             continue;
         }
         answers_ = answers_ && !is_request;
-        const Origin origin =
-            run ? run->origin
-                : connection_.device.origin_of(
-                      to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes = finish(batch, to, origin, ip_id);
         if (next.is_paced) {

@@ -48,6 +48,14 @@ Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<cons
     return walk(memory, domain, slices, offset, to.size(), 0, copy);
 }
 
+Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::span<std::byte> to, std::uint32_t& checksum) {
+    const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
+        return read_guarded(to.data() + done, at, bytes, checksum);
+    };
+    return walk(memory, domain, slices, offset, to.size(), 0, copy);
+}
+
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
                std::uint64_t offset, std::span<const std::byte> from) {
     const auto copy = [&](std::byte *at, std::size_t done, std::size_t bytes) {

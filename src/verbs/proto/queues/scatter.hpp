@@ -20,6 +20,9 @@ enum class Copied : std::uint8_t { all, too_long, forbidden };
 // The slices from `offset` on are one run of bytes: reads `to.size()` of them.
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
               std::uint64_t offset, std::span<std::byte> to);
+// The same; `checksum` is fed what is read (crc32::feed_copying).
+Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::span<std::byte> to, std::uint32_t& checksum);
 
 // Writes `from` into them.
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,

@@ -277,8 +277,15 @@ Status Requester::fill(const SendEntry& entry, const Plan& plan, Batch& batch) c
     if (plan.index == 0 && !permitted(memory, domain, entry.slices, access)) {
         return Status::local_protection_error;
     }
-    const Copied copied = gather(memory, domain, entry.slices, offset, payload);
-    batch.wrote(payload.size());
+    Copied copied = Copied::all;
+    if (batch.checks(payload.size())) {
+        std::uint32_t state = 0;
+        copied = gather(memory, domain, entry.slices, offset, payload, state);
+        batch.wrote_checked(payload.size(), state);
+    } else {
+        copied = gather(memory, domain, entry.slices, offset, payload);
+        batch.wrote(payload.size());
+    }
     return copied == Copied::all ? Status::success : Status::local_protection_error;
 }
 

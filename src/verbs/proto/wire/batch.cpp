@@ -16,7 +16,7 @@ void Batch::pad(std::size_t bytes) {
 std::size_t Batch::finish(const IcrcAddresses& addresses, std::uint16_t ip_id) {
     wrote(icrc_bytes);
     const std::span<std::byte> datagram = buffer_.subspan(begun_at_, used_ - begun_at_);
-    seal(datagram, addresses, ip_id);
+    seal(datagram, addresses, ip_id, payload_);
     return datagram.size();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Datagrams being written, one behind the other, for one sendmsg(2). Payloads are copied before
-// their checksum is made: the program may write to its memory at any time, and what is sent must
-// have the checksum that was computed.
+// Datagrams being written, one behind the other, for one sendmsg(2). Their checksums are those of
+// the copies: the program may write to its memory at any time, and what is sent must have the
+// checksum that was computed. Long payloads are checked while they are copied
+// (crc32::feed_copying).
 
 #pragma once
 
@@ -32,6 +33,9 @@ struct Transmission {
     std::size_t segments = 0;
 };
 
+// Where datagrams stay in the memory of one host, nothing can damage them.
+enum class Check : std::uint8_t { none, icrc };
+
 class Batch {
   public:
     explicit Batch(std::span<std::byte> buffer) : buffer_(buffer) {}
@@ -40,21 +44,39 @@ class Batch {
 
     // A datagram: begin(), what it holds in order, and finish() with its ICRC, which returns its
     // bytes; or drop().
-    void begin() { begun_at_ = used_; }
+    void begin(Check check = Check::icrc) {
+        begun_at_ = used_;
+        check_ = check;
+        payload_ = {};
+    }
+    // Whether so many bytes of payload are better checked while they are copied. The states of
+    // headers and payload are then put together, which takes as long as to read some 200 bytes.
+    bool checks(std::size_t payload_bytes) const {
+        return check_ == Check::icrc && payload_bytes >= checked_bytes_min;
+    }
     std::span<std::byte> room() const { return buffer_.subspan(used_); }
     void wrote(std::size_t bytes) { used_ += bytes; }
+    // Payload, of which a datagram has one run: the state 0 of a CRC-32 becomes `state` after it.
+    void wrote_checked(std::size_t bytes, std::uint32_t state) {
+        payload_ = {.at = used_ - begun_at_, .bytes = bytes, .state = state};
+        wrote(bytes);
+    }
     void pad(std::size_t bytes);
     std::size_t finish(const IcrcAddresses& addresses, std::uint16_t ip_id);
-    // The same without an ICRC, for which the place stays.
+    // The same for one without an ICRC, for which the place stays.
     std::size_t finish();
     void drop() { used_ = begun_at_; }
     // All datagrams so far.
     std::span<const std::byte> written() const { return buffer_.first(used_); }
 
   private:
+    static constexpr std::size_t checked_bytes_min = 512;
+
     std::span<std::byte> buffer_;
     std::size_t used_ = 0;
     std::size_t begun_at_ = 0;  // the datagram
+    Check check_ = Check::icrc;
+    CheckedPayload payload_;
 };
 
 }  // namespace lanewise::verbs

@@ -2,6 +2,7 @@
 
 #include "verbs/proto/wire/crc32.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -81,6 +82,18 @@ std::uint32_t feed(std::uint32_t state, std::span<const std::byte> bytes) {
         return feed_folding(state, bytes);
     }
     return feed_portably(state, bytes);
+}
+
+std::uint32_t feed_copying(std::uint32_t state, std::byte *to, std::span<const std::byte> bytes) {
+    static const Folding folding = folding_here();
+    if (folding == Folding::wide && bytes.size() >= wide_bytes_min) {
+        return copy_folding_wide(state, to, bytes);
+    }
+    if (folding != Folding::none && bytes.size() >= copy_folding_bytes_min) {
+        return copy_folding(state, to, bytes);
+    }
+    std::copy(bytes.begin(), bytes.end(), to);
+    return feed(state, {to, bytes.size()});
 }
 
 }  // namespace lanewise::verbs::crc32

@@ -21,7 +21,11 @@ inline constexpr std::uint32_t polynomial = 0xedb88320;
 // The state after `bytes`, by the fastest way that this processor has.
 std::uint32_t feed(std::uint32_t state, std::span<const std::byte> bytes);
 
-// The same by tables only.
+// The same while the bytes are copied to `to`, which lies elsewhere. Each is read once, so the
+// state is that of the copy also where others write to `bytes` meanwhile.
+std::uint32_t feed_copying(std::uint32_t state, std::byte *to, std::span<const std::byte> bytes);
+
+// The state after `bytes` by tables only.
 std::uint32_t feed_portably(std::uint32_t state, std::span<const std::byte> bytes);
 
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {

@@ -86,25 +86,42 @@ LW_FOLDING std::uint32_t reduced(__m128i sum) {
     return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(below_64, multiple), 1));
 }
 
-// Goes on from a sum that stands for all that came before these bytes.
+// From the k-th on, these choose the bytes of a register that is moved by 16 - k places towards its
+// end; places that are left empty become zero.
+constexpr auto moves = [] {
+    std::array<std::byte, 48> places{};
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        places[k] = static_cast<std::byte>(k / 16 == 1 ? k - 16 : 0x80);
+    }
+    return places;
+}();
+
+// Folds the sum's first `count` bytes onto the rest of it and the last `count` bytes before `end`,
+// of which at least 16 can be read.
+LW_FOLDING __m128i folded_few(__m128i sum, const std::byte *end, std::size_t count) {
+    const __m128i to_end = loaded(moves.data() + count);
+    const __m128i first = _mm_shuffle_epi8(sum, to_end);
+    const __m128i rest = _mm_shuffle_epi8(sum, loaded(moves.data() + 16 + count));
+    return folded(first, over<128>(), _mm_blendv_epi8(loaded(end - 16), rest, to_end));
+}
+
+// Goes on from a sum that stands for all that came before these bytes; 16 before `end` can be read.
 LW_FOLDING std::uint32_t finished(__m128i sum, const std::byte *at, const std::byte *end) {
     for (; end - at >= 16; at += 16) {
         sum = folded(sum, over<128>(), loaded(at));
     }
-    return feed_portably(reduced(sum), {at, end});
+    const auto left = static_cast<std::size_t>(end - at);
+    return reduced(left == 0 ? sum : folded_few(sum, end, left));
 }
 
-// Zeros before the first byte change nothing, so that the last one can end a register.
+LW_FOLDING __m128i with_state(__m128i first, std::uint32_t state) {
+    return _mm_xor_si128(first, _mm_cvtsi32_si128(static_cast<int>(state)));
+}
+
+// At least 16 bytes.
 LW_FOLDING std::uint32_t feed_short(std::uint32_t state, std::span<const std::byte> bytes) {
-    alignas(16) std::array<std::byte, short_bytes_max + 1> padded{};
-    const std::size_t pad = (16 - bytes.size() % 16) % 16;
-    std::byte *const first = padded.data() + pad;
-    std::memcpy(first, bytes.data(), bytes.size());
-    std::uint32_t begin = 0;
-    std::memcpy(&begin, first, sizeof begin);
-    begin ^= state;
-    std::memcpy(first, &begin, sizeof begin);
-    return finished(loaded(padded.data()), padded.data() + 16, first + bytes.size());
+    return finished(with_state(loaded(bytes.data()), state), bytes.data() + 16,
+                    bytes.data() + bytes.size());
 }
 
 LW_FOLDING_WIDE __m512i loaded_wide(const std::byte *from) {
@@ -124,6 +141,96 @@ LW_FOLDING_WIDE __m512i folded_wide(__m512i sum, __m512i constants, __m512i next
     return _mm512_xor_si512(_mm512_xor_si512(low, high), next);
 }
 
+// The products do not wait for each other, as they would if each sum were folded onto the next.
+LW_FOLDING __m128i together(const __m128i (&sums)[4]) {
+    const __m128i last = folded(sums[2], over<128>(), sums[3]);
+    return folded(sums[0], over<384>(), folded(sums[1], over<256>(), last));
+}
+
+LW_FOLDING_WIDE __m512i together_wide(const __m512i (&sums)[4]) {
+    const __m512i last = folded_wide(sums[2], over_wide<512>(), sums[3]);
+    return folded_wide(sums[0], over_wide<1536>(), folded_wide(sums[1], over_wide<1024>(), last));
+}
+
+LW_FOLDING_WIDE __m128i narrowed(__m512i sum) {
+    const __m512i distances = _mm512_set_epi64(0, 0, later<128>, earlier<128>, later<256>,
+                                               earlier<256>, later<384>, earlier<384>);
+    const __m512i last = _mm512_maskz_mov_epi64(0xc0, sum);
+    const __m512i moved = folded_wide(sum, distances, last);
+    const __m256i half =
+        _mm256_xor_si256(_mm512_castsi512_si256(moved), _mm512_extracti64x4_epi64(moved, 1));
+    return _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+// Whether a pass over bytes also copies them to `to`, which is null otherwise.
+enum class Pass : std::uint8_t { reads, copies };
+
+template <Pass pass>
+LW_FOLDING __m128i taken(std::span<const std::byte> bytes, std::size_t at, std::byte *to) {
+    const __m128i these = loaded(bytes.data() + at);
+    if constexpr (pass == Pass::copies) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to + at), these);
+    }
+    return these;
+}
+
+template <Pass pass>
+LW_FOLDING_WIDE __m512i taken_wide(std::span<const std::byte> bytes, std::size_t at,
+                                   std::byte *to) {
+    const __m512i these = loaded_wide(bytes.data() + at);
+    if constexpr (pass == Pass::copies) _mm512_storeu_si512(to + at, these);
+    return these;
+}
+
+// The same as finished() for the bytes from `at` on.
+template <Pass pass>
+LW_FOLDING std::uint32_t finished_from(__m128i sum, std::span<const std::byte> bytes,
+                                       std::size_t at, std::byte *to) {
+    if constexpr (pass == Pass::reads) {
+        return finished(sum, bytes.data() + at, bytes.data() + bytes.size());
+    } else {
+        std::memcpy(to + at, bytes.data() + at, bytes.size() - at);
+        return finished(sum, to + at, to + bytes.size());
+    }
+}
+
+template <Pass pass>
+LW_FOLDING std::uint32_t pass_over(std::uint32_t state, std::span<const std::byte> bytes,
+                                   std::byte *to) {
+    __m128i sums[4] = {taken<pass>(bytes, 0, to), taken<pass>(bytes, 16, to),
+                       taken<pass>(bytes, 32, to), taken<pass>(bytes, 48, to)};
+    sums[0] = with_state(sums[0], state);
+    std::size_t at = 64;
+    for (; bytes.size() - at >= 64; at += 64) {
+        for (std::size_t lane = 0; lane < 4; ++lane) {
+            const __m128i next = taken<pass>(bytes, at + 16 * lane, to);
+            sums[lane] = folded(sums[lane], over<512>(), next);
+        }
+    }
+    return finished_from<pass>(together(sums), bytes, at, to);
+}
+
+template <Pass pass>
+LW_FOLDING_WIDE std::uint32_t pass_over_wide(std::uint32_t state, std::span<const std::byte> bytes,
+                                             std::byte *to) {
+    __m512i sums[4] = {taken_wide<pass>(bytes, 0, to), taken_wide<pass>(bytes, 64, to),
+                       taken_wide<pass>(bytes, 128, to), taken_wide<pass>(bytes, 192, to)};
+    const __m128i begin = _mm_cvtsi32_si128(static_cast<int>(state));
+    sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(begin));
+    std::size_t at = 256;
+    for (; bytes.size() - at >= 256; at += 256) {
+        for (std::size_t lane = 0; lane < 4; ++lane) {
+            const __m512i next = taken_wide<pass>(bytes, at + 64 * lane, to);
+            sums[lane] = folded_wide(sums[lane], over_wide<2048>(), next);
+        }
+    }
+    __m512i sum = together_wide(sums);
+    for (; bytes.size() - at >= 64; at += 64) {
+        sum = folded_wide(sum, over_wide<512>(), taken_wide<pass>(bytes, at, to));
+    }
+    return finished_from<pass>(narrowed(sum), bytes, at, to);
+}
+
 }  // namespace
 
 Folding folding_here() {
@@ -134,50 +241,23 @@ Folding folding_here() {
 }
 
 LW_FOLDING std::uint32_t feed_folding(std::uint32_t state, std::span<const std::byte> bytes) {
-    if (bytes.size() <= short_bytes_max) return feed_short(state, bytes);
-    const std::byte *at = bytes.data();
-    const std::byte *const end = at + bytes.size();
-    __m128i sums[4] = {loaded(at), loaded(at + 16), loaded(at + 32), loaded(at + 48)};
-    sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(static_cast<int>(state)));
-    for (at += 64; end - at >= 64; at += 64) {
-        for (std::size_t lane = 0; lane < 4; ++lane) {
-            sums[lane] = folded(sums[lane], over<512>(), loaded(at + 16 * lane));
-        }
-    }
-    __m128i sum = sums[0];
-    for (int lane = 1; lane < 4; ++lane) {
-        sum = folded(sum, over<128>(), sums[lane]);
-    }
-    return finished(sum, at, end);
+    return bytes.size() <= short_bytes_max ? feed_short(state, bytes)
+                                           : pass_over<Pass::reads>(state, bytes, nullptr);
+}
+
+LW_FOLDING std::uint32_t copy_folding(std::uint32_t state, std::byte *to,
+                                      std::span<const std::byte> bytes) {
+    return pass_over<Pass::copies>(state, bytes, to);
 }
 
 LW_FOLDING_WIDE std::uint32_t feed_folding_wide(std::uint32_t state,
                                                 std::span<const std::byte> bytes) {
-    const std::byte *at = bytes.data();
-    const std::byte *const end = at + bytes.size();
-    __m512i sums[4] = {loaded_wide(at), loaded_wide(at + 64), loaded_wide(at + 128),
-                       loaded_wide(at + 192)};
-    const __m128i begin = _mm_cvtsi32_si128(static_cast<int>(state));
-    sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(begin));
-    for (at += 256; end - at >= 256; at += 256) {
-        for (std::size_t lane = 0; lane < 4; ++lane) {
-            sums[lane] = folded_wide(sums[lane], over_wide<2048>(), loaded_wide(at + 64 * lane));
-        }
-    }
-    __m512i sum = sums[0];
-    for (int lane = 1; lane < 4; ++lane) {
-        sum = folded_wide(sum, over_wide<512>(), sums[lane]);
-    }
-    for (; end - at >= 64; at += 64) {
-        sum = folded_wide(sum, over_wide<512>(), loaded_wide(at));
-    }
-    alignas(64) __m128i parts[4];
-    _mm512_store_si512(parts, sum);
-    __m128i last = parts[0];
-    for (int lane = 1; lane < 4; ++lane) {
-        last = folded(last, over<128>(), parts[lane]);
-    }
-    return finished(last, at, end);
+    return pass_over_wide<Pass::reads>(state, bytes, nullptr);
+}
+
+LW_FOLDING_WIDE std::uint32_t copy_folding_wide(std::uint32_t state, std::byte *to,
+                                                std::span<const std::byte> bytes) {
+    return pass_over_wide<Pass::copies>(state, bytes, to);
 }
 
 // The coefficient of x^0 ends the register.
@@ -199,6 +279,16 @@ std::uint32_t feed_folding(std::uint32_t state, std::span<const std::byte> bytes
 
 std::uint32_t feed_folding_wide(std::uint32_t state, std::span<const std::byte> bytes) {
     return feed_portably(state, bytes);
+}
+
+std::uint32_t copy_folding(std::uint32_t state, std::byte *to, std::span<const std::byte> bytes) {
+    std::memcpy(to, bytes.data(), bytes.size());
+    return feed_portably(state, {to, bytes.size()});
+}
+
+std::uint32_t copy_folding_wide(std::uint32_t state, std::byte *to,
+                                std::span<const std::byte> bytes) {
+    return copy_folding(state, to, bytes);
 }
 
 std::uint32_t shifted_product_folding(std::uint32_t a, std::uint32_t b) {

@@ -26,6 +26,12 @@ std::uint32_t feed_folding(std::uint32_t state, std::span<const std::byte> bytes
 inline constexpr std::size_t wide_bytes_min = 512;
 std::uint32_t feed_folding_wide(std::uint32_t state, std::span<const std::byte> bytes);
 
+// Both also copy the bytes to `to`.
+inline constexpr std::size_t copy_folding_bytes_min = 128;
+std::uint32_t copy_folding(std::uint32_t state, std::byte *to, std::span<const std::byte> bytes);
+std::uint32_t copy_folding_wide(std::uint32_t state, std::byte *to,
+                                std::span<const std::byte> bytes);
+
 // a · b · x^32, only where the processor folds.
 std::uint32_t shifted_product_folding(std::uint32_t a, std::uint32_t b);
 

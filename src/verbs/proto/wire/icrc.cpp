@@ -52,8 +52,27 @@ std::byte *put_ipv6(std::byte *at, const IcrcAddresses& addresses, std::size_t u
     return at + ipv6_bytes;
 }
 
+// x^(8n - 32) for every n that a payload can have: with it, the product that comes multiplied by
+// x^32 is the state n bytes of zeros later.
+const std::array<std::uint32_t, payload_bytes_max + 1>& distances() {
+    static const auto table = [] {
+        std::array<std::uint32_t, payload_bytes_max + 1> powers{};
+        powers[0] = crc32::x_to_the(-32);
+        const std::uint32_t one_byte = crc32::x_to_the(8);
+        for (std::size_t n = 1; n < powers.size(); ++n) {
+            powers[n] = crc32::multiply(powers[n - 1], one_byte);
+        }
+        return powers;
+    }();
+    return table;
+}
+
+std::uint32_t fed_payload(std::uint32_t state, const CheckedPayload& payload) {
+    return crc32::shifted_product(state, distances()[payload.bytes]) ^ payload.state;
+}
+
 std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& addresses,
-                   std::uint16_t ip_id) {
+                   std::uint16_t ip_id, const CheckedPayload& payload = {}) {
     const std::size_t udp_length = udp_bytes + datagram.size();
     Beginning beginning;
     std::fill_n(beginning.begin(), masked_bytes, std::byte{0xff});
@@ -69,16 +88,13 @@ std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& add
     at += bth_bytes;
 
     const auto behind = datagram.subspan(bth_bytes, datagram.size() - bth_bytes - icrc_bytes);
-    const auto near = behind.first(std::min(behind.size(), headers_bytes_max));
-    if (near.size() == headers_bytes_max) {
-        std::memcpy(at, near.data(),
-                    headers_bytes_max);  // of a fixed length, which takes less time
-    } else {
-        std::copy(near.begin(), near.end(), at);
-    }
-    at += near.size();
-    const std::uint32_t state = crc32::feed(crc32::initial, {beginning.data(), at});
-    return ~crc32::feed(state, behind.subspan(near.size()));
+    // What is short is put behind the headers, and all is read at once.
+    const std::size_t short_bytes = behind.size() <= headers_bytes_max ? behind.size() : 0;
+    const auto near = behind.first(payload.bytes > 0 ? payload.at - bth_bytes : short_bytes);
+    at = std::copy(near.begin(), near.end(), at);
+    std::uint32_t state = crc32::feed(crc32::initial, {beginning.data(), at});
+    if (payload.bytes > 0) state = fed_payload(state, payload);
+    return ~crc32::feed(state, behind.subspan(near.size() + payload.bytes));
 }
 
 std::uint32_t load_icrc(std::span<const std::byte> datagram) {
@@ -87,7 +103,8 @@ std::uint32_t load_icrc(std::span<const std::byte> datagram) {
     return std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
 }
 
-constexpr std::size_t behind_max = behind_id_bytes + udp_bytes + 4096 + headers_bytes_max;
+constexpr std::size_t behind_max =
+    behind_id_bytes + udp_bytes + payload_bytes_max + headers_bytes_max;
 
 // x^-(8m + 64) for every m that a datagram can have; products come multiplied by x^32.
 const std::array<std::uint32_t, behind_max>& divisors() {
@@ -129,8 +146,9 @@ std::uint32_t difference_in(std::span<const std::byte> datagram, const Arrival& 
 
 }  // namespace
 
-void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id) {
-    std::uint32_t value = icrc(datagram, addresses, ip_id);
+void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id,
+          const CheckedPayload& payload) {
+    std::uint32_t value = icrc(datagram, addresses, ip_id, payload);
     value = std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
     std::memcpy(datagram.last(icrc_bytes).data(), &value, icrc_bytes);
 }

@@ -22,8 +22,17 @@ struct IcrcAddresses {
     std::uint16_t source_udp_port = 0;
 };
 
+// Bytes of a datagram, `at` bytes from its beginning, whose CRC-32 was made when they were copied:
+// the state 0 becomes `state` after them.
+struct CheckedPayload {
+    std::size_t at = 0;
+    std::size_t bytes = 0;
+    std::uint32_t state = 0;
+};
+
 // Writes the ICRC into the last four bytes of `datagram`.
-void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id);
+void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id,
+          const CheckedPayload& payload = {});
 
 // Whether the last four bytes are the ICRC of the rest. Where the identification of the IPv4
 // header is not known, those 16 bits of the ICRC that it can change count as right.

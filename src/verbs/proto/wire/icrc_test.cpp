@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string_view>
@@ -90,6 +91,37 @@ TEST(Crc32, IsTheSameByWideFoldingAndByTables) {
     expect_as_by_tables(crc32::feed_folding_wide, crc32::wide_bytes_min);
 }
 
+using Copy = std::uint32_t (*)(std::uint32_t, std::byte *, std::span<const std::byte>);
+
+// The byte behind the copy must stay.
+void expect_copies_as_by_tables(Copy copy, std::size_t shortest) {
+    std::mt19937_64 random(5);
+    const auto bytes = random_bytes(random, 4200);
+    for (std::size_t length = shortest; length + 7 < bytes.size(); ++length) {
+        const auto part = std::span(bytes).subspan(length % 7, length);
+        const auto state = static_cast<std::uint32_t>(random());
+        std::vector<std::byte> copied(length + 1, std::byte{0x5a});
+
+        ASSERT_EQ(copy(state, copied.data(), part), crc32::feed_portably(state, part)) << length;
+        ASSERT_TRUE(std::equal(part.begin(), part.end(), copied.begin())) << length;
+        ASSERT_EQ(copied.back(), std::byte{0x5a}) << length;
+    }
+}
+
+TEST(Crc32, OfACopyIsThatOfItsBytesInTheFastestWay) {
+    expect_copies_as_by_tables(crc32::feed_copying, 0);
+}
+
+TEST(Crc32, OfACopyIsThatOfItsBytesByFolding) {
+    if (crc32::folding_here() == crc32::Folding::none) GTEST_SKIP() << "no PCLMULQDQ";
+    expect_copies_as_by_tables(crc32::copy_folding, crc32::copy_folding_bytes_min);
+}
+
+TEST(Crc32, OfACopyIsThatOfItsBytesByWideFolding) {
+    if (crc32::folding_here() != crc32::Folding::wide) GTEST_SKIP() << "no VPCLMULQDQ";
+    expect_copies_as_by_tables(crc32::copy_folding_wide, crc32::wide_bytes_min);
+}
+
 TEST(Crc32, ProductsAreTheSameByFoldingAndByBits) {
     if (crc32::folding_here() == crc32::Folding::none) GTEST_SKIP() << "no PCLMULQDQ";
     std::mt19937_64 random(4);
@@ -141,6 +173,21 @@ TEST(Icrc, SealsWhatItFindsIntact) {
     seal(datagram, {from_rxe.source, from_rxe.destination, from_rxe.source_udp_port}, 1144);
 
     EXPECT_EQ(datagram, rxe_send);
+}
+
+TEST(Icrc, IsTheSameWithAPayloadThatWasCheckedBefore) {
+    std::mt19937_64 random(6);
+    for (std::size_t bytes = 1; bytes <= 4096; ++bytes) {
+        const std::size_t at = 12 + 4 * (random() % 11);
+        auto datagram = random_bytes(random, at + bytes + bytes % 4 + 4);
+        auto again = datagram;
+        const auto state = crc32::feed_portably(0, std::span(datagram).subspan(at, bytes));
+
+        seal(datagram, {from_rxe.source, from_rxe.destination, 0xc000}, 7);
+        seal(again, {from_rxe.source, from_rxe.destination, 0xc000}, 7, {at, bytes, state});
+
+        ASSERT_EQ(again, datagram) << bytes;
+    }
 }
 
 // The reserved byte of the base header may change on the way; that is how routers mark congestion.

@@ -69,6 +69,7 @@ struct OpcodeRow {
 inline constexpr std::size_t bth_bytes = 12;
 inline constexpr std::size_t icrc_bytes = 4;
 inline constexpr std::size_t headers_bytes_max = 64;
+inline constexpr std::size_t payload_bytes_max = 4096;
 
 // The row of an opcode; kind is unknown where Lanewise does not speak it.
 const OpcodeRow& opcode_row(std::uint8_t opcode);

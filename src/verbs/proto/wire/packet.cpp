@@ -9,7 +9,6 @@
 namespace lanewise::verbs {
 namespace {
 
-constexpr std::size_t payload_bytes_max = 4096;
 constexpr std::size_t reserved_bytes = 16;
 
 void read_base(const std::byte *at, BaseHeader& base) {
