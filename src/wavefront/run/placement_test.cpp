@@ -3,7 +3,11 @@
 // Where strips lie in memory: staggered where waves are to work on many row blocks at a time, on
 // whole blocks where the disk is what takes long. The bits are the same.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <set>
@@ -67,6 +71,40 @@ TEST_F(PlacementTest, StripsBeginAtAllStepsOfABlockWhereWavesAreChained) {
 
 TEST_F(PlacementTest, StripsBeginWithABlockWhereOneWaveWaitsForTheDisk) {
     EXPECT_EQ(beginnings_in_a_pass(1), (std::set<std::uint64_t>{0}));
+}
+
+// As Btrfs does: reads to addresses that are not whole blocks go through the page cache.
+ssize_t read_as_btrfs(int file, std::byte *to, std::size_t bytes, std::uint64_t offset) {
+    const auto place = static_cast<off_t>(offset);
+    if (reinterpret_cast<std::uintptr_t>(to) % disk_block_bytes == 0)
+        return ::pread(file, to, bytes, place);
+    const int cached = ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_RDONLY);
+    const auto count = ::pread(cached, to, bytes, place);
+    ::close(cached);
+    return count;
+}
+
+bool reads_past_cache(const std::string& folder) {
+    struct statfs about {};
+    if (::statfs(folder.c_str(), &about) != 0 || about.f_type == TMPFS_MAGIC) return false;
+    const int file = ::open((folder + "/u.a.0").c_str(), O_RDONLY | O_DIRECT);
+    if (file >= 0) ::close(file);
+    return file >= 0;
+}
+
+TEST(StripFilesTest, StripsBeginWithABlockWhereOtherAddressesWouldGoThroughThePageCache) {
+    const Folder folder{Medium::disk};
+    auto store =
+        Store::create(folder / "s", {.rows = 64, .columns = 100, .strip_rows = 8}, {"u"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto strips = store->open_current(0);
+    ASSERT_TRUE(strips);
+    if (!reads_past_cache(folder / "s") || strips->placement() != Placement::staggered)
+        GTEST_SKIP() << "the file system here takes no direct I/O to such addresses";
+    auto calls = system_calls();
+    calls.read = read_as_btrfs;
+
+    EXPECT_EQ(strips->placement(calls), Placement::whole_blocks);
 }
 
 TEST(SlotsTest, NeighboursBeginAtDifferentPlacesOfABlock) {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,50 @@ int open_direct(const std::string& path, int flags) {
     const int file = ::open(path.c_str(), flags | O_DIRECT | O_CLOEXEC, 0666);
     if (file >= 0 || errno != EINVAL) return file;
     return ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+}
+
+bool is_direct(int file) {
+    return (::fcntl(file, F_GETFL) & O_DIRECT) != 0;
+}
+
+std::uint64_t page_bytes() {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Whether the page cache has the beginning of a file.
+bool is_cached(int file) {
+    void *const page = ::mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, file, 0);
+    if (page == MAP_FAILED) return true;
+    unsigned char cached = 1;
+    const bool known = ::mincore(page, page_bytes(), &cached) == 0;
+    ::munmap(page, page_bytes());
+    return !known || (cached & 1) != 0;
+}
+
+void drop_from_cache(int file) {
+    ::posix_fadvise(file, 0, static_cast<off_t>(page_bytes()), POSIX_FADV_DONTNEED);
+}
+
+enum class Path { refused, through_cache, direct };
+
+// How a file's first block is read to that address.
+Path path_of_reading(int file, std::byte *to, const FileCalls& calls) {
+    drop_from_cache(file);
+    if (calls.read(file, to, disk_block_bytes, 0) < 0 && errno == EINVAL) return Path::refused;
+    const bool cached = is_cached(file);
+    drop_from_cache(file);
+    return cached ? Path::through_cache : Path::direct;
+}
+
+// Linux before 6.1 does not tell which addresses a file takes, and Btrfs never does: it reads and
+// writes through the page cache what does not begin with a block. So a block is read.
+bool takes_staggered(int file, const FileCalls& calls) {
+    if (!is_direct(file)) return true;
+    alignas(disk_block_bytes) std::array<std::byte, 2 * disk_block_bytes> blocks;
+    const auto staggered = path_of_reading(file, blocks.data() + stagger_bytes, calls);
+    if (staggered != Path::through_cache) return staggered == Path::direct;
+    // A file system in memory, such as tmpfs, has nothing but the cache.
+    return path_of_reading(file, blocks.data(), calls) == Path::through_cache;
 }
 
 Outcome reserve_room(int file, std::uint64_t bytes, const std::string& path) {
@@ -186,19 +231,13 @@ Outcome StripFiles::sync() const {
 }
 
 Caching StripFiles::caching() const {
-    const bool direct = std::all_of(files_.begin(), files_.end(), [](int file) {
-        return (::fcntl(file, F_GETFL) & O_DIRECT) != 0;
-    });
+    const bool direct = std::all_of(files_.begin(), files_.end(), is_direct);
     return direct ? Caching::bypassed : Caching::page_cache;
 }
 
-// Linux before 6.1 does not tell which addresses it takes, so a block is read to such an address.
-Placement StripFiles::placement() const {
-    alignas(disk_block_bytes) std::array<std::byte, 2 * disk_block_bytes> blocks;
-    const bool taken = std::all_of(files_.begin(), files_.end(), [&](int file) {
-        return ::pread(file, blocks.data() + stagger_bytes, disk_block_bytes, 0) >= 0 ||
-               errno != EINVAL;
-    });
+Placement StripFiles::placement(const FileCalls& calls) const {
+    const bool taken = std::all_of(files_.begin(), files_.end(),
+                                   [&](int file) { return takes_staggered(file, calls); });
     return taken ? Placement::staggered : Placement::whole_blocks;
 }
 

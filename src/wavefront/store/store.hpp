@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "wavefront/store/anonymous_files.hpp"
+#include "wavefront/store/disk_queue.hpp"
 #include "wavefront/store/manifest.hpp"
 
 namespace lanewise::wavefront {
@@ -68,8 +69,8 @@ class StripFiles {
     Outcome sync() const;
     /* page_cache: some of them go through it. */
     Caching caching() const;
-    /* Where the strips of these files may lie in memory. */
-    Placement placement() const;
+    /* Where the strips of these files may lie in memory, so that the page cache stays bypassed. */
+    Placement placement(const FileCalls& calls = system_calls()) const;
 
   private:
     void swap(StripFiles& other) noexcept {
