@@ -35,11 +35,24 @@ constexpr Entry entries[] = {{Measure::residual, "residual"},
                              {Measure::max, "max"},
                              {Measure::min, "min"}};
 
-/* What has been found of the rows so far. */
+/* What has been found of the rows of a matrix so far. */
 struct Found {
     double sum = 0.0; /* of values, or of squares */
     double most = -std::numeric_limits<double>::infinity();
     double least = std::numeric_limits<double>::infinity();
+
+    // What is no number is neither more nor less than anything, and is kept.
+    void see_most(double value) {
+        if (!(value <= most) && !std::isnan(most)) most = value;
+    }
+    void see_least(double value) {
+        if (!(value >= least) && !std::isnan(least)) least = value;
+    }
+    void add(const Found& other) {
+        sum += other.sum;
+        see_most(other.most);
+        see_least(other.least);
+    }
 };
 
 // Without its sign where numbers are whole: it is exact then, however far apart they are.
@@ -69,13 +82,8 @@ void add_row(Measure what, const Value *row, const Value *updated, std::uint64_t
             }
             case Measure::norm: sum += value * value; break;
             case Measure::sum: sum += value; break;
-            // What is no number is neither more nor less than anything, and is kept.
-            case Measure::max:
-                if (!(value <= found.most) && !std::isnan(found.most)) found.most = value;
-                break;
-            case Measure::min:
-                if (!(value >= found.least) && !std::isnan(found.least)) found.least = value;
-                break;
+            case Measure::max: found.see_most(value); break;
+            case Measure::min: found.see_least(value); break;
         }
     }
     found.sum += sum;
@@ -134,7 +142,8 @@ class MeasuredStrips {
           iteration_(iteration),
           stop_{stop},
           row_bytes_(shape_.columns * element_bytes(shape_.element)),
-          above_bytes_(kernel_.radius * row_bytes_) {}
+          above_bytes_(kernel_.radius * row_bytes_),
+          found_(shape_.data_count) {}
 
     Outcome open(const Store& store) {
         const auto count = residual() ? shape_.matrix_count() : shape_.data_count;
@@ -163,7 +172,10 @@ class MeasuredStrips {
             if (residual()) update(s);
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) add(s, m);
         }
-        return result_of(what_, found_);
+        // One matrix after the other, however many rows of each come together.
+        Found whole;
+        for (const auto& found : found_) whole.add(found);
+        return result_of(what_, whole);
     }
 
   private:
@@ -236,7 +248,7 @@ class MeasuredStrips {
                 shape_.element, [&]<typename Value>(std::type_identity<Value> /*type*/) {
                     if constexpr (std::is_convertible_v<Value, double>)
                         add_row(what_, reinterpret_cast<const Value *>(from),
-                                reinterpret_cast<const Value *>(to), shape_.columns, found_);
+                                reinterpret_cast<const Value *>(to), shape_.columns, found_[m]);
                 });
         }
     }
@@ -251,7 +263,7 @@ class MeasuredStrips {
     std::vector<StripSource> sources_;
     std::vector<Memory> windows_; /* of data: rows above, a strip, and the one below */
     std::vector<Memory> updated_;
-    Found found_;
+    std::vector<Found> found_; /* of each data matrix */
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "wavefront/run/run.hpp"
@@ -88,6 +89,19 @@ TEST(PausesTest, IsThatOfTheLoopOnEveryLayout) {
         EXPECT_EQ(*measure(*store, *kernel, Measure::min, 0),
                   *std::min_element(values.begin(), values.end()));
     }
+}
+
+TEST(PausesTest, IsTheSameOfSeveralMatricesHoweverHighTheirStripsAre) {
+    std::set<double> norms;
+    for (const std::uint64_t strip_rows : {1u, 3u, 8u, 16u, 24u, 61u}) {
+        const MatrixShape shape{
+            .rows = 61, .columns = 50, .data_count = 3, .strip_rows = strip_rows};
+        auto store = Store::create_in_memory(shape, {"u", "v", "w"});
+        ASSERT_TRUE(store && fill_with_demo_values(*store, 5));
+        const auto kernel = make_kernel_for("sor", {}, shape);
+        norms.insert(*measure(*store, *kernel, Measure::norm, 0));
+    }
+    EXPECT_EQ(norms.size(), 1u);
 }
 
 TEST(PausesTest, ARunEndsAtTheFirstPauseWhereItsConditionHolds) {
