@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lanewise import wavefront
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, RunError
 from lanewise.wavefront import scratch
 
 pytestmark = pytest.mark.usefixtures("sweeps_built")
@@ -156,6 +159,41 @@ def test_a_mapped_array_is_swept_in_the_folder_that_is_named(tmp_path: Path) -> 
     np.testing.assert_array_equal(mapped, u)
     assert seen[-1] == 1
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("view", [np.asarray, lambda mapped: mapped[1:]])
+def test_a_mapped_file_with_holes_has_room_for_the_result_before_the_run(
+    tmp_path: Path, view: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    path = tmp_path / "u.npy"
+    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=(ROWS, 1000))
+    given = view(mapped)
+    expected = np.array(given)
+    wavefront.run([expected, np.ones(given.shape)], "sor", 3)
+    reserved_bytes: list[int] = []
+
+    wavefront.run(
+        [given, np.ones(given.shape)], "sor", 3, folder=tmp_path,
+        on_progress=lambda _share, _s: reserved_bytes.append(512 * path.stat().st_blocks),
+    )  # fmt: skip
+
+    assert reserved_bytes[0] >= path.stat().st_size
+    np.testing.assert_array_equal(given, expected)
+
+
+def test_a_mapped_file_on_a_full_disk_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(_file: int, _first: int, _bytes: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.posix_fallocate", no_room)
+    mapped = np.lib.format.open_memmap(tmp_path / "u.npy", mode="w+", dtype=float, shape=(9, 9))
+
+    with pytest.raises(
+        RunError, match=r"u\.npy has no room for the result: No space left .*; free"
+    ):
+        wavefront.run([mapped, mapped], "sor", 3)
 
 
 @pytest.mark.parametrize(

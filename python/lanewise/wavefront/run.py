@@ -26,7 +26,7 @@ from lanewise.wavefront.library import (
     loaded,
     members,
 )
-from lanewise.wavefront.mapped import give_pages_back
+from lanewise.wavefront.mapped import give_pages_back, reserve_room
 from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_options
 from lanewise.wavefront.planning import Plan, plan_of
@@ -374,6 +374,7 @@ def _run_arrays(  # noqa: PLR0913, PLR0917
     _check_updated(data)
     counts = _coefficient_counts(arrays)
     strip_rows = _strip_rows(data, kernel, options.borders)
+    reserve_room(data)
     with Scratch(arrays, counts, strip_rows, folder, options.memory_bytes) as scratch:
         for matrix, array in enumerate(arrays):
             scratch.store.write(matrix, array)
