@@ -14,8 +14,10 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.files.schemas import fault_in, object_in, path_text, with_remedy
 from lanewise.tuning.content import (
+    BYTES_MAX,
     SCHEMA_NAME,
     SCHEMA_VERSION,
+    WITHOUT_COMMON_SIZE,
     Candidate,
     Choice,
     CollectiveTuning,
@@ -36,6 +38,14 @@ AGAIN = "measure it again: lanewise tune"
 class FaultError(ValueError):
     """A fault in a tuning file: where and what."""
 
+    remedy = AGAIN
+
+
+class NewerError(FaultError):
+    """A tuning file of a later version of Lanewise."""
+
+    remedy = "upgrade lanewise"
+
 
 def load(path: str | Path) -> Tuning:
     """Load a tuning file with one layout; RequestError that names the file, place and key."""
@@ -53,11 +63,12 @@ def load_all(path: str | Path) -> tuple[Tuning, ...]:
     try:
         return tunings_of(values)
     except FaultError as fault:
-        raise RequestError(f"{path}: {with_remedy(str(fault), AGAIN)}") from None
+        raise RequestError(f"{path}: {with_remedy(str(fault), fault.remedy)}") from None
 
 
 def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     """Return the tunings that a parsed file holds; FaultError for what does not fit."""
+    refuse_newer(values)
     is_version_1 = values.get("schema") == SCHEMA_NAME and values.get("version") == 1
     if is_version_1:
         values = from_version_1(values)
@@ -74,6 +85,15 @@ def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     if len({one.hosts for one in layouts}) < len(layouts):
         raise FaultError("layouts has the same hosts twice")
     return layouts
+
+
+def refuse_newer(values: Mapping[str, Any]) -> None:
+    """Raise NewerError for a file of a version that a later Lanewise writes."""
+    version = values.get("version")
+    if values.get("schema") == SCHEMA_NAME and type(version) is int and version > SCHEMA_VERSION:
+        raise NewerError(
+            f"version {version} is newer than version {SCHEMA_VERSION}, which this lanewise reads"
+        )
 
 
 def whole_numbers(values: Any) -> Any:
@@ -124,7 +144,7 @@ def tuning_of(mpi: Mapping[str, str], values: Mapping[str, Any], where: str) -> 
         margin=float(values["margin"]),
         confidence=float(values["confidence"]),
         collectives={
-            name: collective_of(content, f"{where}.collectives.{name}")
+            name: collective_of(name, content, f"{where}.collectives.{name}")
             for name, content in values["collectives"].items()
         },
         launches=values.get("launches", 0),
@@ -145,12 +165,25 @@ def follow(schema: str, values: Any, definition: str = "", where: str = "") -> N
         raise FaultError(f"{where}: {fault.sentence}" if where else fault.sentence)
 
 
-def collective_of(values: Mapping[str, Any], where: str) -> CollectiveTuning:
+def collective_of(name: str, values: Mapping[str, Any], where: str) -> CollectiveTuning:
     """Return the tuning of one collective; its rules must not overlap."""
+    rules = in_order(values.get("rules", []), f"{where}.rules")
+    if name in WITHOUT_COMMON_SIZE and not serve_all_sizes(rules):
+        raise FaultError(
+            f"{where}.rules must be one rule from 0 to {BYTES_MAX}: "
+            "ranks do not know each other's counts"
+        )
     return CollectiveTuning(
         points=tuple(map(made_point, values.get("points", []))),
-        rules=in_order(values.get("rules", []), f"{where}.rules"),
+        rules=rules,
         mpi_rules=in_order(values.get("mpi_rules", []), f"{where}.mpi_rules"),
+    )
+
+
+def serve_all_sizes(rules: tuple[Rule, ...]) -> bool:
+    """Return whether there is no rule, or one for all sizes."""
+    return not rules or (
+        len(rules) == 1 and (rules[0].from_bytes, rules[0].to_bytes) == (0, BYTES_MAX)
     )
 
 

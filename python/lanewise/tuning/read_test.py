@@ -81,7 +81,8 @@ def test_what_is_written_fits_the_schema() -> None:
 LAYOUT = ("layouts", 0)
 CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("schema",), "other", "schema is 'other'"),
-    (("version",), 3, "version is '3'"),
+    (("version",), 0, "version is '0'"),
+    (("version",), 3, "version 3 is newer than version 2, which .* reads; upgrade lanewise$"),
     (("rank",), 4, "unknown key 'rank'"),
     (("mpi", "vendor"), "x", "mpi: unknown key 'vendor'"),
     (("layouts",), [], "layouts"),
@@ -97,6 +98,11 @@ CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
         (*LAYOUT, "collectives", "scatter", "rules", 0, "from_bytes"),
         -1,
         "from_bytes' is -1, below 0",
+    ),
+    (
+        (*LAYOUT, "collectives", "allgatherv", "rules", 0, "to_bytes"),
+        8,
+        r"allgatherv\.rules must be one rule from 0 to 18446744073709551615: ranks do not know",
     ),
     (
         (*LAYOUT, "collectives", "scatter", "points", 0, "default"),
