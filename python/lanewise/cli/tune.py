@@ -214,10 +214,13 @@ class Launcher:
 
 
 def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
-    """Say how far the run came and how to go on."""
+    """Say how far the run came, in which launch if not in the first, and how to go on."""
     evidence = evidence_path(Path(values["output"]))
+    if not evidence.exists():
+        return "before any size was measured"
+    launch = f", in {seen.place.removeprefix(', ')}" if seen.place else ""
     return (
-        f"after {seen.done} of {seen.points} sizes{more}, kept in {evidence}; "
+        f"after {seen.done} of {seen.points} sizes{launch}{more}, kept in {evidence}; "
         "the same command with --resume continues"
     )
 
