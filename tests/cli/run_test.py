@@ -208,6 +208,7 @@ def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1
     assert "tuning.json: is not JSON, or only part of it" in done.stderr
+    assert done.stderr.endswith("the MPI's own algorithms are used, and there is no report\n")
     assert not (tmp_path / "report.json").exists()
 
 

@@ -188,7 +188,8 @@ def run_tuned(
     if fault and strict:
         raise RequestError(fault)
     if fault:
-        sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
+        without = ", and there is no report" if report else ""
+        sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used{without}\n")
         unruled = replace(options, tuning=None, report=None)
         variables = tuned.variables_for(library, unruled, os.environ)
     require_program(words[0])
