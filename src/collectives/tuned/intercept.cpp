@@ -53,6 +53,23 @@ Bytes received(const Call& call) {
     return bytes_of(call.receive_count, call.receive_type);
 }
 
+/* The size of a block where each rank both sends and receives such blocks. */
+Bytes exchanged(const Call& call) {
+    if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
+    return received(call);
+}
+
+/* At the root, what it gives itself has to be valid too. */
+Bytes scatter_bytes(const Call& call, bool root) {
+    if (!root) return received(call);
+    if (call.receive != MPI_IN_PLACE && !received(call)) return std::nullopt;
+    return sent(call);
+}
+
+Bytes gather_bytes(const Call& call, bool root) {
+    return root ? exchanged(call) : sent(call);
+}
+
 bool valid_numbers(const Numbers& counts, int blocks) {
     if (!counts) return false;
     for (int block = 0; block < blocks; ++block) {
@@ -212,8 +229,8 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
     if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
     switch (call.collective) {
         case Collective::barrier: return 0;
-        case Collective::scatter: return root ? sent(call) : received(call);
-        case Collective::gather: return root ? received(call) : sent(call);
+        case Collective::scatter: return scatter_bytes(call, root);
+        case Collective::gather: return gather_bytes(call, root);
         case Collective::scatterv: return scatterv_bytes(call, state);
         case Collective::gatherv: return gatherv_bytes(call, state);
         case Collective::allgatherv: return allgatherv_bytes(call, state);
@@ -225,9 +242,9 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
         case Collective::neighbor_alltoallv:
         case Collective::neighbor_alltoallw: return neighbor_bytes(call, state);
         case Collective::reduce_scatter: return reduce_scatter_bytes(call, state);
-        case Collective::bcast:
         case Collective::allgather:
-        case Collective::alltoall:
+        case Collective::alltoall: return exchanged(call);
+        case Collective::bcast:
         case Collective::reduce:
         case Collective::allreduce:
         case Collective::scan:

@@ -191,6 +191,7 @@ TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
     const Call scatter{.collective = Collective::scatter,
                        .send_count = root ? 5 : -9,
                        .send_type = root ? MPI_DOUBLE : MPI_DATATYPE_NULL,
+                       .receive = root ? MPI_IN_PLACE : nullptr,
                        .receive_count = root ? 0 : 40,
                        .receive_type = root ? MPI_DATATYPE_NULL : MPI_BYTE,
                        .root = 0};
@@ -209,6 +210,39 @@ TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
 }
 
 /* A call that is wrong on this rank has no size, so that the MPI itself is called and complains. */
+TEST(Tuned, a_rank_that_sends_and_receives_needs_both_sides_unless_it_is_in_place) {
+    CommunicatorState state;
+    state.rank = 1;
+    state.ranks = 3;
+    for (const auto collective :
+         {Collective::scatter, Collective::gather, Collective::allgather, Collective::alltoall}) {
+        const Call right{.collective = collective,
+                         .send_count = 2,
+                         .send_type = MPI_INT,
+                         .receive_count = 2,
+                         .receive_type = MPI_INT,
+                         .root = 1};
+        EXPECT_EQ(message_bytes(right, state), 8U) << name_of(collective);
+
+        auto sends_less_than_nothing = right;
+        sends_less_than_nothing.send_count = -1;
+        EXPECT_EQ(message_bytes(sends_less_than_nothing, state), std::nullopt);
+        auto receives_no_type = right;
+        receives_no_type.receive_type = MPI_DATATYPE_NULL;
+        EXPECT_EQ(message_bytes(receives_no_type, state), std::nullopt);
+
+        auto in_place = right;
+        if (collective == Collective::scatter) {
+            in_place.receive = MPI_IN_PLACE;
+            in_place.receive_type = MPI_DATATYPE_NULL;
+        } else {
+            in_place.send = MPI_IN_PLACE;
+            in_place.send_type = MPI_DATATYPE_NULL;
+        }
+        EXPECT_EQ(message_bytes(in_place, state), 8U) << name_of(collective);
+    }
+}
+
 TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_they_lie) {
     CommunicatorState state;
     state.rank = 0;
