@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,27 @@ def test_a_page_is_written_where_nothing_is_of_the_paper(
     assert written.figures == count
     assert ">barrier</h3>" in text
     assert "InfiniPath and XD1" not in text
+
+
+def test_a_page_counts_a_point_of_several_rounds_once(tmp_path: Path) -> None:
+    known = suite_in(tmp_path, ("pingpong", (8, 512)))
+    for transport in TRANSPORTS:
+        first = tmp_path / state.SAMPLES / f"{transport}.pingpong.1.jsonl"
+        first.with_name(f"{transport}.pingpong.2.jsonl").write_bytes(first.read_bytes())
+        known.launches[f"{transport}.pingpong.2"] = ""
+
+    text = page.write_page(tmp_path, known).path.read_text(encoding="utf-8")
+
+    assert "4 points between 2 ranks on " in text
+    assert "in 2 rounds, which took 3.3 minutes." in text
+    assert "with its 95 % interval over rounds." in text
+
+
+def test_a_page_of_one_round_says_that_its_intervals_are_within_it(tmp_path: Path) -> None:
+    known = suite_in(tmp_path, ("pingpong", (8,)))
+    known.asked = replace(known.asked, rounds=1)
+
+    text = page.write_page(tmp_path, known).path.read_text(encoding="utf-8")
+
+    assert "in 1 round, which took 3.3 minutes." in text
+    assert "interval within it, which says nothing about the next." in text

@@ -18,6 +18,7 @@ from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
 from lanewise.report.labels import mpi_name
 from lanewise.results.cautions import context_cautions
+from lanewise.results.intervals import LAUNCHES_MIN
 from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
 from lanewise.suite import figures, processor, state
@@ -29,6 +30,14 @@ _LOOK = Path(report.__file__).parent
 FILE = "report.html"
 # A point whose interval reaches further than this share of its median is warned of.
 WIDE = 0.1
+OVER_ROUNDS = (
+    "Each value is the geometric mean over rounds of the median of a round, with its 95 % interval "
+    "over rounds."
+)
+OF_ONE_ROUND = (
+    "Each value is the median of this round, with its 95 % interval within it, which says nothing "
+    "about the next."
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ def rendered(
     styles = [_LOOK / "page.css", _HERE / "suite.css"]
     return environment.get_template("suite.html.j2").render(
         title=title_of(known),
-        verdict=verdict_of(known, runs),
+        verdict=verdict_of(known, runs, pooled),
         cautions=cautions_of(runs, pooled),
         hosts=processor.host_rows(runs, list(known.transports)),
         gaps=gaps_of(known),
@@ -129,18 +138,23 @@ def title_of(known: state.State) -> str:
     return f"{count} transports compared" if count != 1 else "One transport"
 
 
-def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
+def verdict_of(known: state.State, runs: Sequence[Samples], pooled: Pool) -> str:
     """Say what was measured, where and how, in a few sentences."""
     hosts = sorted({str(place["host"]) for run in runs for place in run.context.placement})
     place = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
-    points = sum(len(run.points) for run in runs)
+    rounds = known.asked.rounds
     return (
-        f"{points} points between {known.asked.ranks} ranks on {place}, "
-        f"in {known.asked.rounds} rounds of {known.elapsed_s / 60:.1f} minutes together. "
+        f"{counted(len(pooled), 'point')} between {known.asked.ranks} ranks on {place}, "
+        f"in {counted(rounds, 'round')}, which took {known.elapsed_s / 60:.1f} minutes. "
         "Transports were interleaved, so that a machine that drifts drifts for all alike. "
-        "Each value is the geometric mean over rounds of the median of a round, with its 95 % "
-        "interval." + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
+        + (OVER_ROUNDS if rounds >= LAUNCHES_MIN else OF_ONE_ROUND)
+        + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its word, in the plural but for one."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def gaps_of(known: state.State) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.results.intervals import median_interval
+from lanewise.results.intervals import LAUNCHES_MIN, launch_interval, median_interval
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Polling, Waiting
@@ -25,15 +25,15 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Polled:
-    """One polling interval over all rounds."""
+    """One polling interval: the values of each round."""
 
     interval_s: float
-    availability: tuple[float, ...]
-    rate_bytes_per_s: tuple[float, ...]
+    availability: tuple[tuple[float, ...], ...]
+    rate_bytes_per_s: tuple[tuple[float, ...], ...]
 
 
 def polled(runs: Sequence[Samples]) -> dict[tuple[str, int], list[Polled]]:
-    """Return the points of polling by transport and size, sorted by interval, rounds together."""
+    """Return the points of polling by transport and size, sorted by interval."""
     grouped: dict[tuple[str, int], dict[float, list[Polling]]] = {}
     for run in runs:
         for record in run.polling:
@@ -43,8 +43,8 @@ def polled(runs: Sequence[Samples]) -> dict[tuple[str, int], list[Polled]]:
         key: [
             Polled(
                 interval,
-                tuple(value for one in records for value in one.availability),
-                tuple(value for one in records for value in one.rate_bytes_per_s),
+                tuple(one.availability for one in records),
+                tuple(one.rate_bytes_per_s for one in records),
             )
             for interval, records in sorted(points.items())
         ]
@@ -91,18 +91,28 @@ def figure(key: str, title: str, paper: str, unit: str) -> Json:
     }
 
 
-def curve(label: str, colour: int, points: Sequence[tuple[float, Sequence[float]]]) -> Json:
-    """Return a curve of medians with their intervals."""
-    ends = [median_interval(values) for _, values in points]
+def curve(
+    label: str, colour: int, points: Sequence[tuple[float, Sequence[Sequence[float]]]]
+) -> Json:
+    """Return a curve of values over rounds with their intervals."""
+    found = [over_rounds(rounds) for _, rounds in points]
     return {
         "label": label,
         "colour": colour,
         "x": [x for x, _ in points],
-        "y": [float(np.median(values)) for _, values in points],
-        "low": [None if np.isnan(low) else low for low, _ in ends],
-        "high": [None if np.isnan(high) else high for _, high in ends],
-        "text": [f"{len(values)} repetitions" for _, values in points],
+        "y": [centre for centre, _, _ in found],
+        "low": [None if np.isnan(low) else low for _, low, _ in found],
+        "high": [None if np.isnan(high) else high for _, _, high in found],
+        "text": [f"{sum(map(len, rounds))} repetitions" for _, rounds in points],
     }
+
+
+def over_rounds(rounds: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """Return the centre of the medians of rounds with its interval; of one round, that within."""
+    medians = [float(np.median(values)) for values in rounds]
+    if len(medians) < LAUNCHES_MIN:
+        return (medians[0], *median_interval(rounds[0]))
+    return launch_interval(medians)
 
 
 def host_rows(runs: Sequence[Samples], transports: Sequence[str]) -> list[Json]:
