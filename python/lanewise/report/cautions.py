@@ -8,6 +8,7 @@ make one warning and not ten.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from lanewise.results.cautions import cautions_of
 from lanewise.results.quantity import size_text
@@ -19,15 +20,18 @@ _NAMED_MAX = 3
 
 def page_cautions(runs: Sequence[Samples]) -> list[str]:
     """Return one sentence for each thing that makes the numbers of `runs` less certain."""
-    by_sentence: dict[str, list[str]] = {}
+    by_sentence: dict[str, list[Path]] = {}
     for run in runs:
         for sentence in [*cautions_of(run), *_drawing_cautions(run.points)]:
-            by_sentence.setdefault(sentence, []).append(run.path.name)
-    return [_with_files(sentence, files, len(runs)) for sentence, files in by_sentence.items()]
+            by_sentence.setdefault(sentence, []).append(run.path)
+    return [_with_files(sentence, paths, len(runs)) for sentence, paths in by_sentence.items()]
 
 
-def _with_files(sentence: str, files: list[str], run_count: int) -> str:
+def _with_files(sentence: str, paths: list[Path], run_count: int) -> str:
     text = sentence.rstrip(".") + "."
+    if text.startswith(tuple(map(str, paths))):
+        return text
+    files = [path.name for path in paths]
     if run_count == 1 or all(name in sentence for name in files):
         return text[:1].upper() + text[1:]
     where = "all files" if len(files) == run_count else ", ".join(dict.fromkeys(files))

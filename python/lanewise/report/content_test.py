@@ -153,6 +153,17 @@ def test_an_interrupted_run_is_warned_of(tmp_path: Path) -> None:
     assert "interrupted after 1 point;" in cautions[0]
 
 
+def test_a_warning_that_begins_with_a_file_has_its_name_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    specimen.write(tmp_path / "a.jsonl", [specimen.context_record(), point()])
+
+    cautions = page_cautions([load(Path("a.jsonl"))])
+
+    assert cautions[0].startswith("a.jsonl: the run was interrupted")
+
+
 def test_the_verdict_says_machine_library_ranks_and_time(tmp_path: Path) -> None:
     text = " ".join(verdict_of([run_of(tmp_path / "a", point(), point("bcast"))], 0))
 
