@@ -155,6 +155,22 @@ def test_a_reader_that_stops_early_ends_the_command_without_a_word(tmp_path: Pat
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("surroundings", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "POSIX"}])
+def test_what_the_encoding_of_the_output_lacks_is_escaped(
+    surroundings: dict[str, str], tmp_path: Path
+) -> None:
+    specimen.write(tmp_path / "é.jsonl", specimen.records())
+    line = [sys.executable, "-m", "lanewise", "report", "--format", "text", "é.jsonl"]
+    environment = {**os.environ, "PYTHONUTF8": "0", **surroundings}
+
+    done = subprocess.run(
+        line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("# file      \\")
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
     "command",
