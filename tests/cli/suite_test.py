@@ -141,6 +141,7 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
         (["--window", "100000000"], "--window 100000000 wants"),
         (["--buffers", "lukewarm"], 'buffers "lukewarm" is none of warm, cold'),
         (["--resume"], "has no suite to go on with"),
+        (["-n", "1"], "-n 1 has nobody to send messages to"),
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused_in_one_line(

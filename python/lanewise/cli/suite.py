@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lanewise.suite.transport import Transport
 
 NATIVE = NativeOptions(MEASURE, only=("window", "buffers", "validate"))
+# Whether a transport starts is found out by a message.
+RANKS_MIN = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -115,6 +117,8 @@ def suite(
     if as_json and not list_:
         raise RequestError("--json goes with --list; a suite writes its outcome to suite.json")
     count = positive_count("-n", ranks)
+    if count < RANKS_MIN:
+        raise RequestError(f"-n {count} has nobody to send messages to; use -n {RANKS_MIN} or more")
     if not list_:
         conduct.refuse_folder(folder, "resume" if resume else "fresh")
     with site_of(testbed, count) as site:
