@@ -143,6 +143,21 @@ def test_a_profile_alone_becomes_a_page_with_bars(browser: Any, tmp_path: Path) 
     assert "rank 1 100 % (500 ms late)" in page.path.read_text(encoding="utf-8")
 
 
+def test_the_narrow_axis_of_a_profile_has_its_first_and_last_tick_alone(
+    browser: Any, tmp_path: Path
+) -> None:
+    profile = profile_specimen.write(tmp_path / "profile.json")
+    count = (
+        "document.body.dataset.ticks = document.querySelectorAll('.x2tick text').length;"
+        "document.body.id = 'body';"
+    )
+
+    page = write_report([profile], tmp_path / "report.html").path
+    elements = browser.open(page, script=count).by_id
+
+    assert elements["body"]["data-ticks"] == "2"
+
+
 def test_a_profile_stands_beside_samples(browser: Any, tmp_path: Path) -> None:
     profile = profile_specimen.write(tmp_path / "profile.json")
     samples = specimen.write(tmp_path / "samples.jsonl", run_records("scatter"))

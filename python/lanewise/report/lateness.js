@@ -21,17 +21,20 @@ function drawLateness(place, figure) {
     hovertemplate: "%{y}<br>late: <b>%{text}</b><extra></extra>",
   });
   const runs = figure.names.map((_, n) => kinds.reduce((sum, kind) => sum + kind[1][n], 0));
-  const axis = (values, title) => ({
+  const axis = (ticks, title) => ({
     ...axisLook(), rangemode: "tozero", fixedrange: true,
-    ...axisTicks(plainTicks(0, greatest(values) || 1)), title: { text: title, standoff: 8 },
+    ...axisTicks(ticks), title: { text: title, standoff: 8 },
   });
+  const ticksOf = (values) => plainTicks(0, greatest(values) || 1);
+  const late = ticksOf(figure.lateness_s);
   Plotly.react(place, traces, {
     ...layoutLook(), ...sizeFor(place), barmode: "stack", bargap: 0.3,
     margin: { l: 8, r: 24, t: 8, b: 8 },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
-    xaxis: { ...axis(runs, "time of the rank"), domain: [0, 0.62], automargin: true },
-    xaxis2: { ...axis(figure.lateness_s, "sum of its lateness"), domain: [0.68, 1],
-              automargin: true },
+    xaxis: { ...axis(ticksOf(runs), "time of the rank"), domain: [0, 0.62], automargin: true },
+    // On a narrow screen there is room for the first and the last tick.
+    xaxis2: { ...axis([late[0], ...late.slice(1).slice(-1)], "sum of its lateness"),
+              domain: [0.68, 1], automargin: true },
     yaxis: { ...axisLook(), type: "category", autorange: "reversed", automargin: true,
              showgrid: false, ticks: "", fixedrange: true },
   }, config);
