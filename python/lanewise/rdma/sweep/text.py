@@ -113,8 +113,14 @@ body {{ font: 16px/1.5 sans-serif; margin: 2rem auto; max-width: 72rem; padding:
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left;
           vertical-align: top; overflow-wrap: anywhere }}
+td:nth-child(2) {{ white-space: nowrap }}
 .finding td:nth-child(2) {{ color: #b00020; font-weight: bold }}
-pre {{ margin: 0 }}
+pre {{ margin: 0; white-space: pre-wrap }}
+@media (max-width: 48rem) {{
+  thead {{ display: none }}
+  tr {{ display: block; border-bottom: 1px solid #ccc; padding: .5rem 0 }}
+  td {{ display: block; border: 0; padding: .1rem 0 }}
+}}
 </style>
 <h1>{escape(title)}</h1>
 <p>{escape(sentence(sweep))}.</p>
