@@ -242,6 +242,8 @@ def usage_sentence(error: Exception, name: str) -> str:
 
 def system_sentence(error: OSError) -> str:
     """Return a failure of the system as one sentence: what, where, and the remedy."""
+    if error.errno == errno.ENOENT and not error.filename:
+        return "the current folder was removed; change to one that exists"
     where = str(error.filename) if error.filename else "the output"
     remedies = {errno.ENOSPC: "free space there", errno.EACCES: "ask for the permission"}
     remedy = remedies.get(error.errno or 0, "see that it can be read and written")

@@ -143,6 +143,18 @@ def test_a_full_disk_under_the_output_gets_one_line(command: list[str], tmp_path
     assert "the output: No space left on device; free space there" in done.stderr
 
 
+def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
+    inside = f"cd {shlex.quote(str(tmp_path))} && mkdir gone && cd gone && rmdir ../gone && "
+    line = f"{inside}{shlex.quote(sys.executable)} -m lanewise report samples.jsonl"
+
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lanewise report: the current folder was removed; change to one that exists\n"
+    )
+
+
 def test_a_reader_that_stops_early_ends_the_command_without_a_word(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "samples.jsonl", specimen.records())
     reading, writing = os.pipe()
