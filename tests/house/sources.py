@@ -9,6 +9,10 @@ from pathlib import Path
 import tree
 
 LINE_CHARACTERS_MAX = 100
+# The guides, but for those that programs write.
+GUIDES = Path("docs")
+WRITTEN_GUIDES = ("experiments.md", "papers.md")
+PROSE_CHARACTERS_MAX = 118
 # The programs, which leave their work to the parts of the product.
 MAINS = Path("src/tools")
 MAIN_LINES_MAX = 100
@@ -23,6 +27,11 @@ VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "old
 
 # A line of the comment at the head of a native source, or an empty one, with the text in it.
 _COMMENT = re.compile(r"\s*(?://|/\*|\*/?|$)\s*(.*)")
+# What a guide has besides prose: examples, figures of experiments, tables, pictures and links.
+_NO_PROSE = re.compile(
+    r"^```.*?^```|^<!-- experiments.*?^<!-- end|^(?:\||!\[|\[\w+\]:|<!--)[^\n]*",
+    re.MULTILINE | re.DOTALL,
+)
 _INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 # Names that a file gets from others where the files of a part are compiled together, and that are
@@ -113,6 +122,22 @@ def include_offences(root: Path) -> list[str]:
             f"{path}: {name} without #include {header}"
             for name, header in _DECLARED_IN.items()
             if name in text and f"#include {header}" not in text
+        ]
+    return found
+
+
+def prose_offences(root: Path) -> list[str]:
+    """Return the lines of guides whose prose is too wide."""
+    found = []
+    for path in tree.files(root, ".md"):
+        if path.parent != GUIDES or path.name in WRITTEN_GUIDES:
+            continue
+        text = (root / path).read_text(encoding="utf-8")
+        prose = _NO_PROSE.sub(lambda other: "\n" * other[0].count("\n"), text)
+        found += [
+            f"{path}:{number}: {len(line)} characters, at most {PROSE_CHARACTERS_MAX}"
+            for number, line in enumerate(prose.splitlines(), start=1)
+            if len(line) > PROSE_CHARACTERS_MAX
         ]
     return found
 
