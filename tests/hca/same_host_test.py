@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from compiling import compiled
 
-from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts
+from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, SECOND_ADDRESS, Hosts
 from experiments.stopping import stop
 
 ITERATIONS = 5000
@@ -63,21 +65,84 @@ def sent(hosts: Hosts) -> int:
     return sum(port["counters"]["packets_sent"] for one in devices for port in one["ports"])
 
 
-def test_a_process_whose_peer_is_killed_gives_up_after_its_retries(hosts: Hosts) -> None:
-    # A ping-pong may be killed between an acknowledgement and an answer, for which its peer would
+def await_sent(hosts: Hosts, packets: int) -> None:
+    """Wait until the devices of the host have sent so many packets."""
+    until_s = time.monotonic() + LIMIT_S
+    while sent(hosts) < packets and time.monotonic() < until_s:
+        pass
+
+
+def writing(hosts: Hosts) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
+    """Start a program that writes to another one of its host, and wait until it does."""
+    # A ping-pong may be ended between an acknowledgement and an answer, for which its peer would
     # wait for ever; who writes all the time always waits for an acknowledgement.
     words = ["ib_write_bw", "-x", "0", "-F", "-s", "65536", "-D", "50"]
     if shutil.which(words[0]) is None:
         pytest.skip(f"no {words[0]} here; install perftest")
     listening = hosts.listen(words, 18515)
     calling = hosts.start(LISTENER, [*words, ADDRESS])
-    until_s = time.monotonic() + LIMIT_S
-    while sent(hosts) < 5000 and time.monotonic() < until_s:
-        pass
+    await_sent(hosts, 5000)
+    return listening, calling
+
+
+def test_a_process_whose_peer_is_killed_gives_up_after_its_retries(hosts: Hosts) -> None:
+    listening, calling = writing(hosts)
     stop(listening, signal.SIGKILL)
     listening.communicate()
     said, _ = calling.communicate()
     assert "Failed status 12" in said, said
+
+
+def test_a_process_gives_up_as_over_udp_when_the_port_of_both_loses_its_cable(hosts: Hosts) -> None:
+    listening, calling = writing(hosts)
+    hosts.pull(LISTENER, "lan0")
+    try:
+        said, _ = calling.communicate()
+    finally:
+        hosts.plug(LISTENER, "lan0")
+    stop(listening)
+    listening.communicate()
+    assert "Failed status 12" in said, said
+
+
+def test_messages_of_one_host_move_to_the_other_port_and_none_is_lost(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    migrating = compiled("migrating", tmp_path)
+    ends = ["listen", "connect"]
+    words = {end: [migrating, "rc", end, SECOND_ADDRESS, "200", "until-port-error"] for end in ends}
+    listening = hosts.listen(words["listen"], 18515)
+    calling = hosts.start(LISTENER, words["connect"])
+    await_sent(hosts, 5000)
+    hosts.pull(LISTENER, "lan0")
+    try:
+        texts = [calling.communicate()[0], listening.communicate()[0]]
+    finally:
+        hosts.plug(LISTENER, "lan0")
+    assert (calling.returncode, listening.returncode) == (0, 0), texts
+    for text in texts:
+        assert text.count("event port error 1") == 1, texts
+        assert text.endswith("port 2 migrated\n"), texts
+
+
+@pytest.mark.parametrize("with_fault", ["listener", "caller"])
+def test_messages_of_one_host_are_sent_again_when_a_fault_took_the_port_of_one_down(
+    hosts: Hosts, tmp_path: Path, with_fault: str
+) -> None:
+    script, log = tmp_path / "faults.toml", tmp_path / "faults.jsonl"
+    script.write_text(
+        '[[fault]]\npacket = "send"\naction = "port_down"\nfor = "20 ms"\nafter = 500\ntimes = 1\n'
+    )
+    options = [*hosts.options, "--faults", str(script), "--fault-log", str(log)]
+    words = [*PINGPONG, "-c", "-n", "1000"]
+    faulty = replace(hosts, options=options)
+    listening = (faulty if with_fault == "listener" else hosts).listen(words, 18515)
+    calling = (faulty if with_fault == "caller" else hosts).run(LISTENER, [*words, ADDRESS])
+    if calling.returncode != 0:
+        stop(listening)
+    text, _ = listening.communicate()
+    assert (calling.returncode, listening.returncode) == (0, 0), (calling.stdout, text)
+    assert '"what": "port_down"' in log.read_text()
 
 
 # Prints what a server has used of a processor, in user and system mode, as its client has ended and
