@@ -18,9 +18,18 @@ bool same_kind(const Gid& a, const Gid& b) {
     return is_ipv4(a) == is_ipv4(b) && is_link_local(a) == is_link_local(b);
 }
 
-std::optional<Route> by_gid(const Route& primary, const Port& port, const Directory *directory) {
+GidType type_at(const Port& port, std::uint8_t index) {
+    const auto found = std::find_if(port.gids.begin(), port.gids.end(),
+                                    [&](const GidEntry& entry) { return entry.index == index; });
+    return found == port.gids.end() ? GidType::unknown : found->type;
+}
+
+std::optional<Route> by_gid(const Route& primary, const Port& home, const Port& port,
+                            const Directory *directory) {
+    const GidType type = type_at(home, primary.source_index);
     for (const GidEntry& entry : port.gids) {
-        if (entry.gid == primary.source || !same_kind(entry.gid, primary.source)) continue;
+        if (entry.gid == primary.source || !may_meet(entry.type, type)) continue;
+        if (!same_kind(entry.gid, primary.source)) continue;
         const auto destination = directory
                                      ? directory->peer_gid(primary.destination, entry.gid)
                                      : counterpart(primary.source, entry.gid, primary.destination);
@@ -61,7 +70,7 @@ std::optional<Route> by_mask(const Route& primary, const Port& port) {
 
 std::optional<Route> on_port(const Route& primary, const Port& home, const Port& port,
                              const Directory *directory) {
-    if (primary.is_global) return by_gid(primary, port, directory);
+    if (primary.is_global) return by_gid(primary, home, port, directory);
     if (port.number == home.number) return by_mask(primary, home);
     return by_lid(primary, home, port, directory);
 }

@@ -17,7 +17,10 @@ Gid gid(const std::string& text) {
 }
 
 Port port(std::uint8_t number, const std::string& address) {
-    return {.number = number, .active = true, .mtu_bytes = 4096, .gids = {{0, gid(address)}}};
+    return {.number = number,
+            .active = true,
+            .mtu_bytes = 4096,
+            .gids = {{0, gid(address), GidType::unknown}}};
 }
 
 Route route(const std::string& from, const std::string& to) {
@@ -75,11 +78,39 @@ TEST(Choose, RefusesAPortWithSmallerPackets) {
 
 TEST(Choose, TakesASecondGidOfTheOnlyPort) {
     Port only = port(1, "::ffff:10.1.0.1");
-    only.gids.push_back({3, gid("::ffff:10.9.0.1")});
+    only.gids.push_back({3, gid("::ffff:10.9.0.1"), GidType::unknown});
     const Result<Route> chosen = choose_alternate(primary, std::span(&only, 1), 1024, nullptr);
     ASSERT_TRUE(chosen);
     EXPECT_EQ(chosen->source_index, 3);
     EXPECT_EQ(text_of(chosen->destination), "::ffff:10.9.0.2");
+}
+
+TEST(Choose, TakesAnAddressOfTheTypeOfThePrimaryPath) {
+    const Gid first = gid("::ffff:10.1.0.1");
+    const Gid second = gid("::ffff:10.1.1.1");
+    std::vector<Port> ports = two_ports;
+    ports[0].gids = {{0, first, GidType::roce_v1}, {1, first, GidType::roce_v2}};
+    ports[1].gids = {{0, second, GidType::roce_v1}, {1, second, GidType::roce_v2}};
+    for (const std::uint8_t index : {std::uint8_t{0}, std::uint8_t{1}}) {
+        Route at = primary;
+        at.source_index = index;
+        const Result<Route> chosen = choose_alternate(at, ports, 1024, nullptr);
+        ASSERT_TRUE(chosen) << chosen.failure().sentence;
+        EXPECT_EQ(chosen->source_index, index);
+    }
+}
+
+TEST(Choose, TakesNoAddressOfAnotherType) {
+    std::vector<Port> ports = two_ports;
+    ports[0].gids[0].type = GidType::roce_v2;
+    ports[1].gids[0].type = GidType::roce_v1;
+    EXPECT_FALSE(choose_alternate(primary, ports, 1024, nullptr));
+}
+
+TEST(Choose, GoesByTheAddressWhereTheTypeIsNotKnown) {
+    std::vector<Port> ports = two_ports;
+    ports[0].gids[0].type = GidType::roce_v2;
+    EXPECT_TRUE(choose_alternate(primary, ports, 1024, nullptr));
 }
 
 TEST(Choose, WalksTheLidsOfAPortByItsMask) {

@@ -60,7 +60,9 @@ std::vector<Port> read_ports(ibv_context *context, const Calls& calls) {
             ibv_gid gid{};
             if (calls.query_gid(context, number, index, &gid) != 0) break;
             if (is_free(gid_of(gid))) continue;
-            port.gids.push_back({static_cast<std::uint8_t>(index), gid_of(gid)});
+            const GidType type =
+                gid_type(context, number, static_cast<unsigned>(index), calls.query_gid_ex);
+            port.gids.push_back({static_cast<std::uint8_t>(index), gid_of(gid), type});
         }
         ports.push_back(std::move(port));
     }

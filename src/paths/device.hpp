@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "paths/gid_type.hpp"
 #include "paths/path_machine.hpp"
 #include "paths/route.hpp"
 
@@ -23,6 +24,7 @@ struct Calls {
     int (*query_qp)(ibv_qp *, ibv_qp_attr *, int, ibv_qp_init_attr *) = nullptr;
     int (*query_device)(ibv_context *, ibv_device_attr *) = nullptr;
     int (*query_gid)(ibv_context *, std::uint8_t, int, ibv_gid *) = nullptr;
+    GidEntryQuery *query_gid_ex = nullptr;  // an old library has none
     int (*get_async_event)(ibv_context *, ibv_async_event *) = nullptr;
     void (*ack_async_event)(ibv_async_event *) = nullptr;
     // Of our own device: why the n-th migration took place (MigrationCause). Null on others.

@@ -69,5 +69,20 @@ TEST(CheckType, TakesConnectionsAndNothingElse) {
     }
 }
 
+int two_versions(ibv_context *, std::uint32_t, std::uint32_t index, ibv_gid_entry *entry,
+                 std::uint32_t, std::size_t) {
+    if (index > 1) return ENODATA;
+    entry->gid_type = index == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+    return 0;
+}
+
+TEST(TypeOfGid, IsWhatTheDeviceSaysAndOtherwiseUnknown) {
+    ibv_context context{};
+    EXPECT_EQ(gid_type(&context, 1, 0, two_versions), GidType::roce_v1);
+    EXPECT_EQ(gid_type(&context, 1, 1, two_versions), GidType::roce_v2);
+    EXPECT_EQ(gid_type(&context, 1, 2, two_versions), GidType::unknown);
+    EXPECT_EQ(gid_type(&context, 1, 0, nullptr), GidType::unknown);
+}
+
 }  // namespace
 }  // namespace lanewise::paths

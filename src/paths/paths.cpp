@@ -44,8 +44,8 @@ lw_status guarded(const lw_paths_options& options, const Act& act) {
 
 // The verbs that this library is linked to.
 Calls linked_calls() {
-    return {ibv_modify_qp, ibv_query_qp,        ibv_query_device,
-            ibv_query_gid, ibv_get_async_event, ibv_ack_async_event};
+    return {ibv_modify_qp,     ibv_query_qp,        ibv_query_device,   ibv_query_gid,
+            _ibv_query_gid_ex, ibv_get_async_event, ibv_ack_async_event};
 }
 
 Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {

@@ -39,9 +39,19 @@ struct Route {
     bool operator==(const Route&) const = default;
 };
 
+// How packets from a GID look on the wire. An adapter may have the same address once for each type,
+// and both ends of a path need the same.
+enum class GidType : std::uint8_t { unknown, infiniband, roce_v1, roce_v2 };
+
+// Where a type is not known, as with an old libibverbs, the addresses alone decide.
+constexpr bool may_meet(GidType a, GidType b) {
+    return a == b || a == GidType::unknown || b == GidType::unknown;
+}
+
 struct GidEntry {
     std::uint8_t index = 0;
     Gid gid{};
+    GidType type = GidType::unknown;
 };
 
 struct Port {

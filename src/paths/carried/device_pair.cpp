@@ -249,13 +249,26 @@ std::uint32_t DevicePair::draw() {
     return random_;
 }
 
-Gid DevicePair::own_gid(unsigned device, const Gid& like, std::uint8_t& index) const {
+GidType DevicePair::type_at(unsigned device, unsigned index) const {
+    return gid_type(sides_[device].context, 1, index, verbs_.query_gid_ex);
+}
+
+GidKind DevicePair::kind_of(const ibv_ah_attr& path) const {
+    GidKind made;
+    if (!path.is_global) return made;
+    std::copy(std::begin(path.grh.dgid.raw), std::end(path.grh.dgid.raw), made.like.begin());
+    made.type = type_at(0, path.grh.sgid_index);
+    return made;
+}
+
+Gid DevicePair::own_gid(unsigned device, const GidKind& kind, std::uint8_t& index) const {
     for (int at = 0; at < gids_max; ++at) {
         ibv_gid found{};
         Gid gid{};
         if (verbs_.query_gid(sides_[device].context, 1, at, &found) != 0) break;
         std::copy(std::begin(found.raw), std::end(found.raw), gid.begin());
-        if (gid == Gid{} || !is_alike(gid, like)) continue;
+        if (gid == Gid{} || !is_alike(gid, kind.like)) continue;
+        if (!may_meet(type_at(device, static_cast<unsigned>(at)), kind.type)) continue;
         index = static_cast<std::uint8_t>(at);
         return gid;
     }
@@ -275,10 +288,8 @@ bool DevicePair::is_own(const ibv_ah_attr& path) const {
 
 bool DevicePair::reaches_like(const ibv_ah_attr& path) const {
     if (!path.is_global) return own_lid(1) != 0;
-    Gid like{};
-    std::copy(std::begin(path.grh.dgid.raw), std::end(path.grh.dgid.raw), like.begin());
     std::uint8_t unused = 0;
-    return own_gid(1, like, unused) != Gid{};
+    return own_gid(1, kind_of(path), unused) != Gid{};
 }
 
 void DevicePair::warn_once(const std::string& sentence) {

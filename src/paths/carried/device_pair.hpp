@@ -43,6 +43,13 @@ enum class Occasion : std::uint8_t { protection, migration, returning, port_down
 // Who makes progress while the program does not: a thread, or whoever calls serve().
 enum class Helper : std::uint8_t { thread, caller };
 
+// What addresses have in common over which two ends can meet: IPv4, IPv6 or link-local, as `like`
+// is, and the type.
+struct GidKind {
+    Gid like{};
+    GidType type = GidType::unknown;
+};
+
 struct PairOptions {
     AgreementRules rules;
     Nanoseconds (*now)() = monotonic_ns;
@@ -118,8 +125,10 @@ class DevicePair {
     // The devices whose ports have been up for a while, as a mask like `usable`; all that are up if
     // there is none, and all if none is up.
     std::uint8_t settled() const;
-    // The address of a device that is like `gid`: IPv4, IPv6 or link-local; its index in `index`.
-    Gid own_gid(unsigned device, const Gid& like, std::uint8_t& index) const;
+    // The kind of address at both ends of a path from the program's device.
+    GidKind kind_of(const ibv_ah_attr& path) const;
+    // The address of a device that is of this kind; its index in `index`.
+    Gid own_gid(unsigned device, const GidKind& kind, std::uint8_t& index) const;
     std::uint16_t own_lid(unsigned device) const { return sides_[device].lid; }
     // Whether a path from the program's device leads back to it.
     bool is_own(const ibv_ah_attr& path) const;
@@ -173,6 +182,7 @@ class DevicePair {
     void drop_departed();
     void remove_numbers(const QueuePair& queue_pair);
     void read_ports();
+    GidType type_at(unsigned device, unsigned index) const;
     bool take_event(unsigned device);
     bool program_polls() const;
     void arm(ibv_cq *queue, unsigned device);

@@ -97,6 +97,18 @@ TEST_F(DevicePairTest, EachChangeOfStateNeedsAllThatGoesWithIt) {
     }
 }
 
+TEST_F(DevicePairTest, TheSecondDevicesAddressIsOfTheVersionOfRoceThatThePathHas) {
+    for (const std::uint8_t wanted : {std::uint8_t{0}, std::uint8_t{1}}) {
+        ibv_ah_attr path{};
+        path.is_global = 1;
+        path.grh.dgid = network_.gid(1, 0);
+        path.grh.sgid_index = wanted;
+        std::uint8_t index = 9;
+        EXPECT_NE(pair_->own_gid(1, pair_->kind_of(path), index), Gid{});
+        EXPECT_EQ(index, wanted);
+    }
+}
+
 TEST_F(DevicePairTest, AQueuePairThatWasNeverBegunHasNoErrorState) {
     create();
     EXPECT_EQ(modify(IBV_QPS_ERR, IBV_QP_STATE), EINVAL);

@@ -303,7 +303,7 @@ Letter QueuePair::letter(LetterKind kind) const {
         made.statement.stage = Stage::gone;
         made.statement.received = received_;
     }
-    const Gid like = gid_of(attributes_.ah_attr.grh.dgid);
+    const GidKind like = pair_.kind_of(attributes_.ah_attr);
     for (unsigned device = 0; device < device_count; ++device) {
         std::uint8_t unused = 0;
         Contact& contact = made.contacts[device];
@@ -410,8 +410,9 @@ bool QueuePair::reach_over_second() {
     bool has_ends = second.contact.lid != 0 && pair_.own_lid(1) != 0;
     if (second.path.is_global) {
         const Gid& to = second.contact.gid;
+        const GidKind kind{to, pair_.kind_of(carriers_[0].path).type};
         std::copy(to.begin(), to.end(), std::begin(second.path.grh.dgid.raw));
-        has_ends = to != Gid{} && pair_.own_gid(1, to, second.path.grh.sgid_index) != Gid{};
+        has_ends = to != Gid{} && pair_.own_gid(1, kind, second.path.grh.sgid_index) != Gid{};
     }
     if (!has_ends) return false;
     second.peer = pair_.verbs().create_ah(pair_.control_domain(1), &second.path);

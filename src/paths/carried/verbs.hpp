@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "paths/gid_type.hpp"
+
 namespace lanewise::paths::carried {
 
 struct Verbs {
@@ -18,6 +20,7 @@ struct Verbs {
     int (*close_device)(ibv_context *) = nullptr;
     int (*query_device)(ibv_context *, ibv_device_attr *) = nullptr;
     int (*query_gid)(ibv_context *, std::uint8_t, int, ibv_gid *) = nullptr;
+    GidEntryQuery *query_gid_ex = nullptr;  // an old library has none
     ibv_pd *(*alloc_pd)(ibv_context *) = nullptr;
     int (*dealloc_pd)(ibv_pd *) = nullptr;
     ibv_mr *(*reg_mr_iova2)(ibv_pd *, void *, std::size_t, std::uint64_t, unsigned) = nullptr;

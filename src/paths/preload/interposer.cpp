@@ -45,6 +45,7 @@ Next find_next() {
     fill(made.calls.query_qp, "ibv_query_qp");
     fill(made.calls.query_device, "ibv_query_device");
     fill(made.calls.query_gid, "ibv_query_gid");
+    fill_if_there(made.calls.query_gid_ex, "_ibv_query_gid_ex", "IBVERBS_1.11");
     fill(made.calls.get_async_event, "ibv_get_async_event");
     fill(made.calls.ack_async_event, "ibv_ack_async_event");
     made.calls.migration_cause = reinterpret_cast<int (*)(ibv_qp *, std::uint64_t)>(

@@ -12,11 +12,14 @@
 namespace lanewise::paths::preload {
 
 // A plugin may have loaded libibverbs for itself alone; then RTLD_NEXT does not find it.
-inline void *look_up(const char *name, const char *version) {
+inline void *find_function(const char *name, const char *version) {
     if (void *found = dlvsym(RTLD_NEXT, name, version)) return found;
     static void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = library ? dlvsym(library, name, version) : nullptr;
-    if (found) return found;
+    return library ? dlvsym(library, name, version) : nullptr;
+}
+
+inline void *look_up(const char *name, const char *version) {
+    if (void *found = find_function(name, version)) return found;
     std::fprintf(stderr, "lanewise rdma protect: libibverbs.so.1 has no %s of version %s\n", name,
                  version);
     std::abort();
@@ -25,6 +28,12 @@ inline void *look_up(const char *name, const char *version) {
 template <typename Function>
 void fill(Function *& function, const char *name, const char *version = "IBVERBS_1.1") {
     function = reinterpret_cast<Function *>(look_up(name, version));
+}
+
+// Null where the library is older than the function.
+template <typename Function>
+void fill_if_there(Function *& function, const char *name, const char *version) {
+    function = reinterpret_cast<Function *>(find_function(name, version));
 }
 
 }  // namespace lanewise::paths::preload

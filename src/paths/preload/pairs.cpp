@@ -29,6 +29,7 @@ PairCalls find_calls() {
     fill(verbs.close_device, "ibv_close_device");
     fill(verbs.query_device, "ibv_query_device");
     fill(verbs.query_gid, "ibv_query_gid");
+    fill_if_there(verbs.query_gid_ex, "_ibv_query_gid_ex", "IBVERBS_1.11");
     fill(verbs.alloc_pd, "ibv_alloc_pd");
     fill(verbs.dealloc_pd, "ibv_dealloc_pd");
     fill(verbs.reg_mr_iova2, "ibv_reg_mr_iova2", "IBVERBS_1.8");

@@ -413,10 +413,18 @@ int query_device(ibv_context *, ibv_device_attr *attributes) {
     return 0;
 }
 
+// As on a ConnectX card: the address is there once for each version of RoCE.
 int query_gid(ibv_context *context, std::uint8_t, int index, ibv_gid *gid) {
     const ibv_gid none{};
-    if (index != 0 || std::memcmp(&own(context).gid, &none, sizeof none) == 0) return -1;
+    if (index > 1 || std::memcmp(&own(context).gid, &none, sizeof none) == 0) return -1;
     *gid = own(context).gid;
+    return 0;
+}
+
+int query_gid_ex(ibv_context *context, std::uint32_t, std::uint32_t index, ibv_gid_entry *entry,
+                 std::uint32_t, std::size_t) {
+    if (query_gid(context, 1, static_cast<int>(index), &entry->gid) != 0) return ENODATA;
+    entry->gid_type = index == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
     return 0;
 }
 
@@ -643,6 +651,7 @@ Verbs VirtualNetwork::verbs() {
     made.close_device = close_device;
     made.query_device = query_device;
     made.query_gid = query_gid;
+    made.query_gid_ex = query_gid_ex;
     made.alloc_pd = alloc_pd;
     made.dealloc_pd = dealloc_pd;
     made.reg_mr_iova2 = reg_mr;
