@@ -84,6 +84,7 @@ def test_wrong_use_gets_the_error_that_the_manual_names(hosts: Hosts, tmp_path: 
     done = hosts.run(LISTENER, [compiled("hostile", tmp_path)])
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith(" 0 wrong\n")
+    assert "a path MTU of" not in done.stdout
 
 
 PROMISES = {

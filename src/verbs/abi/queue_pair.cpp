@@ -157,7 +157,8 @@ bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
     const Port& port = adapter.ports()[attributes.primary.address.port - 1U];
     const port::Interface& interface = port.interface;
     const Mtu longest = active_mtu(port, adapter.config());
-    if (attributes.path_mtu <= longest) return true;
+    const bool is_none = attributes.path_mtu > Mtu::b4096;  // refused with the other attributes
+    if (attributes.path_mtu <= longest || is_none) return true;
     warn(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
                      mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
                      mtu_bytes(longest), mtu_bytes(longest)));

@@ -111,7 +111,11 @@ static int modify(struct ibv_qp *what, enum ibv_qp_state to, int mask) {
     return ibv_modify_qp(what, &wanted, IBV_QP_STATE | mask);
 }
 
-enum { init_mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS };
+enum {
+    init_mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+    rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+};
 
 static void wrong_values(void) {
     struct ibv_port_attr port;
@@ -153,6 +157,9 @@ static void wrong_states_and_masks(void) {
     for (int i = 0; i < queue_requests; ++i) NUMBER(0, receive_one(pair, 1));
     NUMBER(ENOMEM, receive_one(pair, 1));
     NUMBER(EINVAL, modify(pair, IBV_QPS_RTR, IBV_QP_AV));
+    struct ibv_qp_attr no_mtu = {
+        .qp_state = IBV_QPS_RTR, .path_mtu = 200, .ah_attr = to_myself(), .min_rnr_timer = 1};
+    NUMBER(EINVAL, ibv_modify_qp(pair, &no_mtu, rtr_mask));
 }
 
 static void objects_in_use(void) {
