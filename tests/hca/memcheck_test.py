@@ -12,11 +12,8 @@ from watching import LISTENER, OF_ONE_HOST, PERFTEST, memcheck
 
 from experiments.hca.hosts import Hosts
 
-# With -R, memcheck reports unset bytes in what the device sends for perftest; whose is not known.
-WITHOUT_MANAGER = [program for program in PERFTEST if "-R" not in program]
 
-
-@pytest.mark.parametrize("program", WITHOUT_MANAGER)
+@pytest.mark.parametrize("program", PERFTEST)
 def test_nothing_uninitialised_freed_or_forgotten_is_used(hosts: Hosts, program: str) -> None:
     memcheck().try_pair(hosts, program)
 
