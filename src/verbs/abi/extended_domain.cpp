@@ -75,7 +75,7 @@ int close_xrcd(ibv_xrcd *xrcd) {
 }
 
 // Only a queue whose number was drawn before has it, and then another is drawn.
-SharedReceiveObject *make_numbered(const ibv_srq_init_attr_ex& init) {
+SharedReceiveObject *make_numbered(ibv_srq_init_attr_ex& init) {
     ExtendedReceive extended{.xrc_domain = own(init.xrcd).number,
                              .completions = own(init.cq).engine};
     SharedReceiveObject *made = nullptr;

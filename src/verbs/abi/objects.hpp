@@ -330,8 +330,8 @@ std::optional<WindowBinding> binding_of(const ibv_qp& qp, ibv_mw *mw, std::uint3
                                         const ibv_mw_bind_info& info);
 
 // Null with errno set if it cannot be made (receive.cpp).
-SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, const ibv_srq_attr& wanted,
-                                               void *srq_context, const ExtendedReceive& extended);
+SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, ibv_srq_attr& wanted, void *srq_context,
+                                               const ExtendedReceive& extended);
 
 // Null with errno set if it cannot be made (completion.cpp).
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,

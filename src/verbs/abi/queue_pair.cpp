@@ -54,6 +54,14 @@ bool fits(const ibv_qp_cap& cap, const DeviceConfig& config) {
            cap.max_inline_data <= config.inline_bytes_max;
 }
 
+// What a queue pair has, which may be more than was asked for. One with a shared receive queue has
+// none of its own.
+ibv_qp_cap capacities_of(const QueuePairInit& from) {
+    const bool shares = from.shared_receive_queue;
+    return {from.send_requests_max, shares ? 0 : from.receive_requests_max, from.send_slices_max,
+            shares ? 0 : from.receive_slices_max, from.inline_bytes_max};
+}
+
 CompletionQueue *engine_of(ibv_cq *cq) {
     return cq ? own(cq).engine : nullptr;
 }
@@ -98,15 +106,17 @@ ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     Context& context = own(opened);
     const std::optional<Transport> transport = transport_of(init.qp_type);
     if (!transport) return refuse(EOPNOTSUPP);
+    ibv_qp_init_attr wanted = init;
+    if (init.srq) wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 0;  // ibv_create_qp(3)
     const std::lock_guard guard(context.adapter->lock());
     Device& engine = context.adapter->engine();
-    if (!fits(init.cap, engine.config())) return refuse(EINVAL);
+    if (!fits(wanted.cap, engine.config())) return refuse(EINVAL);
     const std::uint32_t number = context.adapter->take_number();
     if (number == 0) return refuse(ENOMEM);
 
     auto object = HandlePool<QueuePairObject>::make();
     object->engine =
-        engine.create_queue_pair(engine_init(init, *transport, of, number, object.get()));
+        engine.create_queue_pair(engine_init(wanted, *transport, of, number, object.get()));
     if (!object->engine) return nullptr;
     static std::atomic<std::uint64_t> created = 0;
     object->ordinal = ++created;
@@ -122,6 +132,7 @@ ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     qp.qp_num = number;
     qp.state = IBV_QPS_RESET;
     qp.qp_type = init.qp_type;
+    init.cap = capacities_of(object->engine->init());
     pthread_mutex_init(&qp.mutex, nullptr);
     pthread_cond_init(&qp.cond, nullptr);
     set_work_operations(object->shown);
@@ -218,8 +229,7 @@ ibv_qp_init_attr shown_init(const ibv_qp& qp, const QueuePairInit& from) {
     to.send_cq = qp.send_cq;
     to.recv_cq = qp.recv_cq;
     to.srq = qp.srq;
-    to.cap = {from.send_requests_max, from.receive_requests_max, from.send_slices_max,
-              from.receive_slices_max, from.inline_bytes_max};
+    to.cap = capacities_of(from);
     to.qp_type = qp.qp_type;
     to.sq_sig_all = from.signal_all;
     return to;

@@ -8,8 +8,8 @@
 
 namespace lanewise::verbs::abi {
 
-SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, const ibv_srq_attr& wanted,
-                                               void *srq_context, const ExtendedReceive& extended) {
+SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, ibv_srq_attr& wanted, void *srq_context,
+                                               const ExtendedReceive& extended) {
     Context& context = own(pd->context);
     auto& engine = context.adapter->engine();
     if (wanted.max_wr < 1 || wanted.max_wr > engine.config().requests_max ||
@@ -30,6 +30,7 @@ SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, const ibv_srq_attr& w
     pthread_mutex_init(&object->shown.mutex, nullptr);
     pthread_cond_init(&object->shown.cond, nullptr);
     ++own(pd).users;
+    wanted.max_sge = slices;  // what it has is told there
     return object.release();
 }
 

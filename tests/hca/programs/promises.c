@@ -696,6 +696,34 @@ static int of_another_extended_domain(struct ibv_pd *other_pd, struct ibv_cq *ot
     return wrong;
 }
 
+// The receives that one has, as it is told and asked; -1 if it is not made, or the two differ.
+static int of_queue_pair(struct ibv_qp_init_attr wanted) {
+    struct ibv_qp *made = ibv_create_qp(pd, &wanted);
+    if (!made) return -1;
+    struct ibv_qp_attr has;
+    struct ibv_qp_init_attr unused;
+    need(!ibv_query_qp(made, &has, IBV_QP_CAP, &unused), "ibv_query_qp");
+    need(!ibv_destroy_qp(made), "ibv_destroy_qp");
+    const int same = !memcmp(&has.cap, &wanted.cap, sizeof has.cap);
+    return same ? (int)wanted.cap.max_recv_wr : -1;
+}
+
+// What was made is told where it was asked for; a shared receive queue takes the place of another.
+static int capacities(void) {
+    struct ibv_srq_init_attr queue = {.attr = {.max_wr = 8}};
+    struct ibv_srq *srq = ibv_create_srq(pd, &queue);
+    need(srq != NULL, "ibv_create_srq");
+    struct ibv_qp_init_attr wanted = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC};
+    const int own = of_queue_pair(wanted);
+    wanted.srq = srq;
+    wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 1 << 30;
+    const int shared = of_queue_pair(wanted);
+    struct ibv_srq_attr has;
+    need(!ibv_query_srq(srq, &has), "ibv_query_srq");
+    printf("own %d, shared %d, pieces %u of %u\n", own, shared, queue.attr.max_sge, has.max_sge);
+    return own < 0 || shared != 0 || queue.attr.max_sge != has.max_sge;
+}
+
 /* What belongs to another open device is refused, as by a kernel, which cannot be told of it. */
 static int of_another_context(void) {
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -851,5 +879,6 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "changed-by-nothing")) return changed_by_nothing();
     if (!strcmp(words[1], "in-a-child")) return in_a_child();
     if (!strcmp(words[1], "of-another-context")) return of_another_context();
+    if (!strcmp(words[1], "capacities")) return capacities();
     return 2;
 }
