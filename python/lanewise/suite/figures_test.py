@@ -103,9 +103,15 @@ def test_a_page_counts_a_point_of_several_rounds_once(tmp_path: Path) -> None:
 
 def test_a_page_of_one_round_says_that_its_intervals_are_within_it(tmp_path: Path) -> None:
     known = suite_in(tmp_path, ("pingpong", (8,)))
-    known.asked = replace(known.asked, rounds=1)
+    known.asked = replace(known.asked, rounds=3)  # the budget was over after the first
 
     text = page.write_page(tmp_path, known).path.read_text(encoding="utf-8")
 
     assert "in 1 round, which took 3.3 minutes." in text
     assert "interval within it, which says nothing about the next." in text
+
+
+def test_a_page_says_that_some_intervals_are_of_one_round() -> None:
+    assert page.intervals_of([2, 3]) == page.OVER_ROUNDS
+    assert "one round only" in page.intervals_of([3, 1])
+    assert page.intervals_of([]) == page.OF_ONE_ROUND

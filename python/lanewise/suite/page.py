@@ -38,6 +38,10 @@ OF_ONE_ROUND = (
     "Each value is the median of this round, with its 95 % interval within it, which says nothing "
     "about the next."
 )
+OF_SOME_ROUNDS = (
+    OVER_ROUNDS[:-1] + "; where there was time for one round only, the interval is within it, "
+    "and says nothing about the next."
+)
 
 
 @dataclass(frozen=True)
@@ -142,14 +146,22 @@ def verdict_of(known: state.State, runs: Sequence[Samples], pooled: Pool) -> str
     """Say what was measured, where and how, in a few sentences."""
     hosts = sorted({str(place["host"]) for run in runs for place in run.context.placement})
     place = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
-    rounds = known.asked.rounds
+    rounds = [len(point.round_medians_s) for point in pooled.values()]
     return (
         f"{counted(len(pooled), 'point')} between {known.asked.ranks} ranks on {place}, "
-        f"in {counted(rounds, 'round')}, which took {known.elapsed_s / 60:.1f} minutes. "
+        f"in {counted(max(rounds, default=0), 'round')}, which took "
+        f"{known.elapsed_s / 60:.1f} minutes. "
         "Transports were interleaved, so that a machine that drifts drifts for all alike. "
-        + (OVER_ROUNDS if rounds >= LAUNCHES_MIN else OF_ONE_ROUND)
+        + intervals_of(rounds)
         + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )
+
+
+def intervals_of(rounds: Sequence[int]) -> str:
+    """Say what the intervals are over, for points with so many rounds each."""
+    if max(rounds, default=0) < LAUNCHES_MIN:
+        return OF_ONE_ROUND
+    return OVER_ROUNDS if min(rounds) >= LAUNCHES_MIN else OF_SOME_ROUNDS
 
 
 def counted(count: int, word: str) -> str:
