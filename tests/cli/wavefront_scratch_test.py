@@ -177,8 +177,31 @@ def test_a_mapped_file_with_holes_has_room_for_the_result_before_the_run(
         on_progress=lambda _share, _s: reserved_bytes.append(512 * path.stat().st_blocks),
     )  # fmt: skip
 
-    assert reserved_bytes[0] >= path.stat().st_size
+    assert reserved_bytes[0] >= given.nbytes
     np.testing.assert_array_equal(given, expected)
+
+
+def test_holes_beside_the_rows_of_a_run_stay(tmp_path: Path) -> None:
+    path = tmp_path / "u.npy"
+    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=(ROWS, 1000))
+
+    wavefront.run([mapped[:20], np.ones((20, 1000))], "sor", 3, folder=tmp_path)
+
+    assert 20 * 8000 <= 512 * path.stat().st_blocks < 40 * 8000
+
+
+def test_a_mapped_file_larger_than_the_room_of_its_disk_takes_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "u.npy"
+    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=(ROWS, 1000))
+    room = os.statvfs(tmp_path)
+    monkeypatch.setattr("os.fstatvfs", lambda _file: os.statvfs_result((*room[:4], 1, *room[5:])))
+
+    with pytest.raises(RunError, match=r"u\.npy has no room for the result: No space left"):
+        wavefront.run([mapped, np.ones(mapped.shape)], "sor", 3, folder=tmp_path)
+
+    assert 512 * path.stat().st_blocks < 10 * 8000
 
 
 def test_a_mapped_file_on_a_full_disk_is_refused_before_the_run(

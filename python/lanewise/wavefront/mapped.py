@@ -32,8 +32,27 @@ def give_pages_back(values: Any) -> None:
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
+def _addresses(values: Any) -> tuple[int, int]:
+    """Return the address of the first byte of an array, and that behind its last."""
+    at = int(values.__array_interface__["data"][0])
+    reaches = [(n - 1) * step for n, step in zip(values.shape, values.strides, strict=True)]
+    behind = at + sum(reach for reach in reaches if reach > 0) + values.itemsize
+    return at + sum(reach for reach in reaches if reach < 0), behind
+
+
+def _fill_holes(file: int, begin: int, length: int) -> None:
+    about = os.fstat(file)
+    if about.st_size < begin + length:  # another file by now
+        return
+    # Some file systems keep what they gave before they found that there is no more.
+    room = os.fstatvfs(file)
+    if length - 512 * about.st_blocks > room.f_bavail * room.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.posix_fallocate(file, begin, length)
+
+
 def reserve_room(values: Any) -> None:
-    """Fill the holes of the file that an array is written to; RunError where it has no room."""
+    """Fill the holes of a file where an array is written to; RunError where it has no room."""
     mapped = values
     while isinstance(mapped, np.ndarray) and not isinstance(mapped, np.memmap):
         mapped = mapped.base
@@ -41,11 +60,11 @@ def reserve_room(values: Any) -> None:
     if mapping is None or name is None or mapped.mode not in {"r+", "w+"}:
         return
     first = mapped.offset - mapped.offset % mmap.ALLOCATIONGRANULARITY
+    low, high = _addresses(values)
+    begin = first + low - _addresses(np.frombuffer(mapping, np.uint8))[0]
     try:
         with open(name, "r+b") as file:  # noqa: PTH123
-            # It may be another one by now.
-            if os.fstat(file.fileno()).st_size >= first + len(mapping):
-                os.posix_fallocate(file.fileno(), first, len(mapping))
+            _fill_holes(file.fileno(), begin, high - low)
     except OSError as error:
         if error.errno in _FULL:
             raise RunError(

@@ -374,8 +374,8 @@ def _run_arrays(  # noqa: PLR0913, PLR0917
     _check_updated(data)
     counts = _coefficient_counts(arrays)
     strip_rows = _strip_rows(data, kernel, options.borders)
-    reserve_room(data)
     with Scratch(arrays, counts, strip_rows, folder, options.memory_bytes) as scratch:
+        reserve_room(data)
         for matrix, array in enumerate(arrays):
             scratch.store.write(matrix, array)
         outcome = _run(scratch.store, kernel, parameters, options, callbacks)
