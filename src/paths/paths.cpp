@@ -2,6 +2,7 @@
 //
 // The C interface of this part, lanewise/paths.h.
 
+#include <dlfcn.h>
 #include <lanewise/paths.h>
 
 #include <exception>
@@ -42,10 +43,12 @@ lw_status guarded(const lw_paths_options& options, const Act& act) {
     }
 }
 
-// The verbs that this library is linked to.
+// The verbs that this library is linked to, and one that an old libibverbs lacks.
 Calls linked_calls() {
-    return {ibv_modify_qp,     ibv_query_qp,        ibv_query_device,   ibv_query_gid,
-            _ibv_query_gid_ex, ibv_get_async_event, ibv_ack_async_event};
+    auto *const query_gid_ex = reinterpret_cast<GidEntryQuery *>(
+        ::dlvsym(RTLD_DEFAULT, "_ibv_query_gid_ex", "IBVERBS_1.11"));
+    return {ibv_modify_qp, ibv_query_qp,        ibv_query_device,   ibv_query_gid,
+            query_gid_ex,  ibv_get_async_event, ibv_ack_async_event};
 }
 
 Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
