@@ -55,7 +55,11 @@ bool is_cached(int file) {
     return !known || (cached & 1) != 0;
 }
 
+// What was written a moment ago stays until it is on the disk.
 void drop_from_cache(int file) {
+    ::sync_file_range(
+        file, 0, static_cast<off_t>(page_bytes()),
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
     ::posix_fadvise(file, 0, static_cast<off_t>(page_bytes()), POSIX_FADV_DONTNEED);
 }
 
