@@ -55,11 +55,15 @@ bool fits(const ibv_qp_cap& cap, const DeviceConfig& config) {
 }
 
 // What a queue pair has, which may be more than was asked for. One with a shared receive queue has
-// none of its own.
+// none of its own, and one of XRC has at most one direction.
 ibv_qp_cap capacities_of(const QueuePairInit& from) {
-    const bool shares = from.shared_receive_queue;
-    return {from.send_requests_max, shares ? 0 : from.receive_requests_max, from.send_slices_max,
-            shares ? 0 : from.receive_slices_max, from.inline_bytes_max};
+    ibv_qp_cap made{from.send_requests_max, from.receive_requests_max, from.send_slices_max,
+                    from.receive_slices_max, from.inline_bytes_max};
+    if (from.shared_receive_queue || from.role != Role::both) {
+        made.max_recv_wr = made.max_recv_sge = 0;
+    }
+    if (from.role == Role::target) made.max_send_wr = made.max_send_sge = 0;
+    return made;
 }
 
 CompletionQueue *engine_of(ibv_cq *cq) {
@@ -163,13 +167,16 @@ bool set_paths(const Adapter& adapter, const ibv_qp_attr& from, unsigned mask, s
     return true;
 }
 
+bool is_mtu(ibv_mtu mtu) {
+    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096;
+}
+
 // A path MTU whose packets the interface cannot carry would lose every full packet.
 bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
     const Port& port = adapter.ports()[attributes.primary.address.port - 1U];
     const port::Interface& interface = port.interface;
     const Mtu longest = active_mtu(port, adapter.config());
-    const bool is_none = attributes.path_mtu > Mtu::b4096;  // refused with the other attributes
-    if (attributes.path_mtu <= longest || is_none) return true;
+    if (attributes.path_mtu <= longest) return true;
     warn(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
                      mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
                      mtu_bytes(longest), mtu_bytes(longest)));
@@ -261,6 +268,7 @@ int modify(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     Context& context = own(qp->context);
     const auto mask = static_cast<unsigned>(attr_mask);
     if (mask & unsupported_attributes) return EOPNOTSUPP;
+    if (mask & IBV_QP_PATH_MTU && !is_mtu(attr->path_mtu)) return EINVAL;
     const std::lock_guard guard(context.adapter->lock());
     context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
     QueuePairObject& object = own(qp);

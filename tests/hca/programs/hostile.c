@@ -160,6 +160,8 @@ static void wrong_states_and_masks(void) {
     struct ibv_qp_attr no_mtu = {
         .qp_state = IBV_QPS_RTR, .path_mtu = 200, .ah_attr = to_myself(), .min_rnr_timer = 1};
     NUMBER(EINVAL, ibv_modify_qp(pair, &no_mtu, rtr_mask));
+    no_mtu.path_mtu = 256 + IBV_MTU_1024;  // in a byte, an MTU
+    NUMBER(EINVAL, ibv_modify_qp(pair, &no_mtu, rtr_mask));
 }
 
 static void objects_in_use(void) {

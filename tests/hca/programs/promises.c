@@ -720,8 +720,13 @@ static int capacities(void) {
     const int shared = of_queue_pair(wanted);
     struct ibv_srq_attr has;
     need(!ibv_query_srq(srq, &has), "ibv_query_srq");
-    printf("own %d, shared %d, pieces %u of %u\n", own, shared, queue.attr.max_sge, has.max_sge);
-    return own < 0 || shared != 0 || queue.attr.max_sge != has.max_sge;
+    wanted.srq = NULL;
+    wanted.qp_type = IBV_QPT_XRC_SEND;
+    wanted.cap = (struct ibv_qp_cap){.max_send_wr = 1, .max_send_sge = 1};
+    const int initiator = of_queue_pair(wanted);
+    printf("own %d, shared %d, initiator %d, pieces %u of %u\n", own, shared, initiator,
+           queue.attr.max_sge, has.max_sge);
+    return own < 0 || shared != 0 || initiator != 0 || queue.attr.max_sge != has.max_sge;
 }
 
 /* What belongs to another open device is refused, as by a kernel, which cannot be told of it. */
