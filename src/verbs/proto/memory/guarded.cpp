@@ -79,15 +79,11 @@ void guard_memory() {
     });
 }
 
-bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {
-    return bytes == 0 || guarded([=] { std::memcpy(to, from, bytes); });
-}
-
 bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes,
-                  std::uint32_t& checksum) {
-    return bytes == 0 || guarded([=, &checksum] {
-               checksum = crc32::feed_copying(checksum, to, {from, bytes});
-           });
+                  std::uint32_t *checksum) {
+    if (bytes == 0) return true;
+    if (!checksum) return guarded([=] { std::memcpy(to, from, bytes); });
+    return guarded([=] { *checksum = crc32::feed_copying(*checksum, to, {from, bytes}); });
 }
 
 bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes) {

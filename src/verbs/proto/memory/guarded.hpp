@@ -17,11 +17,10 @@ namespace lanewise::verbs {
 // its own later takes them away.
 void guard_memory();
 
-// Copies from memory of the program. False where it cannot be read; some of the bytes may have been
-// copied.
-bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
-// The same; `checksum` is fed what is copied (crc32::feed_copying).
-bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes, std::uint32_t& checksum);
+// Copies from memory of the program; a checksum that is not null is fed what is copied
+// (crc32::feed_copying). False where it cannot be read; some of the bytes may have been copied.
+bool read_guarded(std::byte *to, const std::byte *from, std::size_t bytes,
+                  std::uint32_t *checksum = nullptr);
 // Copies to memory of the program, each byte once (place.hpp). False where it cannot be written.
 bool place_guarded(std::byte *to, const std::byte *from, std::size_t bytes);
 

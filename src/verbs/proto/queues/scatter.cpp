@@ -41,15 +41,7 @@ Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const 
 }  // namespace
 
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::span<std::byte> to) {
-    const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
-        return read_guarded(to.data() + done, at, bytes);
-    };
-    return walk(memory, domain, slices, offset, to.size(), 0, copy);
-}
-
-Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::span<std::byte> to, std::uint32_t& checksum) {
+              std::uint64_t offset, std::span<std::byte> to, std::uint32_t *checksum) {
     const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
         return read_guarded(to.data() + done, at, bytes, checksum);
     };

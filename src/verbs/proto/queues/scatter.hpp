@@ -17,12 +17,10 @@ namespace lanewise::verbs {
 // `forbidden`: by the keys, or the memory is gone.
 enum class Copied : std::uint8_t { all, too_long, forbidden };
 
-// The slices from `offset` on are one run of bytes: reads `to.size()` of them.
+// The slices from `offset` on are one run of bytes: reads `to.size()` of them. A checksum that is
+// not null is fed what is read (crc32::feed_copying).
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::span<std::byte> to);
-// The same; `checksum` is fed what is read (crc32::feed_copying).
-Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::span<std::byte> to, std::uint32_t& checksum);
+              std::uint64_t offset, std::span<std::byte> to, std::uint32_t *checksum);
 
 // Writes `from` into them.
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,

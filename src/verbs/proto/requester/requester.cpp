@@ -277,15 +277,9 @@ Status Requester::fill(const SendEntry& entry, const Plan& plan, Batch& batch) c
     if (plan.index == 0 && !permitted(memory, domain, entry.slices, access)) {
         return Status::local_protection_error;
     }
-    Copied copied = Copied::all;
-    if (batch.checks(payload.size())) {
-        std::uint32_t state = 0;
-        copied = gather(memory, domain, entry.slices, offset, payload, state);
-        batch.wrote_checked(payload.size(), state);
-    } else {
-        copied = gather(memory, domain, entry.slices, offset, payload);
-        batch.wrote(payload.size());
-    }
+    const Copied copied =
+        gather(memory, domain, entry.slices, offset, payload, batch.checksum_for(payload.size()));
+    batch.wrote(payload.size());
     return copied == Copied::all ? Status::success : Status::local_protection_error;
 }
 

@@ -811,16 +811,12 @@ bool Responder::write_data(const Response& response, std::size_t bytes, Batch& b
         response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
     const std::byte *from =
         memory_of_peer(response.srqn, response.rdma.rkey, address, bytes, remote_read);
-    if (from == nullptr) return false;
-    if (!batch.checks(bytes)) {
-        const bool there = read_guarded(batch.room().data(), from, bytes);
-        batch.wrote(bytes);
-        return there;
+    if (from == nullptr ||
+        !read_guarded(batch.room().data(), from, bytes, batch.checksum_for(bytes))) {
+        return false;
     }
-    std::uint32_t state = 0;
-    const bool there = read_guarded(batch.room().data(), from, bytes, state);
-    batch.wrote_checked(bytes, state);
-    return there;
+    batch.wrote(bytes);
+    return true;
 }
 
 }  // namespace lanewise::verbs

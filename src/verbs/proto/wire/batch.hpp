@@ -49,18 +49,17 @@ class Batch {
         check_ = check;
         payload_ = {};
     }
-    // Whether so many bytes of payload are better checked while they are copied. The states of
-    // headers and payload are then put together, which takes as long as to read some 200 bytes.
-    bool checks(std::size_t payload_bytes) const {
-        return check_ == Check::icrc && payload_bytes >= checked_bytes_min;
+
+    // Where the CRC-32 of so many bytes of payload is made, from 0 on, while they are copied into
+    // room(). Null where it is made by finish(), as for few: the states of headers and payload are
+    // put together, which takes as long as to read some 200 bytes.
+    std::uint32_t *checksum_for(std::size_t payload_bytes) {
+        if (check_ == Check::none || payload_bytes < checked_bytes_min) return nullptr;
+        payload_ = {.at = used_ - begun_at_, .bytes = payload_bytes};
+        return &payload_.state;
     }
     std::span<std::byte> room() const { return buffer_.subspan(used_); }
     void wrote(std::size_t bytes) { used_ += bytes; }
-    // Payload, of which a datagram has one run: the state 0 of a CRC-32 becomes `state` after it.
-    void wrote_checked(std::size_t bytes, std::uint32_t state) {
-        payload_ = {.at = used_ - begun_at_, .bytes = bytes, .state = state};
-        wrote(bytes);
-    }
     void pad(std::size_t bytes);
     std::size_t finish(const IcrcAddresses& addresses, std::uint16_t ip_id);
     // The same for one without an ICRC, for which the place stays.
