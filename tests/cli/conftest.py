@@ -152,9 +152,8 @@ def abi_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with MPICH by the name of its ABI, which Debian leaves out and mpi4py needs."""
     folder = tmp_path_factory.mktemp("abi")
     for build in (one for one in find_builds(os.environ) if one.mpi == "mpich"):
-        told = subprocess.run(
-            ["ldd", build.library("liblanewise.so")], capture_output=True, text=True, check=True
-        ).stdout
+        words = ["ldd", build.libraries / "liblanewise.so"]
+        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         for path in re.findall(r"libmpich\.so\.12 => (\S+)", told):
             (folder / "libmpi.so.12").symlink_to(path)
     return folder
