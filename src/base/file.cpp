@@ -20,7 +20,9 @@ constexpr int links_max = 40; /* as many as Linux follows */
 Result<std::string> read_file(const std::string& path) {
     const auto failure = [&path] {
         const bool missing = errno == ENOENT || errno == ENOTDIR;
-        const auto status = missing ? LW_ERR_NOT_FOUND : LW_ERR_IO;
+        const auto status = missing           ? LW_ERR_NOT_FOUND
+                            : errno == EISDIR ? LW_ERR_ARGUMENT
+                                              : LW_ERR_IO;
         return Failure{status, path + " cannot be read: " + std::strerror(errno)};
     };
     const auto close = [](std::FILE *file) { std::fclose(file); };

@@ -27,9 +27,10 @@ TEST(ReadFile, NamesTheFileAndTheReason) {
     EXPECT_EQ(read_file("/").failure().sentence, "/ cannot be read: Is a directory");
 }
 
-TEST(ReadFile, TellsAFileThatIsNotThereFromOneThatCannotBeRead) {
+TEST(ReadFile, TellsWhatIsNoFileFromOneThatCannotBeRead) {
     EXPECT_EQ(read_file("/nowhere/f").failure().status, LW_ERR_NOT_FOUND);
-    EXPECT_EQ(read_file("/").failure().status, LW_ERR_IO);
+    EXPECT_EQ(read_file("/").failure().status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(read_file("/proc/self/mem").failure().status, LW_ERR_IO);
 }
 
 class WriteFile : public ::testing::Test {

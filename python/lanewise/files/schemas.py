@@ -196,7 +196,7 @@ def parsed(text: str) -> Any:
 def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:
     """Return the JSON object in a file; RequestError with a remedy for each way it can fail."""
     try:
-        values = parsed(path.read_text(encoding="utf-8"))
+        values = parsed(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise RequestError(f"{path} does not exist; {missing}") from None
     except OSError as error:

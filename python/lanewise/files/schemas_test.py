@@ -123,3 +123,9 @@ def test_version_2_of_a_platform_is_read_as_it_is(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
 
     assert platform.load(path) == {**content, "version": 3}
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "marked.json"
+    path.write_text('{"a": 1}', encoding="utf-8-sig")
+    assert object_in(path, missing="do a", damaged="do b") == {"a": 1}

@@ -74,7 +74,7 @@ NO_DECISIONS = Decisions((), (), (), ())
 def schema_of(path: Path) -> str:
     """Return the schema that a file names, empty for samples and for what cannot be read."""
     try:
-        values = parsed(path.read_text(encoding="utf-8"))
+        values = parsed(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return ""
     schema = str(values.get("schema", "")) if isinstance(values, dict) else ""
