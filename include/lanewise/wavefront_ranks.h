@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wavefront on ranks: sweeps of a kernel of your own over the parts of a store, one part on each
- * rank of an MPI job.  `lanewise wavefront split` makes the parts, and `join` puts them together.
+ * Wavefront on ranks: sweeps over the parts of a store, one part on each rank of an MPI job.
+ * `lanewise wavefront split` makes the parts, and `join` puts them together.
  *
  *     lw_wavefront *part = NULL;
  *     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
@@ -14,7 +14,7 @@
  *     if (status != LW_OK) MPI_Abort(comm, 1);
  *     lw_wavefront_close(part);
  *
- * Built-in kernels need no program: lanewise-wavefront-ranks runs them.
+ * For built-in kernels there is a program, too: lanewise-wavefront-ranks.
  */
 #ifndef LANEWISE_WAVEFRONT_RANKS_H
 #define LANEWISE_WAVEFRONT_RANKS_H
@@ -28,12 +28,12 @@ extern "C" {
 #endif
 
 /*
- * Iterate with a kernel of your own over all parts.  Every rank of `comm` calls this together, each
- * with its own part: rank r with the r-th of those that were split for as many ranks and for the
- * kernel's stencil radius.  The kernel and the options are the same on all ranks, but for `threads`
- * and `memory_bytes`; `row` counts the rows of the whole store, whose borders `borders` are.
- * Iterations go down and right, rows are not periodic, and there are no pauses.  `outcome` is of
- * the own part.
+ * Iterate with a kernel of your own over all parts.  Every rank of `comm`, an intracommunicator,
+ * calls this together, each with its own part: rank r with the r-th of those that were split for as
+ * many ranks and for the kernel's stencil radius.  The kernel and the options are the same on all
+ * ranks, but for `threads` and `memory_bytes`; `row` counts the rows of the whole store, whose
+ * borders `borders` are.  Iterations go down and right, rows are not periodic, and there are no
+ * pauses.  `outcome` is of the own part.
  *
  * A thread of the library calls MPI meanwhile, so the MPI must serve MPI_THREAD_SERIALIZED, and
  * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks.  A rank
@@ -54,6 +54,17 @@ LW_API lw_status lw_wavefront_resume_kernel_on_ranks(MPI_Comm comm, lw_wavefront
                                                      const lw_wavefront_kernel *kernel,
                                                      const lw_wavefront_run_options *options,
                                                      lw_wavefront_outcome *outcome);
+
+/* Iterate with the built-in kernel `name`, likewise; no parameters mean its defaults. */
+LW_API lw_status lw_wavefront_run_on_ranks(MPI_Comm comm, lw_wavefront *part, const char *name,
+                                           const double *parameters, size_t count,
+                                           const lw_wavefront_run_options *options,
+                                           lw_wavefront_outcome *outcome);
+
+/* Go on with a run of a built-in kernel, as lw_wavefront_resume_kernel_on_ranks does. */
+LW_API lw_status lw_wavefront_resume_on_ranks(MPI_Comm comm, lw_wavefront *part,
+                                              const lw_wavefront_run_options *options,
+                                              lw_wavefront_outcome *outcome);
 
 #ifdef __cplusplus
 }

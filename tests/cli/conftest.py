@@ -25,7 +25,7 @@ from lanewise.launch.tuned import LIBRARY, build_of
 sys.path.insert(0, str(Path(__file__).parent))
 
 from power_cut import build_recorder
-from tuned_job import FAMILIES, Compile, Run, why_apart
+from tuned_job import FAMILIES, Compile, Job, Run, launch_line, why_apart
 
 ROOT = Path(__file__).parents[2]
 # The fixtures that name an MPI.
@@ -157,6 +157,25 @@ def abi_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path in re.findall(r"libmpich\.so\.12 => (\S+)", told):
             (folder / "libmpi.so.12").symlink_to(path)
     return folder
+
+
+@pytest.fixture
+def job(tmp_path: Path, abi_names: Path) -> Job:
+    """Give the function that runs a script in Python as the ranks of a job, with mpi4py."""
+    pytest.importorskip("mpi4py", reason="no mpi4py; pip install 'lanewise[dev]'")
+
+    def run(family: str, ranks: int, text: str) -> subprocess.CompletedProcess[str]:
+        script = tmp_path / "job.py"
+        script.write_text(text, encoding="utf-8")
+        return subprocess.run(
+            [*launch_line(family, ranks), sys.executable, str(script)], cwd=tmp_path,
+            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            # What lets ranks of MPICH give way finds it only where a program is linked with it.
+            env={**os.environ, "MPI4PY_MPIABI": family, "LD_LIBRARY_PATH": str(abi_names),
+                 "LD_PRELOAD": ""},
+        )  # fmt: skip
+
+    return run
 
 
 @pytest.fixture

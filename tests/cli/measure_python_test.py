@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tuned_job import TIMEOUT_S, launch_line
+from tuned_job import Job
 
 import lanewise
 from lanewise.errors import RequestError, RunError
 from lanewise.results.read import load
-
-Job = Callable[[str, int, str], "subprocess.CompletedProcess[str]"]
 
 IN_JOB = """
 import json
@@ -94,25 +88,6 @@ def test_a_rank_that_dies_is_an_error_that_says_what_is_kept(
             launcher="openmpi",
             output=path,
         )
-
-
-@pytest.fixture
-def job(tmp_path: Path, abi_names: Path) -> Job:
-    """Give the function that runs a script in Python as the ranks of a job, with mpi4py."""
-    pytest.importorskip("mpi4py", reason="no mpi4py; pip install 'lanewise[dev]'")
-
-    def run(family: str, ranks: int, text: str) -> subprocess.CompletedProcess[str]:
-        script = tmp_path / "job.py"
-        script.write_text(text, encoding="utf-8")
-        return subprocess.run(
-            [*launch_line(family, ranks), sys.executable, str(script)], cwd=tmp_path,
-            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-            # What lets ranks of MPICH give way finds it only where a program is linked with it.
-            env={**os.environ, "MPI4PY_MPIABI": family, "LD_LIBRARY_PATH": str(abi_names),
-                 "LD_PRELOAD": ""},
-        )  # fmt: skip
-
-    return run
 
 
 def test_the_ranks_of_a_running_job_measure_and_all_get_the_same(

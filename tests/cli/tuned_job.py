@@ -62,6 +62,8 @@ FAMILIES = ("openmpi", "mpich")
 
 Compile = Callable[[str, str, str], Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+# By MPI family, ranks and the text of a script in Python.
+Job = Callable[[str, int, str], "subprocess.CompletedProcess[str]"]
 
 
 def why_apart(launcher: str) -> str:

@@ -25,6 +25,7 @@ from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.files.whole import write_whole
 from lanewise.launch.describe import describe
 from lanewise.launch.machine import clock_source, governors
+from lanewise.launch.mpi4py_library import family_of, handle_of, library_version
 from lanewise.launch.native import MEASURE, find_program
 from lanewise.launch.native_arguments import arguments_of
 from lanewise.launch.run_native import ask_program
@@ -156,17 +157,15 @@ def measure_operation(
 
     Raises RequestError or RunError on all ranks where the library refuses or fails.
     """
-    from mpi4py import MPI  # noqa: PLC0415
-
     operation, sizes_bytes = what
-    loaded = native.load(family, MPI._sizeof(MPI.Comm))
+    loaded = native.load(family)
     made, samples = c_void_p(), c_void_p()
     sizes = (c_uint64 * len(sizes_bytes))(*sizes_bytes)
     options = options_of(loaded, plan, reports)
     status = make_operation(loaded, operation, plan, made)
     try:
         status = status or loaded.lw_measure(
-            MPI._handleof(comm), made, plan.how["root"], sizes, len(sizes), byref(options),
+            handle_of(comm), made, plan.how["root"], sizes, len(sizes), byref(options),
             byref(samples),
         )  # fmt: skip
         raise_together(comm, loaded, operation, status, reports)
@@ -246,9 +245,9 @@ def context_of(
 
     return {
         "record": "context", "schema": SCHEMA_NAME, "version": SCHEMA_VERSION,
-        "lanewise": native.load(family, MPI._sizeof(MPI.Comm)).lw_version().decode(),
+        "lanewise": native.load(family).lw_version().decode(),
         "mpi": {
-            "family": family, "library": _library_version().splitlines()[0].strip("\0 "),
+            "family": family, "library": library_version().splitlines()[0].strip("\0 "),
             "standard": ".".join(str(part) for part in MPI.Get_version()),
         },
         "launcher": family, "ranks": comm.size,
@@ -262,10 +261,8 @@ def context_of(
 
 def _loaded_family() -> str:
     """Return the family of the MPI, whose library is loaded now."""
-    from mpi4py import MPI  # noqa: PLC0415
-
-    family = native.family_of(_library_version())
-    native.load(family, MPI._sizeof(MPI.Comm))
+    family = family_of(library_version())
+    native.load(family)
     return family
 
 
@@ -274,12 +271,6 @@ def _place() -> dict[str, str]:
 
     cpus = sorted(os.sched_getaffinity(0))
     return {"host": MPI.Get_processor_name(), "cpus": ",".join(map(str, cpus))}
-
-
-def _library_version() -> str:
-    from mpi4py import MPI  # noqa: PLC0415
-
-    return str(MPI.Get_library_version())
 
 
 def _number(value: float) -> float | None:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions of <lanewise/measure.h> through ctypes, on a communicator of mpi4py.
-
-A communicator is an address in one MPI and a number in another, so both the library and the type of
-that argument follow from the MPI that mpi4py has loaded.
-"""
+"""The functions of <lanewise/measure.h> through ctypes, on a communicator of mpi4py."""
 
 from __future__ import annotations
 
@@ -25,11 +21,11 @@ from functools import cache
 from typing import Any
 
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.mpi4py_library import communicator_type
 from lanewise.launch.native import find_library
 
 NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
-FAMILIES = {"Open MPI": "openmpi", "MPICH": "mpich"}
 STOPPED = ("interval", "maximum", "time_limit", "fixed")  # lw_stop
 CLOCKS = {"auto": 0, "monotonic": 1, "wtime": 2}
 RULES = {"median": 0, "student": 1}
@@ -97,22 +93,13 @@ class Point(Structure):
     )
 
 
-def family_of(library_version: str) -> str:
-    """Return the MPI family that a version text names; RequestError for one without a build."""
-    for name, family in FAMILIES.items():
-        if name in library_version:
-            return family
-    first = library_version.splitlines()[0] if library_version else "unknown"
-    raise RequestError(f"mpi4py is built with an MPI that Lanewise has no build for: {first}")
-
-
 @cache
-def load(family: str, handle_bytes: int) -> Any:
-    """Load the library for an MPI whose communicators have so many bytes."""
+def load(family: str) -> Any:
+    """Load the library for the MPI of mpi4py, which is of this family."""
     loaded = ctypes.CDLL(str(find_library(NAME, os.environ, family)))
-    handle = c_void_p if handle_bytes == ctypes.sizeof(c_void_p) else c_int
     loaded.lw_measure.argtypes = (
-        handle, c_void_p, c_int, POINTER(c_uint64), c_size_t, POINTER(Options), POINTER(c_void_p),
+        communicator_type(), c_void_p, c_int, POINTER(c_uint64), c_size_t, POINTER(Options),
+        POINTER(c_void_p),
     )  # fmt: skip
     loaded.lw_operation_named.argtypes = (c_char_p, POINTER(c_void_p))
     loaded.lw_operation_weights.argtypes = (c_void_p, POINTER(c_double), c_size_t)

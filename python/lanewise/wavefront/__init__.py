@@ -6,7 +6,8 @@
 A store is a folder of matrices; `Store` fills and reads it.  A kernel is the name of a built-in
 one, or a Numba cfunc of `row_signature()` that updates the columns of a row, or one of
 `plane_signature()` that updates a plane.  Arrays may stand in for a store; those of NumPy are swept
-in memory.  `plan` says beforehand what a run will take.
+in memory.  `plan` says beforehand what a run will take, and `run_on_ranks` sweeps the parts of a
+store on the ranks of an MPI job.
 """
 
 from lanewise.wavefront.arrays import export_array, import_array
@@ -15,6 +16,7 @@ from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.options import Rates
 from lanewise.wavefront.planning import Plan
 from lanewise.wavefront.progress import ProgressBar
+from lanewise.wavefront.ranks import resume_on_ranks, run_on_ranks
 from lanewise.wavefront.run import Outcome, plan, resume, run
 from lanewise.wavefront.store import Store
 
@@ -32,6 +34,8 @@ __all__ = [
     "plan",
     "plane_signature",
     "resume",
+    "resume_on_ranks",
     "row_signature",
     "run",
+    "run_on_ranks",
 ]

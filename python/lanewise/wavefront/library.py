@@ -20,9 +20,16 @@ from ctypes import (
     c_void_p,
 )
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.mpi4py_library import (
+    communicator_type,
+    family_in_use,
+    family_of,
+    library_version,
+)
 from lanewise.launch.native import find_library
 
 NAME = "liblanewise.so"
@@ -195,11 +202,42 @@ ARGUMENTS = {
     "resume": (c_void_p, POINTER(RunOptions), POINTER(RunOutcome)),
 }  # fmt: skip
 
+# Those of <lanewise/wavefront_ranks.h>, which have the communicator before these.
+ARGUMENTS_ON_RANKS = {
+    name: ARGUMENTS[name] for name in ("run", "run_kernel", "resume", "resume_kernel")
+}
+
 
 @cache
 def loaded() -> Any:
-    """Load the library of the native build that wins; RequestError where there is none."""
-    return _with_signatures(ctypes.CDLL(str(find_library(NAME, os.environ))))
+    """Load the library of the native build that wins; RequestError where there is none.
+
+    Where the process has mpi4py, a build for its MPI wins, so that there are not two MPIs in it.
+    """
+    return _with_signatures(ctypes.CDLL(str(_path())))
+
+
+def _path() -> Path:
+    try:
+        return find_library(NAME, os.environ, family_in_use())
+    except RequestError:  # an MPI that there is no build for
+        return find_library(NAME, os.environ)
+
+
+@cache
+def loaded_for_ranks() -> Any:
+    """Return the library with what it has for ranks; RequestError for mpi4py with another MPI."""
+    family = family_of(library_version())
+    native = loaded()
+    if native._name != str(find_library(NAME, os.environ, family)):
+        raise RequestError(
+            "lanewise.wavefront was in use before mpi4py, and has loaded its library for another "
+            "MPI; import mpi4py.MPI before a store is opened"
+        )
+    for name, arguments in ARGUMENTS_ON_RANKS.items():
+        function = getattr(native, f"lw_wavefront_{name}_on_ranks")
+        function.argtypes, function.restype = (communicator_type(), *arguments), c_int
+    return native
 
 
 def _with_signatures(native: ctypes.CDLL) -> ctypes.CDLL:

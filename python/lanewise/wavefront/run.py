@@ -214,16 +214,25 @@ def resume(  # noqa: PLR0913
 
 
 def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks) -> Outcome:
-    arguments: tuple[Any, ...]
+    native = loaded()
+    function = native.lw_wavefront_resume if kernel is None else native.lw_wavefront_resume_kernel
+    arguments = kernel_arguments(kernel, (), store)
+    return called(store, kernel, function, arguments, options, callbacks)
+
+
+def kernel_arguments(
+    kernel: str | OwnKernel | Any | None, parameters: Sequence[float], store: Store
+) -> tuple[Any, ...]:
+    """Return the arguments of a native call that say which kernel sweeps the store."""
     if kernel is None:
-        function, arguments = loaded().lw_wavefront_resume, ()
-    else:
-        own = native_kernel(kernel, store.dtype.name)
-        function, arguments = loaded().lw_wavefront_resume_kernel, (byref(own),)
-    return _call(store, kernel, function, arguments, options, callbacks)
+        return ()
+    if isinstance(kernel, str):
+        values = (ctypes.c_double * len(parameters))(*parameters)
+        return kernel.encode(), values, len(values)
+    return (byref(native_kernel(kernel, store.dtype.name)),)
 
 
-def _call(  # noqa: PLR0913, PLR0917
+def called(  # noqa: PLR0913, PLR0917
     store: Store,
     kernel: Any,
     function: Any,
@@ -231,6 +240,7 @@ def _call(  # noqa: PLR0913, PLR0917
     options: RunOptions,
     callbacks: Callbacks,
 ) -> Outcome:
+    """Call a native function that sweeps a store; raise what it, or what it calls, failed with."""
     outcome = RunOutcome(struct_size=ctypes.sizeof(RunOutcome))
     call = Call(lambda: loaded().lw_wavefront_stop(store.handle))
     options.progress = _progress(store, call, callbacks.progress)
@@ -295,14 +305,11 @@ def _run(
     options: RunOptions,
     callbacks: Callbacks,
 ) -> Outcome:
-    arguments: tuple[Any, ...]
-    if isinstance(kernel, str):
-        values = (ctypes.c_double * len(parameters))(*parameters)
-        function, arguments = loaded().lw_wavefront_run, (kernel.encode(), values, len(values))
-    else:
-        own = native_kernel(kernel, store.dtype.name)
-        function, arguments = loaded().lw_wavefront_run_kernel, (byref(own),)
-    return _call(store, kernel, function, arguments, options, callbacks)
+    native = loaded()
+    is_built_in = isinstance(kernel, str)
+    function = native.lw_wavefront_run if is_built_in else native.lw_wavefront_run_kernel
+    arguments = kernel_arguments(kernel, parameters, store)
+    return called(store, kernel, function, arguments, options, callbacks)
 
 
 def _coefficient_counts(arrays: list[Any]) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "testing/cases.hpp"
+#include "wavefront/api/handle.hpp"
 #include "wavefront/ranks/mpi_halo_exchange.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/testing/trial.hpp"
@@ -665,6 +666,50 @@ TEST(RanksTest, WhatOneRankCallsWronglyIsRefusedOnAll) {
 
     EXPECT_EQ(without_kernel, LW_ERR_ARGUMENT);
     EXPECT_EQ(without_part, LW_ERR_ARGUMENT);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, ABuiltInKernelIsRunAndGoneOnWithByTheCApiAsByTheProgram) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    const auto part = store::open(split_sor(job, folder));
+    const double omega = 1.5;
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 5;
+
+    EXPECT_EQ(lw_wavefront_resume_on_ranks(MPI_COMM_WORLD, part.handle(), &options, nullptr),
+              LW_ERR_NOT_FOUND);
+    EXPECT_EQ(lw_wavefront_run_on_ranks(MPI_COMM_WORLD, part.handle(), "sor", &omega, 1, &options,
+                                        nullptr),
+              LW_OK);
+    lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
+    EXPECT_EQ(lw_wavefront_resume_on_ranks(MPI_COMM_WORLD, part.handle(), &options, &outcome),
+              LW_OK);
+
+    EXPECT_EQ(outcome.iterations, 0u);
+    EXPECT_EQ(part.handle()->store.manifest().run->parameters, std::vector<double>{omega});
+    EXPECT_EQ(part.handle()->store.manifest().iterations, 5u);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, AnIntercommunicatorIsRefusedOnAllRanks) {
+    const Job job;
+    if (job.ranks == 1) GTEST_SKIP() << "one rank is in one group";
+    const Folder own(Medium::memory);
+    const auto part = store::open(split_sor(job, shared_folder(own)));
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    const bool first = job.rank == 0;
+    MPI_Comm group = MPI_COMM_NULL;
+    MPI_Comm both = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, first ? 0 : 1, 0, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, first ? 1 : 0, 0, &both);
+
+    EXPECT_EQ(lw_wavefront_run_on_ranks(both, part.handle(), "sor", nullptr, 0, &options, nullptr),
+              LW_ERR_ARGUMENT);
+
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&group);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
