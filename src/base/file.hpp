@@ -10,8 +10,8 @@
 
 namespace lanewise {
 
-/* The content of the file; a failure (LW_ERR_NOT_FOUND for a file that is not there, LW_ERR_ARGUMENT
-   for a folder, else LW_ERR_IO) names the path and the system's reason. */
+/* The content of the file; a failure (LW_ERR_NOT_FOUND for a file that is not there,
+   LW_ERR_ARGUMENT for a folder, else LW_ERR_IO) names the path and the system's reason. */
 Result<std::string> read_file(const std::string& path);
 
 /* The remedy that ends the sentence on a write that failed with `error`, if the disk is full. */
