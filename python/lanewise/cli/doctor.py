@@ -29,11 +29,11 @@ def doctor(
 ) -> None:
     """$ lanewise doctor
 
-    Examine this machine.
+    Show what can be measured here, what is missing, and what disturbs measurements.
 
     Shows the launchers with their programs and native builds, cores and binding, frequency
-    governor, clock source, disk and ports; inside a job what the batch system gave it; what is
-    missing, and the command that installs it.  Ends with status 1 if nothing can be launched.
+    governor, clock source, disk and ports; inside a job what the batch system gave it; and the
+    command that installs what is missing.  Ends with status 1 if nothing can be launched.
     """
     found = examine(os.environ)
     if as_json:

@@ -54,8 +54,8 @@ LaunchCounts = Annotated[
     typer.Option(
         "--launches",
         metavar="MIN:MAX",
-        help="Launches of each side: three looks from the smallest to the largest, or one "
-        "look after N (default: 10:40).",
+        help="Launches of each side: MIN:MAX tests three times, from MIN to MAX launches; N tests "
+        "once, after N (default: 10:40).",
         rich_help_panel=gating.PANEL,
     ),
 ]

@@ -37,7 +37,8 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="OUT",
-        help="File to write, - for standard output (default: report.html, else standard output).",
+        help="File to write; - is standard output (default: report.html, or standard output for "
+        "other formats).",
     ),
 ]
 Format = Annotated[

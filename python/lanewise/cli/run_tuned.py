@@ -65,7 +65,8 @@ SameBits = Annotated[
     typer.Option(
         "--same-bits",
         metavar="order|ranks",
-        help="Reduce in one order for any size and algorithm; with ranks, exactly as well.",
+        help="Make reductions reproducible: order fixes the order of operands; ranks also makes "
+        "sums and products independent of the number of ranks.",
     ),
 ]
 Strict = Annotated[
@@ -141,7 +142,7 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run an unmodified program, tuned or with the same bits.
+    Run an unmodified program with tuned collectives or reproducible reductions.
 
     Works with programs in C, C++, Fortran and Python.  Calls without a rule in the tuning file are
     left to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six

@@ -66,7 +66,7 @@ def suite(
         "",
         "--benchmarks",
         metavar="A,B,...",
-        help="Benchmarks to run (default: those of the effort, --quick, standard or --full).",
+        help="Benchmarks to run (default: depends on --quick and --full).",
     ),
     quick: bool = typer.Option(False, "--quick", help="Measure few sizes, within 4 minutes."),
     full: bool = typer.Option(False, "--full", help="Measure every benchmark and size."),
@@ -74,7 +74,8 @@ def suite(
         "",
         "--budget",
         metavar="TIME",
-        help="Time limit for the whole suite, such as 10min (default: by the effort).",
+        help="Time limit for the whole suite, such as 10min (default: 20min; 4min with --quick, 2h "
+        "with --full).",
     ),
     ranks: str = typer.Option(
         "2", "-n", "--ranks", metavar="N", help="Number of ranks (default: 2).", show_default=False

@@ -59,7 +59,7 @@ def check(
 ) -> None:
     """$ lanewise testbed check two-site
 
-    Show a description, or list those that are shipped.
+    Check and show a testbed description, or list the included ones.
     """
     from lanewise.testbed import shipped, show
     from lanewise.testbed.read import read
