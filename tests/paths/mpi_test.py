@@ -9,8 +9,10 @@ Each ends with the right result, also where the cable stays out. What a cut cost
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -199,18 +201,20 @@ def test_a_cut_at_any_moment_is_outlived(
     assert "all right" in ended.text, ended.text
 
 
-def walls_s(hosts: Hosts, program: Path, folder: Path, cut: Cut) -> Iterator[tuple[float, float]]:
-    """Return the times of `mpirun` with the cut and without it, for each of the pairs."""
+def walls_s(
+    hosts: Hosts, program: Path, folder: Path, cuts: list[Cut], iterations: int = LONG
+) -> Iterator[tuple[float, float]]:
+    """Return the times of `mpirun` with the cuts and without them, for each of the pairs."""
     for number in range(PAIRS):
-        kinds: list[list[Cut]] = [[], [cut]]
-        pair_s: dict[int, float] = {}
-        for cuts in kinds if number % 2 else kinds[::-1]:
-            ended = Job(hosts, folder, program, cuts).run(iterations=LONG)
+        kinds: list[list[Cut]] = [[], cuts]
+        pair_s: dict[bool, float] = {}
+        for kind in kinds if number % 2 else kinds[::-1]:
+            ended = Job(hosts, folder, program, kind).run(iterations=iterations)
             assert (ended.status, "all right" in ended.text) == (0, True), ended.text
             migrated = all(one["migrations"] >= 1 for one in ended.reports)
-            assert migrated or not cuts or cut.phase != "working", ended.reports
-            pair_s[len(cuts)] = ended.wall_s
-        yield pair_s[1], pair_s[0]
+            assert migrated or not kind or kind[0].phase != "working", ended.reports
+            pair_s[bool(kind)] = ended.wall_s
+        yield pair_s[True], pair_s[False]
 
 
 @pytest.mark.thorough
@@ -218,9 +222,9 @@ def walls_s(hosts: Hosts, program: Path, folder: Path, cut: Cut) -> Iterator[tup
 def test_a_cut_adds_little_to_the_time_of_mpirun(
     hosts: Hosts, program: Path, tmp_path: Path, for_s: float
 ) -> None:
-    cut = Cut("working", CALLER, ONE, for_s)
+    cuts = [Cut("working", CALLER, ONE, for_s)]
 
-    ratios = [cut_s / whole_s for cut_s, whole_s in walls_s(hosts, program, tmp_path, cut)]
+    ratios = [cut_s / whole_s for cut_s, whole_s in walls_s(hosts, program, tmp_path, cuts)]
 
     # Other work on the machine makes the interval wide, and hardly moves it.
     _, low, _ = launch_interval(ratios)
@@ -244,7 +248,42 @@ def cuts_of_all_phases() -> list[Cut]:
 def test_a_cut_of_either_end_in_any_phase_adds_at_most_a_second_and_a_twentieth(
     hosts: Hosts, program: Path, tmp_path: Path, cut: Cut
 ) -> None:
-    pairs_s = list(walls_s(hosts, program, tmp_path, cut))
+    require_little_added(list(walls_s(hosts, program, tmp_path, [cut])))
 
+
+def require_little_added(pairs_s: list[tuple[float, float]]) -> None:
+    """Fail where cuts surely added more than a second and a twentieth of the time without them."""
     _, low, _ = launch_interval([(cut_s - SECOND_S) / whole_s for cut_s, whole_s in pairs_s])
     assert low <= RATIO_MAX, pairs_s
+
+
+def iterations_in(seconds: float, hosts: Hosts, program: Path, folder: Path) -> int:
+    """Return how many iterations a job has that takes at least this long without a cut."""
+    ended = Job(hosts, folder, program, []).run(iterations=LONG)
+    return LONG * math.ceil(seconds / ended.wall_s)
+
+
+@pytest.mark.thorough
+def test_a_cut_of_ten_seconds_adds_at_most_a_second_and_a_twentieth(
+    hosts: Hosts, program: Path, tmp_path: Path
+) -> None:
+    iterations = iterations_in(LONG_S + 5 * SECOND_S, hosts, program, tmp_path)
+    cuts = [Cut("working", CALLER, ONE, LONG_S)]
+
+    pairs_s = list(walls_s(hosts, program, tmp_path, cuts, iterations))
+
+    # Other work on the machine that ends makes single jobs faster than it was found beforehand.
+    usual_s = statistics.median(cut_s for cut_s, _ in pairs_s)
+    assert usual_s > LONG_S, "most jobs ended before their cable was back"
+    require_little_added(pairs_s)
+
+
+@pytest.mark.thorough
+def test_cuts_of_both_ports_by_turns_add_at_most_a_second_and_a_twentieth(
+    hosts: Hosts, program: Path, tmp_path: Path
+) -> None:
+    iterations = iterations_in(6 * SECOND_S, hosts, program, tmp_path)
+    cuts = [Cut("working", CALLER, (ONE, TWO)[turn % 2], SHORT_S, turn * SECOND_S)
+            for turn in range(4)]  # fmt: skip
+
+    require_little_added(list(walls_s(hosts, program, tmp_path, cuts, iterations)))
