@@ -163,6 +163,7 @@ def await_carrier(raised: Bed, host: str, interface: str, limit_s: float = 30.0)
         shown = subprocess.run(show, capture_output=True, text=True, check=False).stdout
         if shown.strip() == "1":
             return
+    raise RunError(f"{host}.{interface} has no carrier after {limit_s:g} s")
 
 
 def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
