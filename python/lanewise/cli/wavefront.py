@@ -257,7 +257,7 @@ def complaint(lines: list[str], status: int) -> LanewiseError:
 
 def run_shown(line: list[str], words: list[str], *, quiet: bool) -> None:
     """Run with progress on standard error and one line about the whole on standard output."""
-    shown = QuietProgress() if quiet else BarProgress() if sys.stderr.isatty() else LogProgress()
+    shown = RunProgress() if quiet else BarProgress() if sys.stderr.isatty() else LogProgress()
     try:
         with shown:
             outcome = run(line, {}, shown.take)
@@ -287,14 +287,13 @@ def summary(end: Event) -> str:
     return ", ".join(words + (["converged"] if end["converged"] else []))
 
 
-class LogProgress:
-    """Progress as plain lines, for a log."""
+class RunProgress:
+    """Keeps the event that ends a run, and shows nothing."""
 
     def __init__(self) -> None:
         self.end: Event | None = None
-        self.last_s = time.monotonic()
 
-    def __enter__(self) -> LogProgress:
+    def __enter__(self) -> RunProgress:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -304,22 +303,25 @@ class LogProgress:
         """Take an event of the native program."""
         if event["event"] == "end":
             self.end = event
-        elif event["event"] == "progress" and time.monotonic() - self.last_s >= LOG_PERIOD_S:
+
+
+class LogProgress(RunProgress):
+    """Progress as plain lines, for a log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_s = time.monotonic()
+
+    def take(self, event: Event) -> None:
+        """Take an event, and write now and then how far the run is."""
+        super().take(event)
+        if event["event"] == "progress" and time.monotonic() - self.last_s >= LOG_PERIOD_S:
             self.last_s = time.monotonic()
             sys.stderr.write(described(event) + "\n")
             sys.stderr.flush()
 
 
-class QuietProgress(LogProgress):
-    """No progress at all."""
-
-    def take(self, event: Event) -> None:
-        """Keep the event that ends the run."""
-        if event["event"] == "end":
-            self.end = event
-
-
-class BarProgress(LogProgress):
+class BarProgress(RunProgress):
     """Progress as a bar, for a terminal."""
 
     def __init__(self) -> None:
@@ -328,7 +330,7 @@ class BarProgress(LogProgress):
         self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task: TaskID | None = None
 
-    def __enter__(self) -> LogProgress:
+    def __enter__(self) -> RunProgress:
         self.bar.start()
         return self
 
@@ -336,7 +338,7 @@ class BarProgress(LogProgress):
         self.bar.stop()
 
     def take(self, event: Event) -> None:
-        """Take an event of the native program."""
+        """Take an event, and move the bar."""
         super().take(event)
         if event["event"] != "progress":
             return
