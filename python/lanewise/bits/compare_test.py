@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lanewise.bits.compare import Run, first_difference, not_compared, told
-from lanewise.bits.records import RankResults, Reduction, Site, parsed
+from lanewise.bits.records import CallSite, RankResults, Reduction, parsed
 
-SITE = Site("app", 64, "main")
+SITE = CallSite("app", 64, "main")
 SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, "aa", SITE)
 OTHER = replace(SUM, hash="bb")
 BLOCKS = replace(SUM, operation="reduce_scatter")

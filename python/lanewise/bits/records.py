@@ -15,7 +15,7 @@ PERSISTENT = "persistent_"
 
 
 @dataclass(frozen=True)
-class Site:
+class CallSite:
     """Where a call returns to: a file, and an offset in it."""
 
     object: str
@@ -37,7 +37,7 @@ class Reduction:
     op: str
     ranks: int
     hash: str
-    site: Site
+    site: CallSite
 
     def what(self) -> str:
         """Return the call in words."""
@@ -97,12 +97,12 @@ def read(path: Path) -> RankResults:
 
 def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
     """Return the results that the records of a file hold, which end in any order."""
-    sites: dict[int, Site] = {}
+    sites: dict[int, CallSite] = {}
     reductions: dict[int, Reduction] = {}
     told: dict[str, Any] = {}
     for record in records:
         if "site" in record:
-            sites[record["site"]] = Site(record["object"], record["offset"], record["symbol"])
+            sites[record["site"]] = CallSite(record["object"], record["offset"], record["symbol"])
         elif "hash" in record:
             fields = dict(record)
             number, site = fields.pop("number"), sites[fields.pop("from")]

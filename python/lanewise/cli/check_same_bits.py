@@ -25,7 +25,7 @@ from lanewise.launch import roll_call, tuned
 
 if TYPE_CHECKING:
     from lanewise.bits.compare import Difference, Run
-    from lanewise.bits.records import Site
+    from lanewise.bits.records import CallSite
 
 # Stands for the number of ranks in a launch line.
 RANKS = "N"
@@ -265,7 +265,7 @@ def source_of(difference: Difference | None) -> str:
     if difference is None:
         return ""
     call = difference.here or difference.there
-    site: Site | None = call.site if call else None
+    site: CallSite | None = call.site if call else None
     if site is None:
         return ""
     # A call returns to the instruction behind it, which may belong to the next line.

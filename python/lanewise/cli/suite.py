@@ -27,7 +27,7 @@ from lanewise.launch.native import MEASURE
 if TYPE_CHECKING:
     from lanewise.suite.conduct import Ready, Request
     from lanewise.suite.execute import Step
-    from lanewise.suite.start import Site
+    from lanewise.suite.start import Location
     from lanewise.suite.transport import Transport
 
 NATIVE = NativeOptions(MEASURE, only=("window", "buffers", "validate"))
@@ -122,9 +122,9 @@ def suite(
         raise RequestError(f"-n {count} has nobody to send messages to; use -n {RANKS_MIN} or more")
     if not list_:
         conduct.refuse_folder(folder, "resume" if resume else "fresh")
-    with site_of(testbed, count) as site:
+    with location_of(testbed, count) as location:
         if list_:
-            list_transports(chosen, count, site, as_json=as_json)
+            list_transports(chosen, count, location, as_json=as_json)
             return
         request = conduct.Request(
             transports=chosen, benchmarks=split(benchmarks),
@@ -132,7 +132,7 @@ def suite(
             budget_s=duration_s("--budget", budget) if budget else 0.0,
             ranks=count, window=positive_count("--window", NATIVE.value("window", measured)),
             testbed=testbed, validate=bool(measured.get("validate")),
-            buffers=",".join(split(NATIVE.value("buffers", measured))), site=site,
+            buffers=",".join(split(NATIVE.value("buffers", measured))), location=location,
         )  # fmt: skip
         measure(request, folder)
     finish(folder)
@@ -144,21 +144,21 @@ def split(text: str) -> list[str]:
 
 
 @contextmanager
-def site_of(testbed: str, ranks: int) -> Iterator[Site]:
+def location_of(testbed: str, ranks: int) -> Iterator[Location]:
     """Give where the ranks run: this machine, or a testbed that is up meanwhile."""
     from lanewise.suite.start import HERE
 
     if not testbed:
         yield HERE
         return
-    from lanewise.suite.across import created_site
+    from lanewise.suite.across import created_location
 
-    with created_site(testbed, ranks) as site:
-        yield site
+    with created_location(testbed, ranks) as location:
+        yield location
 
 
 def list_transports(
-    chosen: Sequence[Transport], ranks: int, site: Site, *, as_json: bool = False
+    chosen: Sequence[Transport], ranks: int, location: Location, *, as_json: bool = False
 ) -> None:
     """Print each transport and whether it starts here."""
     from lanewise.suite.start import find_out
@@ -168,12 +168,12 @@ def list_transports(
             {"name": one.name, "title": one.title, "starts": found.starts,
              "library": found.library, "why": found.why}
             for one in chosen
-            for found in [find_out(one, ranks, site)]
+            for found in [find_out(one, ranks, location)]
         ]  # fmt: skip
         sys.stdout.write(json.dumps({"transports": entries}) + "\n")
         return
     for one in chosen:
-        found = find_out(one, ranks, site)
+        found = find_out(one, ranks, location)
         verdict = f"starts, {found.library.split(',')[0]}" if found.starts else found.why
         mark = "ok" if found.starts else "--"
         lines = folded(f"{mark}  {one.name:<16} ", one.title, columns_shown())

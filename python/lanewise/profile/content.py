@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Site:
+class CallSite:
     """Where a collective was called from: an offset in a file, and names for it if there are."""
 
     object: str
@@ -135,7 +135,7 @@ class Profile:
     drift_s: float
     calls: Calls
     processes: Sequence[Process]
-    sites: Sequence[Site]
+    sites: Sequence[CallSite]
     places: Sequence[Place] = field(default_factory=list)
 
     @property

@@ -12,7 +12,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.profile import sources, specimen
-from lanewise.profile.content import Site
+from lanewise.profile.content import CallSite
 from lanewise.profile.read import load
 from lanewise.profile.table import share_text, text_of
 
@@ -157,14 +157,14 @@ def test_of_many_ranks_those_that_were_waited_for_longest_are_shown(tmp_path: Pa
 @pytest.mark.parametrize(
     ("site", "text"),
     [
-        (Site("/a/app", 16, "", "solve", "solver.c:12"), "solve solver.c:12"),
-        (Site("/a/app", 16, "", "solve"), "solve app+0x10"),
-        (Site("/a/libx.so", 16, "exported"), "exported libx.so+0x10"),
-        (Site("/a/app", 16), "app+0x10"),
-        (Site("", 0), "an unknown place"),
+        (CallSite("/a/app", 16, "", "solve", "solver.c:12"), "solve solver.c:12"),
+        (CallSite("/a/app", 16, "", "solve"), "solve app+0x10"),
+        (CallSite("/a/libx.so", 16, "exported"), "exported libx.so+0x10"),
+        (CallSite("/a/app", 16), "app+0x10"),
+        (CallSite("", 0), "an unknown place"),
     ],
 )
-def test_a_site_is_called_by_the_best_name_there_is(site: Site, text: str) -> None:
+def test_a_site_is_called_by_the_best_name_there_is(site: CallSite, text: str) -> None:
     assert site.text() == text
 
 

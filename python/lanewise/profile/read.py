@@ -9,7 +9,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.schemas import object_in, require
-from lanewise.profile.content import Calls, Part, Place, Process, Profile, Site
+from lanewise.profile.content import Calls, CallSite, Part, Place, Process, Profile
 
 SCHEMA = "lanewise-profile"
 AGAIN = "record it again with: lanewise run --profile FILE"
@@ -28,7 +28,7 @@ def load(path: Path) -> Profile:
         drift_s=values["clock"]["drift_s"],
         calls=Calls(**values["calls"]),
         processes=[Process(**one) for one in values["processes"]],
-        sites=[Site(**one) for one in values["sites"]],
+        sites=[CallSite(**one) for one in values["sites"]],
         places=[
             Place(one["operation"], one["site"], [Part(**part) for part in one["ranks"]])
             for one in values["places"]

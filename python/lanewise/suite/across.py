@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lanewise.launch.machine import core_count
-from lanewise.suite.start import Site
+from lanewise.suite.start import Location
 from lanewise.testbed import bed, launchers, running, shipped
 
 
 @contextlib.contextmanager
-def created_site(description: str, ranks: int) -> Iterator[Site]:
-    """Raise a testbed and give the site that its hosts are; nothing of it is left afterwards."""
+def created_location(description: str, ranks: int) -> Iterator[Location]:
+    """Raise a testbed and give its hosts as a location; nothing of it is left afterwards."""
     with bed.created(shipped.find(description)) as created:
         plan = created.plan()
         hosts = launchers.chosen_hosts(plan, ())
@@ -35,7 +35,7 @@ def created_site(description: str, ranks: int) -> Iterator[Site]:
         try:
             interfaces = tuple(launchers.shared_interfaces(plan))
             variables = {**variables, running.MARK: str(folder)}
-            yield Site(enter, variables, across_hosts=True, interfaces=interfaces)
+            yield Location(enter, variables, across_hosts=True, interfaces=interfaces)
         finally:
             running.kill_marked(folder)
             shutil.rmtree(folder, ignore_errors=True)

@@ -32,7 +32,7 @@ class Request:
     testbed: str = ""
     validate: bool = False
     buffers: str = ""
-    site: start.Site = start.HERE
+    location: start.Location = start.HERE
 
     def asked(self) -> state.Asked:
         """Return what the state keeps of it."""
@@ -85,7 +85,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     known = begun(folder, request.asked())
     present = []
     for one in request.transports:
-        found = start.find_out(one, request.ranks, request.site)
+        found = start.find_out(one, request.ranks, request.location)
         verdict = f"starts in {found.took_s:.1f} s" if found.starts else found.why
         say(f"{one.name}: {' '.join(verdict.split())}")
         known.transports[one.name] = transport_state(found, groups)
@@ -109,7 +109,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
         groups=groups,
         effort=request.effort,
         budget_s=max(budget_s - spent_s, 0.0),
-        site=request.site,
+        location=request.location,
     )
     names = [group.name for group in groups]
     order = plan.launches(list(here), names, known.asked.rounds, known.asked.seed)

@@ -50,7 +50,7 @@ class Suite:
     groups: Sequence[Group]
     effort: Effort
     budget_s: float
-    site: start.Site = start.HERE
+    location: start.Location = start.HERE
 
     def sample_file(self, launch: Launch) -> Path:
         """Return where the samples of a launch go."""
@@ -112,7 +112,7 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
     transport, asked = suite.transports[launch.transport], suite.state.asked
     sizes = group.sizes_for(suite.effort)
     limit_s = max(LIMIT_MIN_S, LIMIT_FACTOR * point_s * len(benchmarks) * size_count(sizes))
-    ranks = start.Ranks(transport, asked.ranks, suite.site)
+    ranks = start.Ranks(transport, asked.ranks, suite.location)
     try:
         if group.name == APPLICATION:
             application.run(ranks, suite.folder / SAMPLES / f"{launch.name}.json")

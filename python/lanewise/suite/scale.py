@@ -26,7 +26,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch.packages import not_found
 from lanewise.launch.run import Outcome
 from lanewise.results.intervals import median_interval, ratio_interval
-from lanewise.suite.start import HERE, Ranks, Site, run_on
+from lanewise.suite.start import HERE, Location, Ranks, run_on
 from lanewise.suite.transport import Transport
 
 Work = Literal["scaled", "fixed"]
@@ -54,7 +54,7 @@ class Plan:
     repetitions_min: int = REPETITIONS_MIN
     repetitions_max: int = 12
     limit_s: float = 600.0
-    site: Site = HERE
+    location: Location = HERE
 
 
 @dataclass
@@ -150,7 +150,7 @@ def number_in(text: str, pattern: str) -> float:
 def run_once(plan: Plan, transport: Transport, ranks: int) -> float:
     """Run the program once and return its time; RunError where it fails or tells no time."""
     told = Told(plan.pattern)
-    where, command = Ranks(transport, ranks, plan.site), command_for(plan, ranks)
+    where, command = Ranks(transport, ranks, plan.location), command_for(plan, ranks)
     begun = time.monotonic()
     outcome = run_on(where, command, plan.limit_s, told.take)
     return time_in(outcome, told, time.monotonic() - begun)

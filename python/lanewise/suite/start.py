@@ -34,7 +34,7 @@ Program = Sequence[str | Path]
 
 
 @dataclass(frozen=True)
-class Site:
+class Location:
     """Where ranks run: `enter` makes a launcher's line one that runs in a testbed.
 
     `interfaces` are those by which its hosts reach each other; empty on this machine.
@@ -46,7 +46,7 @@ class Site:
     interfaces: tuple[str, ...] = ()
 
 
-HERE = Site()
+HERE = Location()
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Ranks:
 
     transport: Transport
     count: int
-    site: Site = HERE
+    location: Location = HERE
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
 
 def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
     """Return the launch of `program` on the ranks of a transport."""
-    transport, site = ranks.transport, ranks.site
+    transport, location = ranks.transport, ranks.location
     placement = transport.placement
     space = room(
-        {} if site.across_hosts else os.environ, ",".join(placement.hosts), placement.hostfile
+        {} if location.across_hosts else os.environ, ",".join(placement.hosts), placement.hostfile
     )
     cores = core_count() if space.cores is None else space.cores
-    if site.across_hosts or space.shares_cores:
+    if location.across_hosts or space.shares_cores:
         refuse_shared_cores(transport)
         cores = 0
     job = Job(
@@ -117,18 +117,18 @@ def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
 
 def conditions_of(ranks: Ranks, limit_s: float | None = None) -> Conditions:
     """Return under what a program of a user runs: its environment, and where."""
-    transport, site = ranks.transport, ranks.site
-    variables = {**device_variables(transport, site), **transport.environment}
-    return Conditions(variables, site.variables, site.enter, limit_s, keeps_pause=True)
+    transport, location = ranks.transport, ranks.location
+    variables = {**device_variables(transport, location), **transport.environment}
+    return Conditions(variables, location.variables, location.enter, limit_s, keeps_pause=True)
 
 
-def device_variables(transport: Transport, site: Site) -> dict[str, str]:
+def device_variables(transport: Transport, location: Location) -> dict[str, str]:
     """Return the variables that put ranks on the software device of their transport, if any."""
     if not transport.hca.ports:
         return {}
-    ports = site.interfaces[: len(transport.hca.ports)] or transport.hca.ports
+    ports = location.interfaces[: len(transport.hca.ports)] or transport.hca.ports
     device = Device(ports, transport.hca.link_layer)
-    if not site.interfaces:
+    if not location.interfaces:
         check(device, [name for _, name in socket.if_nameindex()])
     return variables_for(device, os.environ)
 
@@ -212,20 +212,23 @@ def start_on(ranks: Ranks, arguments: Program, on_event: Callable[[Event], None]
 def successful(outcome: Outcome, transport: Transport) -> Outcome:
     """Return the outcome of a launch; RunError with the words of the MPI where it failed."""
     if outcome.status != 0:
-        raise RunError(f"{words_of(outcome)} (status {outcome.status}{asked_of(transport)})")
+        raise RunError(f"{words_of(outcome)} (status {outcome.status}{settings_text(transport)})")
     return outcome
 
 
-def asked_of(transport: Transport) -> str:
-    """Return what a transport adds to a launch: an MPI may lose the help that would name it."""
+def settings_text(transport: Transport) -> str:
+    """Return what a transport adds to a launch, for an error.
+
+    An MPI may lose the help that would name it.
+    """
     settings = [f"{name}={value}" for name, value in transport.environment.items()]
     words = [*settings, *transport.arguments]
     return f", with {shlex.join(words)}" if words else ""
 
 
-def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
+def find_out(transport: Transport, ranks: int, location: Location = HERE) -> Presence:
     """Start a transport for one small message, and see what it really is."""
-    if site.across_hosts and not transport.across_hosts:
+    if location.across_hosts and not transport.across_hosts:
         return Presence(transport, "it does not leave the host")
     mpi: dict[str, str] = {}
 
@@ -235,7 +238,7 @@ def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
     begun = time.monotonic()
     try:
         words = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
-        start_on(Ranks(transport, ranks, site), [*words, "--events"], note)
+        start_on(Ranks(transport, ranks, location), [*words, "--events"], note)
     except LanewiseError as error:
         return Presence(transport, str(error))
     took_s = time.monotonic() - begun

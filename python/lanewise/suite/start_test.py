@@ -14,7 +14,7 @@ from lanewise.launch.job import Job
 from lanewise.launch.openmpi import BEFORE_KILL
 from lanewise.suite.asked import Asked, chosen, job_running
 from lanewise.suite.scale import Plan, run_once
-from lanewise.suite.start import START_TRIES, Ranks, asked_of, find_out, measure_on, run_on
+from lanewise.suite.start import START_TRIES, Ranks, find_out, measure_on, run_on, settings_text
 from lanewise.suite.transport import Transport
 
 
@@ -23,8 +23,8 @@ def test_a_transport_says_with_what_it_was_started() -> None:
         "mine", "", "openmpi", "openmpi", ("--mca", "btl", "self,tcp"), {"A": "b c"}
     )
 
-    assert asked_of(transport) == ", with 'A=b c' --mca btl self,tcp"
-    assert asked_of(Transport("plain", "", "openmpi", "openmpi")) == ""
+    assert settings_text(transport) == ", with 'A=b c' --mca btl self,tcp"
+    assert settings_text(Transport("plain", "", "openmpi", "openmpi")) == ""
 
 
 PAUSE = f"OMPI_MCA_{BEFORE_KILL}"

@@ -14,7 +14,7 @@ from lanewise.launch.hca import CONNECTION_MANAGER, DEVICE_NODE, LIBRARY
 from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run_native import line_of
-from lanewise.suite.start import Ranks, Site, conditions_of, job_of
+from lanewise.suite.start import Location, Ranks, conditions_of, job_of
 from lanewise.suite.transport import FILES, find, find_all, parse, shipped_names
 
 if sys.version_info >= (3, 11):
@@ -115,7 +115,7 @@ def test_more_ranks_than_cores_are_bound_to_none() -> None:
 
 def test_ranks_of_hosts_that_share_cores_are_bound_to_none() -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
-    bed = Site(across_hosts=True, interfaces=("lan0",))
+    bed = Location(across_hosts=True, interfaces=("lan0",))
     own = parse(HEAD + 'mpi = "openmpi"\n[placement]\nbind = "core"', "own", "own.toml")
 
     line = shown(Ranks(find("openmpi-tcp"), 1, bed), choice, ["prog"])
@@ -188,9 +188,9 @@ def test_a_transport_with_ports_has_the_software_device_on_every_rank(libraries:
 def test_on_hosts_the_device_has_their_interface(libraries: Path) -> None:
     assert libraries.is_dir()
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
-    site = Site(across_hosts=True, interfaces=("lan0", "lan1"))
+    location = Location(across_hosts=True, interfaces=("lan0", "lan1"))
 
-    line = shown(Ranks(find("openmpi-ucx-rc"), 2, site), choice, ["prog"])
+    line = shown(Ranks(find("openmpi-ucx-rc"), 2, location), choice, ["prog"])
 
     assert "LANEWISE_HCA_PORTS=lan0" in line
 
