@@ -121,7 +121,7 @@ def suite(
     if count < RANKS_MIN:
         raise RequestError(f"-n {count} has nobody to send messages to; use -n {RANKS_MIN} or more")
     if not list_:
-        conduct.refuse_folder(folder, "resume" if resume else "fresh")
+        conduct.refuse_folder(folder, resume=resume)
     with location_of(testbed, count) as location:
         if list_:
             list_transports(chosen, count, location, as_json=as_json)

@@ -60,17 +60,17 @@ class Ready:
     order: Sequence[plan.Launch]
 
 
-def refuse_folder(folder: Path, going_on: str) -> None:
-    """Raise RequestError unless the folder is new ('fresh') or has a suite to go on ('resume')."""
+def refuse_folder(folder: Path, *, resume: bool) -> None:
+    """Raise RequestError unless the folder is new, or has a suite and `resume` goes on with it."""
     if folder.exists() and not folder.is_dir():
         raise RequestError(f"{folder} is a file; name a folder")
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
     if not os.access(there, os.W_OK | os.X_OK):
         raise RequestError(f"cannot write {folder}: {there} is not writable; name another --folder")
     exists = (folder / state.FILE).exists()
-    if exists and going_on == "fresh":
+    if exists and not resume:
         raise RequestError(f"{folder} has a suite; add --resume to go on, or name another folder")
-    if not exists and going_on == "resume":
+    if not exists and resume:
         raise RequestError(f"{folder} has no suite to go on with; leave out --resume")
 
 
