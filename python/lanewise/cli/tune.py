@@ -22,7 +22,7 @@ from lanewise.cli import launching
 from lanewise.cli.compared import Compared, budget_s
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
-from lanewise.cli.progress import progress
+from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_place, require_there
 from lanewise.launch.choose import Choice, recorded, require_launcher
@@ -115,8 +115,8 @@ def tune(
             budget_s(values), asked.judging, used_s=process_age_s(), enough=asked.enough,
             screenings=asked.screening,
         )  # fmt: skip
-        complete = Launcher(choice, values, folder, timed).measure(planned.points)
-    display = "quiet" if values["quiet"] or as_json else "shown"
+        complete = TuningLaunches(choice, values, folder, timed).measure(planned.points)
+    display: Display = "quiet" if values["quiet"] or as_json else "shown"
     write_tuning(Path(str(output)), display, complete=complete)
     if as_json:
         typer.echo(Path(str(output)).read_text(encoding="utf-8"), nl=False)
@@ -169,7 +169,7 @@ def refuse_output(values: Mapping[str, Any]) -> None:
 
 
 @dataclass
-class Launcher:
+class TuningLaunches:
     """Makes the launches of one tuning, one after the other."""
 
     choice: Choice
@@ -202,7 +202,7 @@ class Launcher:
             job = replace(job, notice="")
         seen = Compared(points=one.points, place=one.place)
         began_s = self.course.clock()
-        display: Any = "quiet" if values["quiet"] else "shown"
+        display: Display = "quiet" if values["quiet"] else "shown"
         with progress(seen, seen.take, display) as on_event:
             launching.launch(
                 "tune", self.choice, job, on_event, done=lambda: seen.done_with,
@@ -225,7 +225,7 @@ def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
     )
 
 
-def write_tuning(path: Path, display: str, *, complete: bool) -> None:
+def write_tuning(path: Path, display: Display, *, complete: bool) -> None:
     """Draw the rules from the evidence, write the tuning file and show them.
 
     The evidence of a run that came to its end is in the file and no longer beside it.
