@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `lanewise`: one module per command, and one folder per group of commands.
 
-Each module or folder named in `COMMANDS` has a function `register(app: typer.Typer) -> None` that
-adds its command.  The first paragraph of a command's docstring is its example, a line
-`$ lanewise ...`; the help opens with it.
+Each module or folder named in `MODULES` or `BELOW` has a function
+`register(app: typer.Typer) -> None` that adds its command.  The first paragraph of a command's
+docstring is its example, a line `$ lanewise ...`; the help opens with it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ GROUPS = ("model", "testbed", "rdma")
 FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # Commands that the help omits; what they do, report and compare do by themselves.
 HIDDEN: dict[str, str] = {"import": "import_text"}
+# All commands but those below one, each with its module.
+MODULES: dict[str, str] = {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}
 
 # What typer says of words that nobody asked for.
 UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)
@@ -82,7 +84,7 @@ def version_wanted(wanted: bool) -> None:
         raise typer.Exit
 
 
-def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN)) -> typer.Typer:
+def make_app(names: Sequence[str] = tuple(MODULES)) -> typer.Typer:
     """Build the command with the subcommands called `names`."""
     app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a checkout": FOR_DEVELOPERS})
 
@@ -99,9 +101,7 @@ def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN)) -> ty
         """
 
     for name in names:
-        import_module(f"lanewise.cli.{({**COMMANDS, **FOR_DEVELOPERS, **HIDDEN})[name]}").register(
-            app
-        )
+        import_module(f"lanewise.cli.{MODULES[name]}").register(app)
     return app
 
 
@@ -136,7 +136,7 @@ def make_app_completing(words: Sequence[str]) -> typer.Typer:
     """
     above = {name.partition(" ")[0]: name for name in BELOW}
     groups = [one for one in above if one not in COMMANDS or asks_below(above[one], words)]
-    names = [name for name in (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN) if name not in groups]
+    names = [name for name in MODULES if name not in groups]
     app = make_app(names)
     for one in groups:
         app.add_typer(make_app_below(above[one]), name=one)
@@ -183,7 +183,7 @@ def run_one(arguments: list[str]) -> int:
     if below in BELOW:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
-    known = [word for word in asked if word in {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}]
+    known = [word for word in asked if word in MODULES]
     wants_help = set(arguments) <= {"-h", "--help"}
     needs_no_more = known or arguments[:1] == ["--version"]
     app = make_app(known) if needs_no_more else make_whole_app() if wants_help else make_app()
