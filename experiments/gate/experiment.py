@@ -138,7 +138,9 @@ def false_alarm(launches: Sequence[Times], source: random.Random) -> bool:
     turns = list(itertools.islice(order(source.getrandbits(32)), 2 * LOOKS[-1]))
     return any(
         judge(
-            dealt(launches[first : first + 2 * count], iter(turns[: 2 * count])), rule, reach=False
+            dealt(launches[first : first + 2 * count], iter(turns[: 2 * count])),
+            rule,
+            with_least_visible=False,
         ).alarms
         for count, rule in zip(LOOKS, RULES, strict=True)
     )

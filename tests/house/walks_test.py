@@ -24,7 +24,7 @@ TREE = {
         "std::pair<const char *, int> Taker::next() {\n    return {};\n}\n"
     ),
     "src/measure/bench.cpp": "int main() {\n    return run_all(\n        1);\n}\nint put(int);\n",
-    "python/lanewise/cli/gate.py": "class Course:\n    def run(self) -> None:\n        pass\n",
+    "python/lanewise/cli/gate.py": "class GateRun:\n    def run(self) -> None:\n        pass\n",
 }
 
 
@@ -42,7 +42,7 @@ SOUND = [
     "`listen` (`port/listener.cpp`)",
     "`Taker::next` (`port/listener.cpp`)",
     "`Taker` (`port/listener.cpp`)",
-    "`cli/gate.py: Course`",
+    "`cli/gate.py: GateRun`",
     "`run` (`cli/gate.py`), in `bench.cpp`",
     "`run` (`cli/gate.py`)\n\n## Builds\n\n`build/release`",
 ]
@@ -64,7 +64,7 @@ WRONG = [
     "`run_each` (`port/listener.cpp`)",
     "`Manager` (`port/listener.cpp`)",
     "`Manager::get` (`port/listener.cpp`)",
-    "`cli/gate.py: course`",
+    "`cli/gate.py: gate_run`",
     "`main` (`bench.cpp`), then `measure/nowhere`",
     "`main` (`bench.cpp`), then `harness.hpp`",
 ]

@@ -109,7 +109,7 @@ def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) ->
     return Difference(rank, index, one_more, missing)
 
 
-def told(difference: Difference, source: str) -> str:
+def sentence_of(difference: Difference, source: str) -> str:
     """Say in a sentence what differs; `source` is where the call is, empty if nobody knows."""
     where = f"{f' at {source}' if source else ''}, on rank {difference.rank}"
     number = difference.index + 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.bits.compare import Run, first_difference, not_compared, told
+from lanewise.bits.compare import Run, first_difference, not_compared, sentence_of
 from lanewise.bits.records import CallSite, RankResults, Reduction, parsed
 
 SITE = CallSite("app", 64, "main")
@@ -28,7 +28,7 @@ def found(reference: Run, other: Run) -> tuple[int, int, str] | None:
     difference = first_difference(reference, other)
     if difference is None:
         return None
-    return difference.rank, difference.index, told(difference, "app.c:7")
+    return difference.rank, difference.index, sentence_of(difference, "app.c:7")
 
 
 def test_runs_that_gave_the_same_do_not_differ() -> None:

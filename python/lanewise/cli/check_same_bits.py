@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RANKS = "N"
 DEFAULT_RANKS = "2,3,4"
 RESULTS = "LANEWISE_RESULTS"
-# Ways to reduce that an MPI can be told to take, as variables of its own.
+# Ways to reduce that an MPI can be sentence_of to take, as variables of its own.
 ALGORITHMS: dict[str, dict[str, dict[str, str]]] = {
     "openmpi": {
         name: {
@@ -300,11 +300,11 @@ def text_of(found: Sequence[Compared]) -> str:
 
 def sentences_on(one: Compared) -> list[str]:
     """Say what differs in a run, and what could not be compared."""
-    from lanewise.bits.compare import told
+    from lanewise.bits.compare import sentence_of
 
     name, lines = one.run.name, []
     if one.difference is not None:
-        lines.append(f"{name}: {told(one.difference, one.source)}")
+        lines.append(f"{name}: {sentence_of(one.difference, one.source)}")
     elif one.output_differs and one.in_part:
         lines.append(f"{name}: the output differs, though all reductions that could be compared "
                      "are the same")  # fmt: skip

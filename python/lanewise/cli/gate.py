@@ -143,7 +143,12 @@ def gate(
     which happens in 1 % of all cases if the sides are identical.
     """
     from lanewise.results.gate import Rule
-    from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable, shares_of
+    from lanewise.results.gate_looks import (
+        LAUNCHES,
+        looks_of,
+        require_first_look_can_alarm,
+        shares_of,
+    )
 
     values = context.params
     own, given = context.meta[SIDES]
@@ -159,15 +164,15 @@ def gate(
         if path.exists() and not values["print_command"]:
             raise RequestError(f"{path} exists; name another --folder, or remove the file")
     if baseline is None:
-        require_reachable(looks, rule.points_level)
+        require_first_look_can_alarm(looks, rule.points_level)
     with starters(chosen, own, context) as found:
         if values["print_command"]:
             for starter in found:
                 typer.echo(starter.line())
             return
-        course = Course(found, baseline, folder, looks, rule, least_found, quiet=values["quiet"])
-        course.require_reachable()
-        verdict = course.run(int(NATIVE.value("seed", values) or 1))
+        gate_run = GateRun(found, baseline, folder, looks, rule, least_found, quiet=values["quiet"])
+        gate_run.require_enough_in_baseline()
+        verdict = gate_run.run(int(NATIVE.value("seed", values) or 1))
     gating.show(verdict, gating.Shown(as_json, junit, markdown), "gate")
 
 
@@ -202,7 +207,7 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-class Course:
+class GateRun:
     """The launches of one gate, and the looks between them."""
 
     def __init__(
@@ -244,12 +249,12 @@ class Course:
         self.keep()
         return verdict
 
-    def require_reachable(self) -> None:
+    def require_enough_in_baseline(self) -> None:
         """Raise RequestError where the baseline is too small for the first look to alarm."""
-        from lanewise.results.gate import require_reachable
+        from lanewise.results.gate import require_enough_launches
 
         if self.baseline is not None:
-            require_reachable(self.baseline.count, self.looks[0], self.rule.points_level)
+            require_enough_launches(self.baseline.count, self.looks[0], self.rule.points_level)
 
     def launch_until(self, count: int, turns: Iterator[tuple[int, bool]]) -> None:
         """Launch each side until it has `count` launches."""
@@ -280,10 +285,10 @@ class Course:
         from lanewise.results.gate_launches import (
             installations,
             joined,
+            notes_of_conditions,
+            notes_of_statistic,
             on_the_same_cores,
             statistic_of,
-            strangers,
-            told,
         )
 
         candidate = self.launched["candidate"]
@@ -292,9 +297,9 @@ class Course:
         statistic = statistic_of(base.first, candidate.first)
         launches, notes = joined(base.times(statistic), candidate.times(statistic), blocks)
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
-        notes += [*more, *told(statistic)]
+        notes += [*more, *notes_of_statistic(statistic)]
         if self.baseline is not None:
-            notes += strangers(self.baseline.first, candidate.first)
+            notes += notes_of_conditions(self.baseline.first, candidate.first)
         else:
             notes += installations(base.first, candidate.first)
         return replace(judge(launches, rule), look=number, notes=notes)

@@ -23,9 +23,10 @@ def differing(left: Context, right: Context) -> list[str]:
     """Return a sentence for each condition that differs; none where one run was imported."""
     if left.imported or right.imported:
         return []
+    pairs = zip(conditions_of(left).items(), conditions_of(right).values(), strict=True)
     return [
         f"{name} differ: {' and '.join(around_what_differs(one, other))}"
-        for (name, one), other in zip(told(left).items(), told(right).values(), strict=True)
+        for (name, one), other in pairs
         if one != other
     ]
 
@@ -46,7 +47,7 @@ def around_what_differs(one: str, other: str) -> tuple[str, str]:
     return part(one), part(other)
 
 
-def told(context: Context) -> dict[str, str]:
+def conditions_of(context: Context) -> dict[str, str]:
     """Return the conditions of a run in words, by a name in the plural."""
     hosts = [str(place.get("host")) for place in context.placement]
     numbers = {host: str(number) for number, host in enumerate(dict.fromkeys(hosts))}

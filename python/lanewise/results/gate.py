@@ -166,10 +166,11 @@ class Verdict:
         return max(self.least_visible.values())
 
 
-def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
+def judge(launches: Launches, rule: Rule, *, with_least_visible: bool = True) -> Verdict:
     """Judge the candidate; RequestError for launches that are too few to ever raise an alarm.
 
-    Without `reach` the least visible slowdown, which takes longest, is not looked for.
+    Without `with_least_visible` the least visible slowdown, which takes longest, is left out;
+    `least_visible_anywhere` is then not to be asked for.
     """
     launches = of_enough_for_reference(launches, rule)
     level = level_of(launches, rule)
@@ -206,7 +207,7 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
         least_visible={
             name: least_visible(logs, launches, rule, critical, (own, weights[place], shifts))
             for place, (name, own) in enumerate(zip(operations, members, strict=True))
-            if reach
+            if with_least_visible
         },
         exchanges=len(exchanged),
         reference=state,
@@ -245,7 +246,7 @@ def require_enough(launches: Launches, level: float) -> None:
         raise too_few(*launches.counts, level)
 
 
-def require_reachable(base: int, candidate: int, level: float) -> None:
+def require_enough_launches(base: int, candidate: int, level: float) -> None:
     """Raise RequestError where so many launches, not interleaved, can never reach the level."""
     if math.comb(base + candidate, candidate) * level < 1:
         raise too_few(base, candidate, level)

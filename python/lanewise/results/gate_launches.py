@@ -52,7 +52,7 @@ def times_of(samples: Samples, statistic: Statistic) -> list[dict[PointName, flo
     return [found[launch] for launch in sorted(found)]
 
 
-def told(statistic: Statistic) -> list[str]:
+def notes_of_statistic(statistic: Statistic) -> list[str]:
     """Return a note where the time of a launch is a mean, and not a median."""
     if statistic == "median":
         return []
@@ -82,7 +82,8 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
     statistic = statistic_of(base, candidate)
     launches, notes = joined(several(base, statistic), several(candidate, statistic))
     launches, more = on_the_same_cores(launches, base, candidate)
-    return launches, [*notes, *more, *told(statistic), *strangers(base, candidate)]
+    notes += [*more, *notes_of_statistic(statistic), *notes_of_conditions(base, candidate)]
+    return launches, notes
 
 
 def require_same_ranks(sides: Mapping[str, Samples]) -> None:
@@ -132,7 +133,7 @@ def joined(
         times_s=np.array([[times[name] for name in points] for times in every]),
         candidate=np.array([False] * len(base) + [True] * len(candidate)),
         blocks=np.array(blocks or [0] * len(every)),
-        reference_s=referred(references, [*base, *candidate]),
+        reference_s=reference_times(references, [*base, *candidate]),
     )
     return launches, [left_out_note(left_out)] if left_out else []
 
@@ -142,7 +143,7 @@ def is_reference(name: PointName) -> bool:
     return name.operation == gate_reference.OPERATION
 
 
-def referred(references: Sequence[PointName], every: Sequence[Times]) -> Matrix | None:
+def reference_times(references: Sequence[PointName], every: Sequence[Times]) -> Matrix | None:
     """Return the time of each size of the reference for each launch.
 
     None where no size of the reference is in all launches.
@@ -182,7 +183,7 @@ def left_out_note(names: Sequence[PointName]) -> str:
     return f"left out, since not every launch has it: {shown}{more}"
 
 
-def strangers(base: Samples, candidate: Samples) -> list[str]:
+def notes_of_conditions(base: Samples, candidate: Samples) -> list[str]:
     """Return notes on conditions that differ between two files and may be all that is found."""
     found = differing(base.context, candidate.context)
     return [f"{sentence}; the alarm may be about that" for sentence in found]

@@ -64,7 +64,7 @@ def order(seed: int) -> Iterator[tuple[int, bool]]:
         block += 1
 
 
-def require_reachable(looks: Sequence[int], level: float) -> None:
+def require_first_look_can_alarm(looks: Sequence[int], level: float) -> None:
     """Raise RequestError, with what would do, where the first look can never alarm.
 
     `level` is the rate of false alarms of that look.

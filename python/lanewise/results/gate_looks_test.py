@@ -50,9 +50,9 @@ def test_each_block_has_two_launches_of_each_side_in_an_order_that_follows_the_s
 
 
 def test_a_first_look_that_can_never_alarm_is_refused_before_anything_is_launched() -> None:
-    gate_looks.require_reachable([8], 0.01 / 3)
+    gate_looks.require_first_look_can_alarm([8], 0.01 / 3)
     with pytest.raises(RequestError, match="use --launches 8:40 or more"):
-        gate_looks.require_reachable([6, 40], 0.01 / 3)
+        gate_looks.require_first_look_can_alarm([6, 40], 0.01 / 3)
 
 
 @pytest.mark.parametrize("text", ["1", "2", "4", "4:8", "4:100"])
@@ -61,10 +61,10 @@ def test_the_launches_that_a_refusal_names_are_accepted(text: str) -> None:
     rate = 0.009
 
     with pytest.raises(RequestError, match="use --launches") as refused:
-        gate_looks.require_reachable(looks, rate * gate_looks.shares_of(looks)[0])
+        gate_looks.require_first_look_can_alarm(looks, rate * gate_looks.shares_of(looks)[0])
 
     named = gate_looks.looks_of(str(refused.value).split("--launches ")[1].split()[0])
-    gate_looks.require_reachable(named, rate * gate_looks.shares_of(named)[0])
+    gate_looks.require_first_look_can_alarm(named, rate * gate_looks.shares_of(named)[0])
 
 
 def test_a_look_is_the_last_where_a_slowdown_would_have_been_seen() -> None:

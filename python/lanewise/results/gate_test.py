@@ -126,7 +126,7 @@ def test_the_least_visible_slowdown_is_found_and_a_third_of_it_mostly_not(law: L
         again = launches_of(law(source, 40), source, 4)
         for share in found:
             slower = slowed(again, 1 + share * least, slice(0, 3))
-            found[share] += bool(judge(slower, rule, reach=False).alarms)
+            found[share] += bool(judge(slower, rule, with_least_visible=False).alarms)
 
     assert found[1.0] == 12
     assert found[1 / 3] < 12
@@ -207,7 +207,7 @@ def test_a_slowdown_between_launches_of_two_states_is_found_by_the_reference() -
         logs, reference = in_two_states(source, 40)
         slower = slowed(launches_of(logs, source, 4), 1.1, slice(0, 3))
         for launches in (slower, referred(slower, reference)):
-            verdict = judge(launches, Rule(gate=0.05), reach=False)
+            verdict = judge(launches, Rule(gate=0.05), with_least_visible=False)
             found[verdict.reference] += "pingpong" in {one.operation for one in verdict.alarms}
 
     assert found["used"] == 10
