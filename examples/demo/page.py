@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -14,7 +13,7 @@ from markupsafe import Markup
 from examples.demo.picture import svg_of
 from examples.demo.story import Told
 from lanewise import __version__
-from lanewise.launch.machine import core_count
+from lanewise.launch.machine import core_count, processor
 
 HERE = Path(__file__).parent
 
@@ -39,11 +38,3 @@ def write_page(path: Path, told: Sequence[Told]) -> None:
 def machine() -> str:
     """Return what the figures were measured on, in words."""
     return f"{processor()}, {core_count()} cores"
-
-
-def processor() -> str:
-    """Return the name of this machine's processor."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()

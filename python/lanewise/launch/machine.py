@@ -107,13 +107,13 @@ def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
 
 
 def processor(root: Path = ROOT) -> str:
-    """Return the name of the processor, such as `AMD EPYC 9354P`."""
+    """Return the name of the processor, such as `AMD EPYC 9354P`, else its architecture."""
     try:
         text = (root / "proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return "unknown"
     found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else "unknown"
+    return found[1].strip() if found else os.uname().machine
 
 
 def available_memory_bytes(root: Path = ROOT) -> float:

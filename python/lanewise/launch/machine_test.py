@@ -128,6 +128,13 @@ def test_the_processor_has_a_name_where_the_kernel_knows_one(tmp_path: Path) -> 
     assert machine.processor(tmp_path / "elsewhere") == "unknown"
 
 
+def test_a_processor_without_a_name_is_called_by_its_architecture(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("processor\t: 0\nCPU architecture: 8\n")
+
+    assert machine.processor(tmp_path) == os.uname().machine
+
+
 def test_governors_are_named_once(tmp_path: Path) -> None:
     for cpu, governor in enumerate(["powersave", "performance", "powersave"]):
         put(tmp_path, f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", governor)
