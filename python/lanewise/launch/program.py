@@ -82,7 +82,10 @@ def program_in(words: Sequence[str], launcher: str, search: str | None) -> Path 
 
 
 def place_of_program(words: Sequence[str], launcher: str, search: str | None) -> int:
-    """Return the place of that word; behind all of them where there is none."""
+    """Return the place of the first word that can be executed and is no option's value.
+
+    `len(words)` where there is none.
+    """
     place = options_count(words, launcher)
     while place < len(words) and shutil.which(words[place], path=search) is None:
         place += 1
@@ -111,14 +114,19 @@ def mpi_of(program: Path, environment: Mapping[str, str]) -> str:
     libraries = libraries_of(program, environment)
     if libraries is None:
         raise RequestError(f"{program} is statically linked; link it with the shared MPI library")
-    families = [
+    families = families_of(libraries)
+    if len(families) > 1:
+        raise RequestError(f"{program} loads two MPIs, {' and '.join(families)}; link it with one")
+    return families[0] if families else ""
+
+
+def families_of(libraries: Sequence[str]) -> list[str]:
+    """Return the MPI families that these libraries belong to."""
+    return [
         family
         for family, pattern in LIBRARIES.items()
         if any(pattern.match(library) for library in libraries)
     ]
-    if len(families) > 1:
-        raise RequestError(f"{program} loads two MPIs, {' and '.join(families)}; link it with one")
-    return families[0] if families else ""
 
 
 def libraries_of(program: Path, environment: Mapping[str, str]) -> list[str] | None:

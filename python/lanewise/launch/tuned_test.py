@@ -9,7 +9,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.launch import tuned
-from lanewise.launch.program import LIBRARIES, mpi_of, programs_in
+from lanewise.launch.program import families_of, mpi_of, programs_in
 from lanewise.launch.registry import LAUNCHERS
 
 VARIABLES = {"LD_PRELOAD": "/l.so", "LANEWISE_TUNING": "/t.json"}
@@ -161,9 +161,7 @@ def test_the_programs_of_a_line_are_its_first_words_that_can_run(
     ],
 )
 def test_a_library_tells_its_mpi(library: str, family: str | None) -> None:
-    told = [name for name, pattern in LIBRARIES.items() if pattern.match(library)]
-
-    assert told == ([family] if family else [])
+    assert families_of([library]) == ([family] if family else [])
 
 
 def test_a_script_tells_nothing(tmp_path: Path) -> None:

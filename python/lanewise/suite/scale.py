@@ -10,9 +10,9 @@ for it.
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
-import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ import numpy as np
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.packages import not_found
+from lanewise.launch.program import families_of, libraries_of
 from lanewise.launch.run import Outcome
 from lanewise.results.intervals import median_interval, ratio_interval
 from lanewise.suite.start import HERE, Location, Ranks, run_on
@@ -31,8 +32,6 @@ from lanewise.suite.transport import Transport
 
 Work = Literal["scaled", "fixed"]
 
-# Which library of a program belongs to which MPI.
-LIBRARIES = {"libmpi.so": "openmpi", "libmpich.so": "mpich", "libmpi.so.12": "mpich"}
 # What programs print about the time of their main loop.
 KNOWN_PATTERNS = {"lmp": r"Loop time of ([0-9.eE+-]+)"}
 REPETITIONS_MIN = 6
@@ -90,18 +89,16 @@ def pattern_for(command: Sequence[str], given: str) -> str:
 
 
 def mpi_of(program: str) -> str:
-    """Return the family of the MPI that a program is linked with; empty where it is not told."""
+    """Return the family of the MPI that a program is linked with; empty where nothing tells."""
     path = shutil.which(program)
     if path is None:
         raise RequestError(not_found(program))
     try:
-        done = subprocess.run(
-            ["ldd", path], capture_output=True, text=True, check=False, timeout=10
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        libraries = libraries_of(Path(path), os.environ)
+    except OSError:  # a system without ldd
         return ""
-    found = re.search(r"\b(libmpich\.so|libmpi\.so\.12|libmpi\.so)", done.stdout)
-    return LIBRARIES[found[1]] if found else ""
+    families = families_of(libraries or [])
+    return families[0] if len(families) == 1 else ""
 
 
 def command_for(plan: Plan, ranks: int) -> list[str]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling: what is run, what time it takes, what follows from the times."""
 
+import os
 from collections import deque
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from lanewise.suite.scale import (
     Told,
     command_for,
     efficiencies,
+    mpi_of,
     narrow,
     pattern_for,
     time_in,
@@ -54,6 +57,28 @@ def test_what_matches_and_is_no_number_is_refused() -> None:
 
 def test_lammps_needs_no_pattern() -> None:
     assert time_of(pattern_for(["/usr/bin/lmp"], ""), "Loop time of 1.5 on 2 procs") == 1.5
+
+
+@pytest.mark.parametrize(
+    ("libraries", "family"),
+    [
+        (["libmpi_mpifh.so.40", "libmpi.so.40"], "openmpi"),
+        (["libmpich.so.12"], "mpich"),
+        (["libmpi.so.12"], "mpich"),
+        (["libmpi.so.40", "libmpich.so.12"], ""),
+        (["libc.so.6"], ""),
+    ],
+)
+def test_the_mpi_of_a_program_is_told_by_its_libraries(
+    libraries: list[str], family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "".join(f"echo '\t{name} => /lib/{name} (0x1)'\n" for name in libraries)
+    for name, text in (("ldd", lines), ("app", "")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    assert mpi_of("app") == family
 
 
 @pytest.mark.parametrize("pattern", ["Time: [0-9", "Time: [0-9]+"])
