@@ -67,7 +67,10 @@ def test_runs_that_differ_in_their_buffers_are_called_by_them(tmp_path: Path) ->
         for name, buffers in (("plain", {}), ("cold", {"buffers": cold}))
     ]
 
-    assert labels_of([load(path) for path in files]) == ["buffers plain", "buffers cold, 8 in turn"]
+    assert labels_of([load(path) for path in files]) == [
+        "buffers plain",
+        "buffers cold, rotating over 8 sets",
+    ]
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cd")), min_size=2, max_size=6))

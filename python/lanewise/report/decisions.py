@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decisions: what was concluded from the measurements, as rows for the page.
 
-Three kinds of file can stand beside samples: a platform (models fitted), a
-tuning (what is used instead of the MPI's default, with the evidence), and turns
-(a program run plain and tuned).
+Three kinds of file can stand beside samples: a platform (models fitted), a tuning (what is used
+instead of the MPI's default, with the evidence), and interleaved runs (a program run plain and
+tuned).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def buffers_name(context: Context) -> str:
     if buffers["offset_bytes"]:
         found.append(f"{buffers['offset_bytes']} bytes into a page")
     if buffers["turns"] > 1:
-        found.append(f"{buffers['turns']} in turn")
+        found.append(f"rotating over {buffers['turns']} sets")
     if buffers["pages"] == "huge":
         found.append("on huge pages")
     return f"buffers {', '.join(found) or 'plain'}"

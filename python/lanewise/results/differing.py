@@ -15,7 +15,7 @@ OF_CONTEXT = {
 }  # fmt: skip
 OF_BUFFERS = {
     "caches": "caches of buffers", "offset_bytes": "offsets of buffers",
-    "turns": "numbers of buffers", "pages": "pages of buffers",
+    "turns": "numbers of rotating sets", "pages": "pages of buffers",
 }  # fmt: skip
 
 

@@ -35,6 +35,10 @@ def placed(hosts: str) -> list[dict[str, Any]]:
             {"buffers": {**PLAIN_BUFFERS, "caches": "cold"}},
             ["caches of buffers differ: warm and cold"],
         ),
+        (
+            {"buffers": {**PLAIN_BUFFERS, "turns": 8}},
+            ["numbers of rotating sets differ: 1 and 8"],
+        ),
         ({"buffers": {"else": 1}}, []),
         ({"window": 64}, ["windows differ: 160 and 64"]),
         ({"imported": {"tool": "osu"}, "transport": "x"}, []),
