@@ -185,8 +185,8 @@ class TuningLaunches:
         evidence = evidence_path(Path(self.values["output"]))
         done = conduct(self.course, evidence, points, self.launch)
         if not done.complete:
-            of = f", of {done.wanted} launches {done.judged} having judged every size"
-            judged = of if done.wanted else ""
+            counts = f", with {done.judged} of {done.wanted} judging launches complete"
+            judged = counts if done.wanted else ""
             sys.stderr.write(
                 f"lanewise tune: the budget is used up {kept(done.chosen, self.values, judged)}\n"
             )

@@ -52,7 +52,11 @@ Size = tuple[str, int]
 
 @dataclass(frozen=True)
 class Conducted(Generic[E]):
-    """What came of all launches: what the first gave, how many judged each size, and had to."""
+    """What came of all launches.
+
+    `chosen` is what the first gave; at least `judged` launches judged each size, of the `wanted`
+    that had to.
+    """
 
     chosen: E
     judged: int
