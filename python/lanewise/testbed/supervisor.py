@@ -2,10 +2,9 @@
 """The supervisor: the process that owns a testbed.
 
 `python -m lanewise.testbed.supervisor FOLDER DELAY_LINE` makes what FOLDER/testbed.toml describes,
-in its own namespaces for processes, mounts and (where it is not root) users.  Inside,
-it is the first process, so whatever runs in the testbed ends with it; the network namespaces have
-names only on a file system that ends with it, too.  An outer half waits for that, and removes the
-folder.
+in its own namespaces for processes, mounts and (where it is not root) users.  Inside, it is the
+first process, so whatever runs in the testbed ends with it; the network namespaces have names only
+on a file system that ends with it, too.  An outer half waits for that, and removes the folder.
 
 With --lifeline it ends when its standard input does: whoever holds the other end keeps it alive.
 """
@@ -83,16 +82,16 @@ def allow_open_files() -> None:
 
 
 def supervise(state: Path, program: Path, lifeline: int | None) -> int:
-    """Leave for namespaces of our own, start the inner half in them, and wait for its end."""
+    """Unshare the process namespace, start the inner half in it, and wait for its end."""
     try:
-        own_users = leave()
+        own_users = unshare_processes()
     except namespaces.NamespaceError as error:
         return report_refusal(error.what, error.number)
     inner = os.fork()
     if inner == 0:
         status = 1
         try:
-            status = live(state, program, lifeline)
+            status = run_inner_half(state, program, lifeline)
         except Exception:
             traceback.print_exc()
         finally:  # the rest is the outer half's, also where this one fails
@@ -106,8 +105,8 @@ def supervise(state: Path, program: Path, lifeline: int | None) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def leave() -> bool:
-    """Leave for namespaces of our own; tell whether that took one for users, too."""
+def unshare_processes() -> bool:
+    """Get a process namespace for our children; tell whether that took a user namespace, too."""
     what = "a namespace for processes"
     try:
         namespaces.unshare(namespaces.CLONE_NEWPID, what)
@@ -120,8 +119,8 @@ def leave() -> bool:
     return False
 
 
-def live(state: Path, program: Path, lifeline: int | None) -> int:
-    """Be the inner half: make everything, say so, then serve until the end."""
+def run_inner_half(state: Path, program: Path, lifeline: int | None) -> int:
+    """Make everything, say so, then serve until the end."""
     try:
         namespaces.die_with_parent(signal.SIGKILL)
         namespaces.unshare(namespaces.CLONE_NEWNS, "a namespace for mounts")
@@ -207,24 +206,27 @@ def serve(network: Network, control: socket.socket, lifeline: int | None) -> Non
     selector.register(waker, selectors.EVENT_READ)
     if lifeline is not None:
         selector.register(lifeline, selectors.EVENT_READ)
-    own = {process.pid: name for name, process in network.lines.items()}
+    delay_lines = {process.pid for process in network.lines.values()}
     while True:
         for key, _ in selector.select():
             if key.fileobj is control:
                 answer(network, control)
             elif key.fileobj is waker:
                 waker.recv(4096)
-                if reap(own):
+                if reap(delay_lines):
                     return
             elif not os.read(key.fd, 4096):
                 return
 
 
-def reap(own: dict[int, str]) -> bool:
-    """Wait for children that have ended; tell whether one was a delay line, without which not."""
+def reap(delay_lines: set[int]) -> bool:
+    """Wait for children that have ended; tell whether one was a delay line.
+
+    Without each of them the testbed is of no use.
+    """
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-            if ended in own:
+            if ended in delay_lines:
                 return True
     return False
 

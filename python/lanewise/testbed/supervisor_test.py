@@ -29,7 +29,7 @@ def test_a_fault_that_nobody_has_foreseen_is_told_by_the_outer_half(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(supervisor, "leave", broken)
+    monkeypatch.setattr(supervisor, "unshare_processes", broken)
     monkeypatch.setattr(supervisor, "allow_open_files", lambda: None)
 
     assert supervisor.main([str(tmp_path / "state"), "-"]) == 1
@@ -42,7 +42,7 @@ def test_a_fault_that_nobody_has_foreseen_is_told_by_the_inner_half(
 ) -> None:
     monkeypatch.setattr(namespaces, "die_with_parent", broken)
 
-    assert supervisor.live(tmp_path, Path("-"), None) == 1
+    assert supervisor.run_inner_half(tmp_path, Path("-"), None) == 1
 
     assert said(capsys).endswith("supervisor, ZeroDivisionError: division by zero")
 
