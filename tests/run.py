@@ -47,9 +47,9 @@ def environment() -> dict[str, str]:
     adapters of InfiniPath and Omni-Path, which takes a fifth of a second of each of thousands of
     starts, and which no machine for tests has.  hwloc does not look for PCI devices: it would read
     the names of all that exist, which takes a rank under AddressSanitizer a second and half a
-    gigabyte.  Python's own bin folder comes first so that tests
-    find `lanewise`.  Python keeps what it has compiled, also where it is told not to: tests start
-    the command thousands of times, and most of a start would be compiling.
+    gigabyte.  Python's own bin folder comes first so that tests find `lanewise`.  Python keeps what
+    it has compiled, also where it is told not to: tests start the command thousands of times, and
+    most of a start would be compiling.
     """
     told = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -211,7 +211,7 @@ def told_skips(suite: str, outcomes: list[Outcome]) -> list[str]:
     ]
 
 
-def wanted(names: list[str], everything: bool) -> list[suites.Suite]:  # noqa: FBT001
+def wanted(names: list[str], *, everything: bool) -> list[suites.Suite]:
     """Return the suites called `names`, or all of the chosen kind."""
     known = suites.everyday() + (suites.thorough() if everything or names else [])
     unknown = set(names) - {suite.name for suite in known}
@@ -242,7 +242,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="also what takes longer than minutes")
     parser.add_argument("--list", action="store_true", help="name the suites and stop")
     arguments = parser.parse_args()
-    chosen = wanted(arguments.suite, arguments.all)
+    chosen = wanted(arguments.suite, everything=arguments.all)
     if arguments.list:
         print("\n".join(suite.name for suite in chosen))
         return 0

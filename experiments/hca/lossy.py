@@ -160,7 +160,7 @@ class Link:
         return statistics.median(self.gbps[DEVICE]) / statistics.median(self.gbps[peer])
 
     def ratios(self, peer: str) -> list[float]:
-        """Return the same of each round."""
+        """Return the ratio of goodputs of each round."""
         pairs = zip(self.gbps[DEVICE], self.gbps[peer], strict=True)
         return [ours / theirs for ours, theirs in pairs]
 
@@ -171,7 +171,7 @@ class Link:
 
     @property
     def resent_percent(self) -> list[float]:
-        """Return their share of all packets."""
+        """Return the share of packets that were sent again, for each stream."""
         shares = (one["packets_resent"] / max(1, one["packets_sent"]) for one in self.counters)
         return [100 * share for share in shares]
 

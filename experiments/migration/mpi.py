@@ -104,7 +104,7 @@ class Rounds:
 
     @property
     def each_slowdown_percent(self) -> list[float]:
-        """Return the same for each round."""
+        """Return the slowdown of each round."""
         rounds = zip(self.runs[CUT], self.runs[WHOLE_RUN], strict=True)
         return [100 * (_own_s(cut) / _own_s(whole) - 1) for cut, whole in rounds]
 

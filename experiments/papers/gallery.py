@@ -4,9 +4,8 @@
     python -m experiments.papers.gallery
 
 The pictures lie in docs/papers/; that of what programs gain, which the README shows, is drawn with
-them.  Each carries a mark of the numbers that it shows and of how they
-are drawn, so that a test can say whether it is current whatever version of the drawing library made
-it.
+them.  Each carries a mark of the numbers that it shows and of how they are drawn, so that a test
+can say whether it is current whatever version of the drawing library made it.
 """
 
 from __future__ import annotations

@@ -27,12 +27,12 @@ def everything(root: Path) -> list[Path]:
 
 
 def files(root: Path, *suffixes: str) -> list[Path]:
-    """Return those of them that have one of `suffixes`."""
+    """Return the files of the tree that have one of `suffixes`."""
     return [path for path in everything(root) if path.suffix in suffixes]
 
 
 def named(root: Path, *names: str) -> list[Path]:
-    """Return those of them whose last component is one of `names`."""
+    """Return the files of the tree whose name is one of `names`."""
     return [path for path in everything(root) if path.name in names]
 
 

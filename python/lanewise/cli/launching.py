@@ -245,8 +245,8 @@ def launch(
 
     Ends the command with status 130 where it is interrupted, and raises RequestError or RunError
     where the ranks failed or were not `done`; both say what is `kept`, or what `earlier` launches
-    left where this one did not start.  The notice of the job comes
-    once ranks are at work: those that refuse their arguments have one line on standard error.
+    left where this one did not start.  The notice of the job comes once ranks are at work: those
+    that refuse their arguments have one line on standard error.
     """
     told: list[Job] = []
 

@@ -271,7 +271,10 @@ def new_file(option: str, path: Path | None) -> Path | None:
 
 
 def new_regular_file(option: str, path: Path | None) -> Path | None:
-    """Do the same for a file that is read again, which a device or a pipe cannot be."""
+    """Return the absolute path of a file that is written and then read again.
+
+    RequestError for a device or a pipe.
+    """
     found = new_file(option, path)
     if found is not None and found.exists() and not found.is_file():
         raise RequestError(f"{option} {path}: the table is read from it; name a file")

@@ -20,12 +20,18 @@ RANKS_MIN = 2
 
 @dataclass(frozen=True)
 class Room:
-    """`slots` are what the launcher will count, `cores` how many ranks can have one to themselves.
+    """Where ranks go, and how many there is room for.
 
-    Both are None where hosts are named and nobody says how many cores they have; in a testbed,
-    whose hosts share the cores of this one, `cores` always is.  `hosts` are those that were named,
-    with slots of the allocation where nobody said; `named` is what was said.  `ranks` is how many
-    to start where nobody says, `place` names it all.
+    `ranks`: how many to start where nobody says.
+    `slots`: how many the launcher will count; None in a testbed, and for hosts that were named,
+        unless all of them have slots that somebody or the allocation says.
+    `cores`: how many ranks can have one to themselves; None where `slots` is, and always in a
+        testbed, whose hosts share the cores of this one.
+    `place`: all of it in words.
+    `named`: the hosts as somebody named them; empty where nobody did.
+    `hosts`: the same hosts, with slots of the allocation where nobody said.
+    `hostfile`: the file that names them; empty where there is none.
+    `allocation`: what a batch system or a testbed gave; None where nothing did.
     """
 
     ranks: int

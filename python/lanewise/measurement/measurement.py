@@ -44,9 +44,8 @@ class Measurement:
     distribution-free interval of the median within this launch.
 
     `measurement["scatter"]` is the measurement of that operation alone; `in`, `len` and iteration
-    are those of the operations.  `samples` has the records
-    as they were written, `notes` what was said while it was measured, `only` the operation that
-    was chosen so, of those in `text`.
+    are those of the operations.  `samples` has the records as they were written, `notes` what was
+    said while it was measured, `only` the operation that was chosen so, of those in `text`.
     """
 
     samples: Samples

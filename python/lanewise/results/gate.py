@@ -94,8 +94,7 @@ class Rule:
     """What raises an alarm: `gate` is the largest slowdown that passes (0.05 is 5 %).
 
     `false_alarms` is the rate over all points and over all `looks` together, of which this look has
-    `share`; `power` is the rate at
-    which a slowdown of the least visible size is found.
+    `share`; `power` is the rate at which a slowdown of the least visible size is found.
     """
 
     gate: float

@@ -7,12 +7,11 @@ times, with Student's interval of the mean of their logarithms; two runs are com
 test of these logarithms.
 
 Within one launch no distribution is assumed.  The interval of a median lies between two order
-statistics.  That of
-a ratio of medians is due to Price and Bonett, "Distribution-free confidence intervals for
-difference and ratio of medians", Journal of Statistical Computation and Simulation 72, 2002: the
-variance of a log median comes from the spacing of two order statistics, c and n + 1 - c with
-c = (n + 1)/2 - sqrt(n), divided by the normal quantile of the binomial probability that they
-bracket the median.
+statistics.  That of a ratio of medians is due to Price and Bonett, "Distribution-free confidence
+intervals for difference and ratio of medians", Journal of Statistical Computation and Simulation
+72, 2002: the variance of a log median comes from the spacing of two order statistics, c and
+n + 1 - c with c = (n + 1)/2 - sqrt(n), divided by the normal quantile of the binomial probability
+that they bracket the median.
 
 Where one odd launch is not to decide, the centre is a trimmed mean: J. W. Tukey and
 D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location based on a

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantity: seconds and bytes as a person reads them.
 
-Times carry three significant digits and a decimal prefix (1.23 µs), sizes a
-binary prefix (64 KiB), shares a percent sign.  The page, the plots and the
-tables all write numbers through here, so that one
-number never appears in two spellings.
+Times carry three significant digits and a decimal prefix (1.23 µs), sizes a binary prefix
+(64 KiB), shares a percent sign.  The page, the plots and the tables all write numbers through here,
+so that one number never appears in two spellings.
 """
 
 from __future__ import annotations

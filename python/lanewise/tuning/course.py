@@ -150,7 +150,10 @@ class Course:
         return max(LEAST_S, CHOOSING_SHARE * self.left_s - self.start_s)
 
     def judging_s(self, launch: int) -> float | None:
-        """Return the same for a launch that judges, the first is 1; 0: there is no time for it."""
+        """Return how long the ranks of judging launch `launch` (from 1) may measure.
+
+        None: as they like; 0: there is no time for it.
+        """
         if self.budget_s == 0:
             return None
         share_s = self.each_s(self.launches - launch + 1)
