@@ -19,7 +19,7 @@ def test_nothing_uninitialised_freed_or_forgotten_is_used(hosts: Hosts, program:
 
 
 @pytest.mark.parametrize("program", OF_ONE_HOST)
-def test_nor_is_it_between_processes_of_one_host(hosts: Hosts, program: str) -> None:
+def test_memcheck_finds_nothing_between_processes_of_one_host(hosts: Hosts, program: str) -> None:
     memcheck().try_pair(replace(hosts, caller=LISTENER), program)
 
 

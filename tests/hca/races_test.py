@@ -22,7 +22,7 @@ def test_threads_of_the_device_do_not_race(hosts: Hosts, program: str) -> None:
 
 
 @pytest.mark.parametrize("program", OF_ONE_HOST)
-def test_nor_do_they_between_processes_of_one_host(hosts: Hosts, program: str) -> None:
+def test_threads_do_not_race_between_processes_of_one_host(hosts: Hosts, program: str) -> None:
     thread_sanitizer().try_pair(replace(hosts, caller=LISTENER), program)
 
 

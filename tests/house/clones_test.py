@@ -127,5 +127,5 @@ FINE = {
 
 
 @pytest.mark.parametrize("files", FINE.values(), ids=FINE.keys())
-def test_nothing_is_said_about(plant: Plant, files: dict[str, str]) -> None:
+def test_what_is_no_copy_passes(plant: Plant, files: dict[str, str]) -> None:
     assert clones(plant(files)) == []

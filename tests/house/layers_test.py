@@ -83,7 +83,7 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize(("name", "text"), FORBIDDEN.values(), ids=FORBIDDEN.keys())
-def test_an_include_is_caught(plant: Plant, name: str, text: str) -> None:
+def test_a_forbidden_include_is_reported_with_its_line(plant: Plant, name: str, text: str) -> None:
     (offence,) = layers.native_offences(plant({**HEADERS, name: text}))
 
     assert offence.startswith(f"{name}:1: ")

@@ -36,7 +36,7 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("text", UNSOUND.values(), ids=UNSOUND.keys())
-def test_a_header_is_caught_with(plant: Plant, text: str) -> None:
+def test_an_unsound_header_is_reported(plant: Plant, text: str) -> None:
     root = plant({"include/lanewise/a.h": text})
 
     assert native.header_offences(root / "include/lanewise/a.h", root / "include", "c11")

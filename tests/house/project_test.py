@@ -35,7 +35,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-def test_here_the(rule: Rule) -> None:
+def test_this_repository_keeps_the_rule(rule: Rule) -> None:
     offences = rule(tree.ROOT)
 
     assert not offences, "\n".join(offences)

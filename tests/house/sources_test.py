@@ -29,7 +29,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-def test_every_source(rule: Rule) -> None:
+def test_every_source_keeps_the_rule(rule: Rule) -> None:
     offences = rule(tree.ROOT)
 
     assert not offences, "\n".join(offences)
@@ -85,7 +85,7 @@ FINE = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 @pytest.mark.parametrize(("name", "text"), FINE.values(), ids=FINE.keys())
-def test_nothing_is_said_about(plant: Plant, rule: Rule, name: str, text: str) -> None:
+def test_a_sound_file_passes(plant: Plant, rule: Rule, name: str, text: str) -> None:
     assert rule(plant({name: text})) == []
 
 

@@ -28,7 +28,7 @@ TREE = {
 }
 
 
-def test_every_walk() -> None:
+def test_every_name_in_the_walks_exists() -> None:
     offences = walks.walk_offences(tree.ROOT)
 
     assert not offences, "\n".join(offences)

@@ -56,7 +56,7 @@ SMPI = (
         ("smpi", f"{SMPI} bench scatter"),
     ],
 )
-def test_a_plain_line(launcher: str, expected: str) -> None:
+def test_each_launcher_has_its_line_without_hosts(launcher: str, expected: str) -> None:
     assert line(launcher) == expected
 
 

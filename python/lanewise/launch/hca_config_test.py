@@ -25,7 +25,7 @@ pcap = "packets.pcap"
 """
 
 
-def test_everything_is_read() -> None:
+def test_every_key_of_a_configuration_is_read() -> None:
     lids = (("10.0.0.1", 16), ("10.0.0.2", 18))
     expected = Device(
         ("eth0", "eth1"), "infiniband", 1, "packets.pcap", 2048, lids, congestion="none"

@@ -60,7 +60,7 @@ def test_a_seed_is_any_whole_number_of_64_bits() -> None:
     assert [checked_seed(seed, "seed") for seed in (0, True, 2**64 - 1)] == [0, 1, 2**64 - 1]
 
 
-def test_everything_is_read() -> None:
+def test_every_key_of_a_fault_script_is_read() -> None:
     assert read(WHOLE, "a.toml") == (
         Fault("call", "ibv_reg_mr", "ENOMEM", errno.ENOMEM, after=2, times=1),
         Fault("completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, every=100),
