@@ -48,7 +48,7 @@ demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 demo: known-mpi announce-demo packages-demo build ## Show on one page what Lanewise does here
 	$(python) -m examples.demo demo build/$(firstword $(trees))/bin -- $(demo_launch)
 
-# Modules of a cluster may set the variable MPI, so that only what reads it minds what it says.
+# An environment module may export MPI for its own purposes, so only targets that use it check it.
 known-mpi:
 	$(if $(strip $(MPI)),,$(error MPI is empty; name one or more of openmpi, mpich and smpi))
 	$(foreach mpi,$(filter-out openmpi mpich smpi,$(MPI)), \
@@ -58,10 +58,10 @@ announce-demo:
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
 	echo "cores the whole takes 6 to 11 minutes the first time. The page will be demo/index.html"
 
-test: tests ## Run the daily suites
+test: build-tests ## Run the daily suites
 	$(python) tests/run.py
 
-test-all: tests packages-extra ## Also newer MPIs, Clang, threads, a kernel's RDMA
+test-all: build-tests packages-extra ## Also newer MPIs, Clang, threads, a kernel's RDMA
 	$(python) tests/run.py --all
 
 # .venv/bin/python tests/mutants --help lists the options, such as --jobs.
@@ -76,7 +76,7 @@ experiments: build ## Build the programs of `lanewise reproduce` as well
 	  cmake --build build/$$tree --target all experiments -- --quiet || exit 1; \
 	done
 
-bench: tests packages-bench ## Run the benchmarks and reproduce the papers' figures
+bench: build-tests packages-bench ## Run the benchmarks and reproduce the papers' figures
 	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
 	cmake --build build/release --target all experiments -- --quiet
 	cmake --build build/smpi --target all experiments -- --quiet
@@ -107,8 +107,9 @@ packages-harness:
 packages-test: packages-harness
 	packaging/bootstrap.sh demo test
 
-# A tree without tests and experiments needs no GoogleTest and half of the time. Once a tree has
-# them, or what needs no MPI, it keeps them. Ninja notices by itself when a CMake file changes.
+# Without tests and experiments a tree builds in half the time and needs no GoogleTest. A tree that
+# was once configured with them, or with the code that needs no MPI, keeps them. Ninja notices by
+# itself when a CMake file changes.
 with_free  = -DLANEWISE_MPI_FREE=ON
 has_free   = $(shell grep -s '^LANEWISE_MPI_FREE:.*=ON' build/$*/CMakeCache.txt)
 define configure
@@ -144,7 +145,7 @@ $(trees_known:%=tests-%): tests-%: build/%/tests
 # with the others, so it is built beside them, and what only runs in the tests is installed
 # meanwhile. The others come in turn: the compiler's cache gives a tree what the one before it has
 # compiled.
-tests: packages-harness
+build-tests: packages-harness
 	$(MAKE) packages-test & packages=$$!; \
 	$(MAKE) .venv/installed-dev & environment=$$!; \
 	$(MAKE) tests-asan & sanitized=$$!; \
@@ -152,6 +153,9 @@ tests: packages-harness
 	wait $$sanitized || built=1; \
 	wait $$packages || built=1; \
 	wait $$environment && exit $$built
+
+# The name that this target had until version 0.2.
+tests: build-tests
 
 # Python compiles a module when it is imported first; most of these packages' never are.
 pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
@@ -177,7 +181,7 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 	touch $@ .venv/installed
 
 .PHONY: help known-mpi build experiments demo announce-demo test test-all mutants bench \
-  format reference site clean tests \
+  format reference site clean build-tests tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-docs packages-harness packages-test packages-extra \
   packages-bench
