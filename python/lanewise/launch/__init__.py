@@ -1,7 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launch: start native ranks with a launcher (mpirun, srun, flux, ...), one file per launcher.
+"""Launch: start programs with a launcher (mpirun, srun, flux, ...).
 
 A launcher turns a `Job` into a command line, an environment and files to write beforehand.  The
 three are pure functions, so a launch line is text that a test compares.  Python runs once, on the
 launching host: the ranks are native programs.
+
+Launchers are `openmpi`, `mpich`, `srun`, `flux` and `smpi`, one file each.  `job` says what a job
+and a launcher are, `registry` lists the launchers, and `choose` picks one; `pmi_plugin` is by what
+the ranks of srun find each other, and `trial` tries whether two ranks do.
+
+Where ranks go is decided by `room`, from what `allocation` reads of a batch system, the `hosts`
+that a person names and this `machine`, which `examine` looks at for `lanewise doctor`.
+
+Our own programs are found by `native`.  `describe` asks for their options, `native_arguments`
+writes these, and `plan` has them checked before `run_native` launches; `several` has what several
+launches need.  `run` and `lines` start any launcher, read what comes and end it.
+
+Of programs of users `program` tells the MPI, and `sides` splits those of a gate.  They run on tuned
+rules by `tuned` and `roll_call`, with their queue pairs protected by `protect` and `paths`, and on
+the software RDMA device by `hca` and the modules that begin so.  `use_mark` is where programs note
+what they used, and `packages` names the package of a program that is missing.
 """
