@@ -18,6 +18,7 @@ launches need.  `run` and `lines` start any launcher, read what comes and end it
 
 Of programs of users `program` tells the MPI, and `sides` splits those of a gate.  They run on tuned
 rules by `tuned` and `roll_call`, with their queue pairs protected by `protect` and `paths`, and on
-the software RDMA device by `hca` and the modules that begin so.  `use_mark` is where programs note
-what they used, and `packages` names the package of a program that is missing.
+the software RDMA device by `hca` and the modules that begin so.  Those in Python on mpi4py call our
+libraries by `mpi4py_library`.  `use_mark` is where programs note what they used, and `packages`
+names the package of a program that is missing.
 """
