@@ -29,7 +29,7 @@ def doctor(
 ) -> None:
     """$ lanewise doctor
 
-    Show what can be measured here, what is missing, and what disturbs measurements.
+    Show what can be measured here, and what disturbs it.
 
     Shows the launchers with their programs and native builds, cores and binding, frequency
     governor, clock source, disk and ports; inside a job what the batch system gave it; and the

@@ -142,7 +142,7 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run an unmodified program with tuned collectives or reproducible reductions.
+    Run a program, tuned or with reproducible reductions.
 
     Works with programs in C, C++, Fortran and Python.  Calls without a rule in the tuning file are
     left to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six
