@@ -498,7 +498,7 @@ bool Requester::acknowledge_before(Psn psn, Nanoseconds now) {
                 break;
             }
             advance_to(missing, now);
-            retry_once();
+            retry_once(now);
             return false;
         }
     }
@@ -592,15 +592,15 @@ void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
     if (what == Acknowledgement::rnr_nak) {
         on_receiver_not_ready(value, now);
     } else if (what == Acknowledgement::nak) {
-        on_nak(static_cast<NakCode>(value));
+        on_nak(static_cast<NakCode>(value), now);
     }
 }
 
-void Requester::on_nak(NakCode code) {
+void Requester::on_nak(NakCode code, Nanoseconds now) {
     if (code == NakCode::psn_sequence) {
         ++connection_.counters.sequence_naks_received;
         if (!idle()) {
-            retransmit_gap();
+            retransmit_gap(now);
         }
         return;
     }
@@ -756,12 +756,26 @@ void Requester::go_back() {
     stop_timers();
 }
 
-void Requester::retry() {
+// Uses up a retry. False where none was left: then the queue pair has left its path, or failed.
+// While the retry window is open, a queue pair that has no other path has one more.
+bool Requester::use_retry(Nanoseconds now) {
+    const bool must_stay =
+        connection_.device.config.retry_window_ns != 0 && !may_migrate(connection_);
+    if (retries_left_ == 0 && must_stay && !is_retry_window_over(now)) {
+        retries_left_ = 1;
+    }
     if (retries_left_ == 0) {
         give_up(MigrationCause::retries);
-        return;
+        return false;
     }
     --retries_left_;
+    return true;
+}
+
+void Requester::retry(Nanoseconds now) {
+    if (!use_retry(now)) {
+        return;
+    }
     on_loss();
     go_back();
 }
@@ -779,9 +793,9 @@ std::uint32_t Requester::window_bytes_kept() const {
 }
 
 // Each response behind a gap may report it; only the first makes the requester go back.
-void Requester::retry_once() {
+void Requester::retry_once(Nanoseconds now) {
     if (went_back_to_ != unacked_) {
-        retry();
+        retry(now);
         went_back_to_ = unacked_;
     }
 }
@@ -789,7 +803,7 @@ void Requester::retry_once() {
 // The peer lacks the oldest packet. If that was sent again for the gap before, it is on its way: a
 // peer like ours reports the next missing packet at once. A peer that drops what is out of order
 // means that it was lost again, which only a probe or the timeout tells apart.
-void Requester::retransmit_gap() {
+void Requester::retransmit_gap(Nanoseconds now) {
     if (went_back_to_ == unacked_ || unacked_ == cursor_) {
         return;
     }
@@ -797,11 +811,9 @@ void Requester::retransmit_gap() {
         went_back_to_ = unacked_;
         return;
     }
-    if (retries_left_ == 0) {
-        give_up(MigrationCause::retries);
+    if (!use_retry(now)) {
         return;
     }
-    --retries_left_;
     on_loss();
     went_back_to_ = unacked_;
     if (gap_.is_open()) {
@@ -849,20 +861,11 @@ bool Requester::is_retry_window_over(Nanoseconds now) {
 
 void Requester::on_timeout(Nanoseconds now) {
     ++connection_.counters.timeouts;
-    if (retries_left_ > 0) {
-        retry();
-        return;
-    }
-    if (is_retry_window_over(now)) {
+    if (retries_left_ == 0 && is_retry_window_over(now)) {
         fail();
         return;
     }
-    // While the window is open, the last retry is restored.
-    const bool has_window = connection_.device.config.retry_window_ns != 0;
-    if (has_window && !may_migrate(connection_)) {
-        retries_left_ = 1;
-    }
-    retry();
+    retry(now);
 }
 
 void Requester::fail() {

@@ -115,7 +115,7 @@ class Requester {
     bool acknowledge_before(Psn psn, Nanoseconds now);
     void advance_to(Psn psn, Nanoseconds now);
     void take_credits(const AckHeader& ack);
-    void on_nak(NakCode code);
+    void on_nak(NakCode code, Nanoseconds now);
     void on_gap_filled(Psn acknowledged);
     void on_probe_answered(const Probe& probe, const Packet& response, Nanoseconds now);
     void on_receiver_not_ready(std::uint8_t timer, Nanoseconds now);
@@ -124,9 +124,10 @@ class Requester {
 
     // retransmission
     void go_back();
-    void retry();
-    void retry_once();
-    void retransmit_gap();
+    bool use_retry(Nanoseconds now);
+    void retry(Nanoseconds now);
+    void retry_once(Nanoseconds now);
+    void retransmit_gap(Nanoseconds now);
     void retransmit(std::uint32_t packets);
     std::uint32_t gap_packets() const;
     void on_loss();

@@ -89,6 +89,36 @@ TEST(RetryWindow, LetsAPathComeBackWithinIt) {
     }
 }
 
+// What is behind the lost packet arrives, so the loss shows before the next timeout.
+TEST(RetryWindow, OutlastsALossOnThePathThatHasComeBack) {
+    for (const Operation operation : {Operation::write, Operation::read}) {
+        constexpr std::size_t in_flight = 50;
+        Options many = options;
+        many.read_atomic = 16;
+        Pair pair(many, with_window);
+        arm_both(pair);
+        cut_all(pair);
+        for (std::uint64_t i = 0; i < in_flight; ++i) {
+            pair.a.post(operation, i, pair.a.slice(0, 1024), pair.b, 0);
+        }
+        pair.wire.run_for(retry_window_ns);
+        pair.wire.mend(1);
+        const std::size_t loses = operation == Operation::write ? 0 : 1;
+        pair.wire.tap = [loses, is_lost = false](std::size_t from,
+                                                 std::vector<std::byte>&) mutable {
+            const bool passes = from != loses || is_lost;
+            is_lost = is_lost || from == loses;
+            return passes;
+        };
+        pair.wire.run_until(idle);
+
+        const auto done = pair.a.sends();
+        ASSERT_EQ(done.size(), in_flight);
+        EXPECT_EQ(done.front().status, Status::success) << "operation " << int(operation);
+        EXPECT_EQ(done.back().status, Status::success) << "operation " << int(operation);
+    }
+}
+
 TEST(RetryWindow, StartsAgainAfterEveryProgress) {
     Pair pair(options, with_window);
     arm_both(pair);
