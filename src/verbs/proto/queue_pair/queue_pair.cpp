@@ -247,7 +247,8 @@ int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
 Attributes QueuePair::query() const {
     Attributes attributes = connection_.attributes;
     attributes.current_state = attributes.state;
-    attributes.draining = attributes.state == State::send_queue_drained && !requester_.idle();
+    attributes.draining =
+        attributes.state == State::send_queue_drained && !requester_.is_between_messages();
     return attributes;
 }
 
@@ -539,7 +540,8 @@ void QueuePair::settle() {
         }
         flushed_ = true;
     }
-    if (state == State::send_queue_drained && requester_.idle() && !drained_reported_) {
+    if (state == State::send_queue_drained && requester_.is_between_messages() &&
+        !drained_reported_) {
         drained_reported_ = true;
         if (connection_.attributes.drained_notice) {
             connection_.report(EventKind::send_queue_drained);

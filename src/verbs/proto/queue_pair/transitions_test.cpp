@@ -216,6 +216,38 @@ TEST(Draining, FinishesWhatHasBegunAndKeepsTheRest) {
     EXPECT_EQ(pair.a.sends().size(), 1u);
 }
 
+// A long read is requested in pieces, and what is sent unreliably is never in flight.
+TEST(Draining, IsReportedBehindTheMessageThatHadBegun) {
+    for (const Transport transport : {Transport::rc, Transport::uc}) {
+        const bool reliable = transport == Transport::rc;
+        Pair pair({.transport = transport, .read_atomic = 1});
+        bool has_begun = false;
+        bool drained_too_early = false;
+        pair.wire.tap = [&](std::size_t from, std::vector<std::byte>&) {
+            if (!has_begun && from == 0) {
+                has_begun = true;
+                Attributes wanted;
+                wanted.state = State::send_queue_drained;
+                wanted.drained_notice = true;
+                pair.a.queue_pair->modify(wanted, state_attribute | drained_notice_attribute);
+            }
+            const bool is_done = pair.a.send_queue->size() > 0;
+            drained_too_early |= !is_done && !pair.a.queue_pair->query().draining;
+            return true;
+        };
+        pair.a.send_queue->arm(Wanted::any);
+
+        pair.a.post(reliable ? Operation::read : Operation::write, 1, pair.a.slice(0, 1 << 20),
+                    pair.b, 0);
+        pair.wire.run_until(idle);
+
+        EXPECT_THAT(pair.a.events(),
+                    ElementsAre(EventKind::completion, EventKind::send_queue_drained));
+        EXPECT_FALSE(drained_too_early);
+        EXPECT_FALSE(pair.a.queue_pair->query().draining);
+    }
+}
+
 TEST(Resetting, ForgetsEverythingAndCanConnectAgain) {
     Pair pair;
     pair.a.post_receive(1, 0, 10);

@@ -60,8 +60,12 @@ class Requester {
     void on_other_path();
     // 0 while none is known.
     Nanoseconds round_trip_ns() const { return rtt_.mean_ns(); }
-    // Whether nothing is in flight, as a drained send queue requires.
+    // Whether nothing is in flight.
     bool idle() const { return unacked_ == highest_; }
+    // Whether, beyond that, no message has been sent in part: what a drained send queue requires.
+    bool is_between_messages() const {
+        return idle() && (entries_.empty() || !before(entries_.front().first, unacked_));
+    }
     bool empty() const { return entries_.empty(); }
     // Whether there is work that was not sent, or is to be sent again.
     bool has_unsent() const { return cursor_entry_ < entries_.size() || retransmission_; }
