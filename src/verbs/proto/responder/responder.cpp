@@ -575,13 +575,14 @@ std::uint32_t Responder::read_packets(std::uint64_t length_bytes) const {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length_bytes + mtu - 1) / mtu));
 }
 
-// False if the peer has more reads and atomics outstanding than was agreed.
+// False if the peer has more reads and atomics outstanding than was agreed, which may have been
+// lowered since the last one.
 bool Responder::remember(const RecentRequest& done) {
     const std::size_t agreed = connection_.attributes.destination_read_atomic_max;
     if (agreed == 0) {
         return false;
     }
-    if (recent_.size() == agreed) {
+    while (recent_.size() >= agreed) {
         const RecentRequest& oldest = recent_.front();
         const auto unsent =
             std::find_if(responses_.begin(), responses_.end(), [&](const Response& a) {
