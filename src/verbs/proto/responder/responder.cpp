@@ -411,6 +411,7 @@ bool Responder::accept(const Packet& packet, Nanoseconds now) {
             acknowledge_lazily(psn, now);
         }
     }
+    forget_old();
     return true;
 }
 
@@ -575,6 +576,29 @@ std::uint32_t Responder::read_packets(std::uint64_t length_bytes) const {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length_bytes + mtu - 1) / mtu));
 }
 
+std::vector<Responder::Response>::iterator Responder::unsent_response_to(
+    const RecentRequest& done) {
+    return std::find_if(responses_.begin(), responses_.end(), [&](const Response& a) {
+        return a.kind != PacketKind::acknowledge && !before(a.psn, done.first) &&
+               !before(done.first + (done.packets - 1), a.psn);
+    });
+}
+
+// Forgets what the peer no longer asks for, since its numbers come again. (Behind half of the
+// circle a distance is negative.)
+void Responder::forget_old() {
+    constexpr std::int32_t kept_packets = 1 << 22;
+    while (!recent_.empty()) {
+        const RecentRequest& oldest = recent_.front();
+        const std::int32_t behind = distance(oldest.first + oldest.packets, expected_);
+        const bool is_old = behind < 0 || behind > kept_packets;
+        if (!is_old || unsent_response_to(oldest) != responses_.end()) {
+            return;
+        }
+        recent_.pop();
+    }
+}
+
 // False if the peer has more reads and atomics outstanding than was agreed, which may have been
 // lowered since the last one.
 bool Responder::remember(const RecentRequest& done) {
@@ -583,12 +607,7 @@ bool Responder::remember(const RecentRequest& done) {
         return false;
     }
     while (recent_.size() >= agreed) {
-        const RecentRequest& oldest = recent_.front();
-        const auto unsent =
-            std::find_if(responses_.begin(), responses_.end(), [&](const Response& a) {
-                return a.kind != PacketKind::acknowledge && !before(a.psn, oldest.first) &&
-                       !before(oldest.first + (oldest.packets - 1), a.psn);
-            });
+        const auto unsent = unsent_response_to(recent_.front());
         if (unsent != responses_.end()) {
             if (!unsent->repeated) {
                 return false;
@@ -672,7 +691,7 @@ void Responder::repeat(const Packet& packet) {
         acknowledge(expected_ - 1);
         return;
     }
-    for (std::size_t i = 0; i < recent_.size(); ++i) {
+    for (std::size_t i = recent_.size(); i-- > 0;) {
         const RecentRequest& done = recent_[i];
         const std::int32_t index = distance(done.first, packet.base.psn);
         if (index < 0 || static_cast<std::uint32_t>(index) >= done.packets) {

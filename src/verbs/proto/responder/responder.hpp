@@ -6,7 +6,7 @@
 // acknowledged again. If a packet that was reported as missing comes twice, it was only late, and
 // an acknowledgement with its number, which other requesters ignore, says so. Executed reads and
 // atomics are remembered, as many as the peer may have outstanding, so that a lost response can be
-// repeated.
+// repeated, but not until their numbers come again.
 
 #pragma once
 
@@ -146,6 +146,8 @@ class Responder {
     void repeat(const Packet& packet);
     void repeat_read(const Packet& packet, const RecentRequest& request);
     bool remember(const RecentRequest& request);
+    void forget_old();
+    std::vector<Response>::iterator unsent_response_to(const RecentRequest& request);
     void insert_repeated(Response response);
     std::uint32_t read_packets(std::uint64_t length_bytes) const;
     Part part_of(const Response& response) const;
