@@ -164,6 +164,25 @@ TEST_F(Confirmation, ASilentPathIsLeftBeforeAllRetriesAreUsed) {
     EXPECT_EQ(pair.a.queue_pair->cause_of_migration(1), MigrationCause::silence);
 }
 
+// Programs that connect by rdma_cm have the longest timer, 655 ms.
+TEST_F(Confirmation, APathIsNotSilentWhileTheReceiverIsNotReady) {
+    Pair waiting({.timeout = 14, .rnr_timer = 0}, protecting);
+    waiting.wire.path(1).delay_ns = 2 * ms;  // longer than the first wait for an answer
+    ASSERT_EQ(waiting.a.rearm(), 0);
+    ASSERT_EQ(waiting.b.rearm(), 0);
+    waiting.wire.run_for(10 * ms);
+    ASSERT_EQ(migration_of(waiting.a), Migration::armed);
+    waiting.a.post_send(1, 0, 8);
+    waiting.wire.run_for(2000 * ms);
+    waiting.b.post_receive(1, 0, 8);
+
+    EXPECT_TRUE(waiting.wire.run_until([&] { return waiting.a.send_queue->size() > 0; }));
+
+    EXPECT_EQ(waiting.a.sends().at(0).status, Status::success);
+    EXPECT_EQ(waiting.a.queue_pair->counters().migrations, 0u);
+    EXPECT_GE(waiting.a.queue_pair->counters().rnr_naks_received, 3u);
+}
+
 TEST_F(Confirmation, UnderTrafficAndCutsLosesAndDuplicatesNothing) {
     std::uint64_t migrations = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {

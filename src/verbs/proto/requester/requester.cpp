@@ -712,6 +712,7 @@ Nanoseconds Requester::deadline() const {
 void Requester::on_deadline(Nanoseconds now) {
     if (rnr_until_ <= now) {
         rnr_until_ = never;
+        heard_at_ = now;  // the peer had asked for this silence
     }
     constexpr Nanoseconds silence_max_ns = 250'000'000;
     const bool waits = std::min(timeout_at_, probe_at_) <= now;
