@@ -457,7 +457,8 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     answered_in_part_ = answered_in_part_ && probe_;  // without one, the peer answers what arrives
     rtt_.on_acknowledged(psn, now);
     capacity_.on_acknowledged(psn, now, rtt_.shortest_ns());
-    window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());
+    window_.on_progress(psn, static_cast<std::uint32_t>(distance(unacked_, psn)),
+                        connection_.mtu());
     unacked_ = psn;
     while (!reads_.empty() && before(reads_.front(), unacked_)) {
         reads_.pop();

@@ -41,7 +41,9 @@ class Window {
         return std::max(bytes_max_ / socket_buffer_bytes(payload_bytes), fewest);
     }
 
-    void on_progress(std::uint32_t packets, std::uint32_t mtu) {
+    // So many packets were acknowledged, which leaves `unacknowledged` as the oldest that is not.
+    void on_progress(Psn unacknowledged, std::uint32_t packets, std::uint32_t mtu) {
+        shrunk_ = shrunk_ && before(unacknowledged, shrunk_at_);
         if (bytes_ < bytes_max_) {
             const std::uint64_t more =
                 std::uint64_t{packets} * mtu * mtu * growth_percent / 100 / bytes_;

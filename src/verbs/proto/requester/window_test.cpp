@@ -25,8 +25,8 @@ TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
     window.on_loss(Psn(70), Psn(90), 1024, 0);
     EXPECT_EQ(window.packets(1024), 16u);
 
-    for (int i = 0; i < 10'000; ++i) {
-        window.on_progress(1, 1024);
+    for (std::uint32_t i = 0; i < 10'000; ++i) {
+        window.on_progress(Psn(71 + i), 1, 1024);
     }
     EXPECT_EQ(window.packets(1024), 64u);
 }
@@ -62,7 +62,7 @@ TEST(Window, GrowsByASegmentOfTcpInARoundTrip) {
         ASSERT_EQ(window.packets(mtu), 512u);
 
         for (int round_trips = 0; round_trips < 100; ++round_trips) {
-            window.on_progress(window.packets(mtu), mtu);
+            window.on_progress(Psn(11), window.packets(mtu), mtu);
         }
 
         EXPECT_NEAR(window.packets(mtu), 512 + 100.0 * segment / mtu, 2);
@@ -98,6 +98,21 @@ TEST(Window, HalvesAgainForALossBehindALatePacket) {
     window.on_loss(Psn(30), Psn(90), 1024, 0);
 
     EXPECT_EQ(window.packets(1024), 32u);
+}
+
+// Numbers that are more than half of their circle ahead seem to be before the old loss.
+TEST(Window, HalvesAgainForALossHoweverFarBehindTheLast) {
+    for (const std::uint32_t later : {100U, 1U << 22, 1U << 23, 3U << 22, Psn::mask - 20}) {
+        Window window;
+        window.open(64 * 1024);
+        window.on_loss(Psn(10), Psn(70), 1024, 0);
+        window.on_progress(Psn(70), 60, 1024);
+        const std::uint32_t grown = window.packets(1024);
+
+        window.on_loss(Psn(10) + later, Psn(70) + later, 1024, 0);
+
+        EXPECT_EQ(window.packets(1024), grown / 2) << later;
+    }
 }
 
 TEST(Window, KeepsACutWhoseLossesAreTooManyToKnow) {
