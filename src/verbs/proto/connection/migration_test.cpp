@@ -163,6 +163,28 @@ TEST(Migration, OnRetryExhaustionComesAfterExactlyAllRetriesAndLosesNothing) {
     EXPECT_THAT(pair.b.events(), Contains(EventKind::path_migrated));
 }
 
+// The retries of the old path are used up when the queue pair leaves it, by itself or behind its
+// peer, and the new one needs all of them.
+TEST(Migration, HasAllRetriesForTheOtherPath) {
+    for (const bool follows : {false, true}) {
+        Pair pair({.timeout = 8, .retry_count = 3});
+        arm(pair);
+        pair.wire.path(1).cut = true;
+        pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+        pair.wire.run_until([&] { return pair.a.queue_pair->counters().timeouts == 3; });
+        pair.wire.tap = [lost = 0](std::size_t from, std::vector<std::byte>& bytes) mutable {
+            const bool is_write = decode(bytes).packet->row.kind == PacketKind::write;
+            return from == 1 || !is_write || ++lost > 3;
+        };
+
+        (follows ? pair.b : pair.a).device->on_port_state(1, PortState::down);
+        pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
+
+        EXPECT_EQ(pair.a.sends().at(0).status, Status::success) << "follows: " << follows;
+        EXPECT_EQ(port_of(pair.a), 2);
+    }
+}
+
 TEST(Migration, OnCarrierLossIsImmediate) {
     Pair pair({.timeout = 20});
     arm(pair);

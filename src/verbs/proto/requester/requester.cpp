@@ -743,6 +743,7 @@ void Requester::on_other_path() {
     rtt_ = {};
     capacity_ = {};
     answered_in_part_ = false;
+    retries_left_ = connection_.attributes.retry_count;
     go_back();
 }
 
@@ -882,7 +883,6 @@ void Requester::give_up(MigrationCause cause) {
         return;
     }
     migrate(connection_, cause);
-    retries_left_ = connection_.attributes.retry_count;
     on_other_path();
 }
 

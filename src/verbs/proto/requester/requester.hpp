@@ -55,8 +55,8 @@ class Requester {
     Nanoseconds deadline() const;
     void on_deadline(Nanoseconds now);
 
-    // The path has changed: everything that is not acknowledged is sent again, and what was
-    // measured is forgotten.
+    // The path has changed: everything that is not acknowledged is sent again with all retries, and
+    // what was measured is forgotten.
     void on_other_path();
     // 0 while none is known.
     Nanoseconds round_trip_ns() const { return rtt_.mean_ns(); }
