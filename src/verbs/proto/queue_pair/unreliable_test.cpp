@@ -216,5 +216,19 @@ TEST_F(Datagrams, OfForbiddenMemoryStopTheSendQueueUntilItIsRestarted) {
     EXPECT_EQ(pair.b.receives().size(), 1u);
 }
 
+TEST_F(Datagrams, OfForbiddenMemoryFailTheQueuePairWhereTheirCompletionDoesNotFit) {
+    ASSERT_EQ(pair.a.send_queue->resize(1), 0);
+    pair.a.post_receive(7, 0, 140);
+    send(0x1234, 10);
+    const Slice wrong{pair.a.address(0), 10, pair.a.key + 3};
+    const AddressVector address = pair.a.vector(2);
+    pair.a.queue_pair->post_send({.slices = {&wrong, 1}, .address = &address});
+    pair.wire.run_until(idle);
+
+    EXPECT_EQ(pair.a.queue_pair->state(), State::error);
+    EXPECT_THAT(pair.a.events(), ElementsAre(EventKind::cq_error, EventKind::qp_fatal));
+    EXPECT_EQ(pair.a.receives().at(0).status, Status::flushed);
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::testing

@@ -443,11 +443,15 @@ void Requester::complete_front(Status status) {
     }
 }
 
-// After this error RC fails as a whole; the other transports lose only their send queue.
+// After this error RC fails as a whole; the other transports lose only their send queue, unless the
+// completion does not fit.
 void Requester::fail_front(Status status) {
     complete_front(status);
     stop_timers();
-    connection_.attributes.state = connection_.reliable() ? State::error : State::send_queue_error;
+    if (connection_.state() != State::error) {
+        connection_.attributes.state =
+            connection_.reliable() ? State::error : State::send_queue_error;
+    }
 }
 
 void Requester::advance_to(Psn psn, Nanoseconds now) {
