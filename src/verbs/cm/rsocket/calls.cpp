@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdarg>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -43,8 +44,21 @@ std::shared_ptr<Stream> stream_at(int descriptor) {
     return nullptr;
 }
 
+// As a kernel does, whose peers would otherwise take the end for one before everything was sent.
+void close_all_at_exit() {
+    std::vector<std::shared_ptr<Stream>> open;
+    {
+        const std::unique_lock guard(streams_lock, std::try_to_lock);
+        if (!guard) return;
+        for (const auto& [descriptor, stream] : streams()) open.push_back(stream);
+    }
+    for (const auto& stream : open) stream->close_at_exit();
+}
+
 int keep(std::shared_ptr<Stream> made) {
     if (!made) return -1;
+    static const int registered = std::atexit(close_all_at_exit);
+    static_cast<void>(registered);
     const int descriptor = made->descriptor();
     const std::lock_guard guard(streams_lock);
     streams()[descriptor] = std::move(made);

@@ -8,17 +8,25 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace lanewise::verbs::cm {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
 constexpr std::uint64_t is_send = std::uint64_t{1} << 32;
 constexpr int resolve_timeout_ms = 2000;
 // Another thread may have taken the event that this one waits for.
 constexpr int wait_ms = 50;
-constexpr int idle_waits_max = 10;  // waits in which nothing of what was sent has arrived
+// How long nothing of what was sent may arrive until it is no longer waited for.
+constexpr milliseconds patience{500};
+constexpr int lock_tries = 20;
+constexpr milliseconds lock_pause{1};
 constexpr std::uint8_t retries_without_limit = 7;
 // 0.64 ms until a sender tries again that has overtaken the reader; the connection manager's is
 // a thousand times as long.
@@ -289,7 +297,9 @@ void Stream::take_completions() {
             }
             if (one.status == IBV_WC_SUCCESS) {
                 if (!(one.wr_id & is_send)) take_received(one);
-            } else if (state_ == State::connected && one.status != IBV_WC_WR_FLUSH_ERR) {
+            } else if (state_ == State::connected) {
+                // Bytes are lost, also where they were flushed: this end has not ended the
+                // connection.
                 fail(ECONNRESET);
             }
         }
@@ -298,8 +308,33 @@ void Stream::take_completions() {
 
 void Stream::progress() {
     take_completions();
+    const bool was_over = state_ == State::over;
     take_events();
     take_completions();  // what came before the end that an event told
+    // A peer that has sent everything says so before it leaves.
+    const bool is_cut = !was_over && peer_has_left_ && !peer_is_done_;
+    if (is_cut && error_ == 0) error_ = ECONNRESET;
+    if (is_end_due_ && state_ == State::connected) say_end();
+}
+
+// Once there is a slot for it.
+void Stream::say_end() {
+    const std::optional<std::uint32_t> slot = free_slot();
+    if (slot && post(*slot, 0, says_end)) is_end_due_ = false;
+}
+
+// True when the peer has what was given to it, or the connection is over; false where nothing of it
+// has arrived for so long.
+bool Stream::drain(std::unique_lock<std::mutex>& guard, milliseconds idle_max) {
+    auto until = steady_clock::now() + idle_max;
+    for (std::uint32_t before = sends_in_flight_;;) {
+        progress();
+        if (state_ != State::connected || (sends_in_flight_ == 0 && !is_end_due_)) return true;
+        const auto now = steady_clock::now();
+        if (std::exchange(before, sends_in_flight_) != sends_in_flight_) until = now + idle_max;
+        if (now >= until) return false;
+        wait(guard);
+    }
 }
 
 void Stream::disarm() {
@@ -397,9 +432,10 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
         if (state_ != State::connected) {
             progress();
             if (!arrived_.empty()) continue;
-            if (got > 0 || peer_has_left_) break;
-            return refuse_call(state_ == State::over && error_ != 0 ? std::exchange(error_, 0)
-                                                                    : ENOTCONN);
+            if (got > 0) break;
+            if (state_ == State::over && error_ != 0) return refuse_call(std::exchange(error_, 0));
+            if (peer_has_left_) break;
+            return refuse_call(ENOTCONN);
         }
         if (non_blocking || flags & MSG_DONTWAIT) {
             if (got > 0) break;
@@ -416,46 +452,60 @@ void Stream::drop_arrived() {
     arrived_.clear();
 }
 
+void Stream::end_sending() {
+    if (!is_done_) is_end_due_ = true;
+    is_done_ = true;
+}
+
+// Once everything has arrived: a queue pair that is broken before loses it.
+bool Stream::drain_and_leave(std::unique_lock<std::mutex>& guard, milliseconds idle_max) {
+    if (state_ != State::connected) return true;
+    reading_is_over_ = true;
+    drop_arrived();
+    end_sending();
+    if (!drain(guard, idle_max)) return false;
+    if (state_ == State::connected) rdma_disconnect(id_);
+    state_ = State::over;
+    return true;
+}
+
 int Stream::shut_down(int how) {
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return refuse_call(EINVAL);
     std::unique_lock guard(lock_);
-    if (how == SHUT_RD || how == SHUT_RDWR) {
+    if (how != SHUT_WR) {
         reading_is_over_ = true;
         drop_arrived();
     }
     if (how == SHUT_RD) return 0;
+    progress();
     if (state_ != State::connected) {
         return is_done_ || state_ == State::over ? 0 : refuse_call(ENOTCONN);
     }
-    progress();
-    while (!is_done_ && state_ == State::connected) {
-        if (const std::optional<std::uint32_t> slot = free_slot()) {
-            post(*slot, 0, says_end);
-            is_done_ = true;
-            break;
-        }
-        wait(guard);
-        progress();
-    }
-    // A queue pair that is about to be broken must have sent what was given to it. Otherwise a peer
-    // that does not read for a while, as one that waits here itself, is not waited for.
-    std::uint32_t before = sends_in_flight_;
-    int waits_left = idle_waits_max;
-    while (sends_in_flight_ > 0 && state_ == State::connected && waits_left > 0) {
-        wait(guard);
-        progress();
-        const bool goes_on = how == SHUT_RDWR || sends_in_flight_ < before;
-        waits_left = goes_on ? idle_waits_max : waits_left - 1;
-        before = sends_in_flight_;
-    }
-    if (how == SHUT_RDWR && state_ == State::connected) {
-        rdma_disconnect(id_);
-        state_ = State::over;
+    // A peer that does not read for a while, as one that waits here itself, is not waited for.
+    if (how == SHUT_RDWR) {
+        drain_and_leave(guard, patience);
+    } else {
+        end_sending();
+        drain(guard, patience);
     }
     return 0;
 }
 
 void Stream::close() {
-    if (is_connected()) shut_down(SHUT_RDWR);
+    std::unique_lock guard(lock_);
+    progress();
+    drain_and_leave(guard, patience);
+}
+
+void Stream::close_at_exit() {
+    std::unique_lock guard(lock_, std::defer_lock);
+    // The program may be ending in the middle of a call that holds the lock.
+    for (int tries = 0; tries < lock_tries && !guard.try_lock(); ++tries) {
+        std::this_thread::sleep_for(lock_pause);
+    }
+    if (!guard) return;
+    progress();
+    drain_and_leave(guard, patience);
 }
 
 bool Stream::is_connected() {

@@ -13,6 +13,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,8 @@ class Stream {
     int shut_down(int how);
     // Sends what is left and ends the connection.
     void close();
+    // The same where a thread that never goes on may be in a call.
+    void close_at_exit();
 
     ssize_t send(std::span<const std::byte> bytes, int flags);
     ssize_t receive(std::span<std::byte> into, int flags);
@@ -94,6 +97,10 @@ class Stream {
     bool make_queue_pair();
     void let_peer_try_soon();
     void drop_arrived();
+    void say_end();
+    void end_sending();
+    bool drain(std::unique_lock<std::mutex>& guard, std::chrono::milliseconds idle_max);
+    bool drain_and_leave(std::unique_lock<std::mutex>& guard, std::chrono::milliseconds idle_max);
     bool post_receive(std::uint32_t slot);
     bool post(std::uint32_t slot, std::size_t bytes, std::optional<std::uint32_t> about);
     bool announce(const Mapping& mapping);
@@ -126,7 +133,8 @@ class Stream {
     bool peer_is_done_ = false;
     bool peer_has_left_ = false;
     bool is_connecting_ = false;  // a call of connect has not returned yet what came of it
-    bool is_done_ = false;
+    bool is_done_ = false;        // with sending
+    bool is_end_due_ = false;     // which the peer has to be told yet
     bool reading_is_over_ = false;
     int error_ = 0;
     std::map<off_t, Mapping> of_peer_;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What rsocket(7) promises of streams, where it is hard to keep: both ends are on this host. The
+// word on the command line says what is tried; the status is 0 if it was as promised.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/rsocket.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { port = 7471 };
+
+static void need(int good, const char *what) {
+    if (good) return;
+    fprintf(stderr, "%s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+static struct sockaddr_in here(void) {
+    struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(port)};
+    made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return made;
+}
+
+static int calling(void) {
+    struct sockaddr_in to = here();
+    const int made = rsocket(AF_INET, SOCK_STREAM, 0);
+    need(made >= 0 && !rconnect(made, (struct sockaddr *)&to, sizeof to), "rconnect");
+    return made;
+}
+
+static int listening(void) {
+    struct sockaddr_in name = here();
+    const int made = rsocket(AF_INET, SOCK_STREAM, 0);
+    need(made >= 0 && !rbind(made, (struct sockaddr *)&name, sizeof name), "rbind");
+    need(!rlisten(made, 1), "rlisten");
+    return made;
+}
+
+// The two ends of a stream of this process.
+static int accepted, caller;
+
+static void *call(void *unused) {
+    caller = calling();
+    return unused;
+}
+
+static void connect_ends(void) {
+    const int listens = listening();
+    pthread_t thread;
+    need(!pthread_create(&thread, NULL, call, NULL), "pthread_create");
+    accepted = raccept(listens, NULL, NULL);
+    need(accepted >= 0, "raccept");
+    pthread_join(thread, NULL);
+}
+
+// Reads to the end, and closes; what the last read returned.
+static void *read_all(void *unused) {
+    char part[64];
+    ssize_t got = 0;
+    while ((got = rrecv(accepted, part, sizeof part, 0)) > 0) continue;
+    need(!rclose(accepted), "rclose");
+    return got == 0 ? unused : "an error";
+}
+
+// A script of faults breaks the stream: the sender hears of it, and the reader does not take what
+// has come for everything.
+static int break_stream(void) {
+    enum { messages = 100000 };
+    connect_ends();
+    pthread_t reader;
+    void *last = NULL;
+    need(!pthread_create(&reader, NULL, read_all, NULL), "pthread_create");
+    int sent = 0;
+    while (sent < messages && rsend(caller, "m", 1, 0) == 1) ++sent;
+    const int send_error = errno;
+    need(!rclose(caller), "rclose");
+    pthread_join(reader, &last);
+    printf("sent %d, then %s; read to %s\n", sent, strerror(send_error), last ? "-1" : "0");
+    return sent == messages || send_error != ECONNRESET || !last;
+}
+
+// Who ends without a call of rclose() has sent everything nevertheless.
+static int end_unclosed(void) {
+    const int listens = listening();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int stream = calling();
+        need(rsend(stream, "all", 3, 0) == 3, "rsend");
+        exit(0);
+    }
+    const int stream = raccept(listens, NULL, NULL);
+    char read[4] = "";
+    need(waitpid(child, NULL, 0) == child, "waitpid");
+    const ssize_t got = rrecv(stream, read, sizeof read, MSG_WAITALL);
+    const ssize_t last = rrecv(stream, read + got, 1, 0);
+    printf("read %s, then %zd\n", read, last);
+    return strcmp(read, "all") != 0 || last != 0;
+}
+
+int main(int count, char **words) {
+    const struct {
+        const char *name;
+        int (*tried)(void);
+    } all[] = {{"broken", break_stream}, {"unclosed", end_unclosed}};
+    for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
+        if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
+    }
+    return 2;
+}
