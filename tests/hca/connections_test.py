@@ -84,6 +84,7 @@ PROMISES = {
     "end": "a caller is heard while the process that listens ends",
     "kinds": "who asks for another kind of queue pair than a service has is rejected",
     "private": "private data that is too long is refused",
+    "child": "a child takes nothing from its parent, and has listeners of its own",
     "order": "an identifier is resolved and connected in order, with what that takes",
     "any": "0.0.0.0 is the address that the caller has",
     "timeout": "a time for acknowledgements that is too long is refused",

@@ -31,8 +31,10 @@ static void need(int good, const char *what) {
     exit(2);
 }
 
+static uint16_t port_here = port;
+
 static struct sockaddr_in here(void) {
-    struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(port_here)};
     made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return made;
 }
@@ -171,6 +173,48 @@ static int refuse_long_private_data(void) {
     const int fits = rdma_accept(event->id, &given) == 0;
     printf("accepts %d rejects %d fits %d\n", accepts, rejects, fits);
     return accepts || rejects || !fits;
+}
+
+static int is_denied(int status) {
+    return status == -1 && errno == EPERM;
+}
+
+// What a child does with what it has a copy of; how much of it goes wrong.
+static int use_inherited(struct rdma_event_channel *inherited, struct rdma_cm_id *listens,
+                         int stream) {
+    struct rdma_cm_event *event = NULL;
+    struct rdma_cm_id *id = NULL;
+    port_here = port + 1;
+    struct rdma_event_channel *mine = channel();
+    listener(mine, RDMA_PS_TCP);
+    int wrong = !is_denied(rdma_get_cm_event(inherited, &event));
+    wrong += !is_denied(rdma_listen(listens, 0));
+    wrong += !is_denied(rdma_create_id(inherited, &id, NULL, RDMA_PS_TCP));
+    wrong += !is_denied(rlisten(stream, 1));
+    wrong += rdma_destroy_id(listens) != 0 || rclose(stream) != 0;
+    rdma_destroy_event_channel(inherited);
+    // Its own listener is still there.
+    call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
+    wrong += !is_readable(mine->fd, soon_ms);
+    return wrong;
+}
+
+// A child cannot use what its parent has, and takes nothing from it.
+static int leave_to_parent(void) {
+    struct rdma_event_channel *mine = channel();
+    struct rdma_cm_id *listens = listener(mine, RDMA_PS_TCP);
+    const int stream = rsocket(AF_INET, SOCK_STREAM, 0);
+    call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
+    need(stream >= 0 && is_readable(mine->fd, soon_ms), "a request");
+    const pid_t child = fork();
+    if (child == 0) exit(use_inherited(mine, listens, stream));
+    int status = 0;
+    need(waitpid(child, &status, 0) == child, "waitpid");
+    const int is_left = is_readable(mine->fd, 0);
+    printf("status %x, %d left\n", (unsigned)status, is_left);
+    if (status != 0 || !is_left) return 1;
+    await(mine, RDMA_CM_EVENT_CONNECT_REQUEST);
+    return 0;
 }
 
 static void *write_four_bytes(void *unused) {
@@ -567,23 +611,15 @@ int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"end", end_while_somebody_calls},
-               {"kinds", reject_other_kinds},
-               {"private", refuse_long_private_data},
-               {"pieces", read_what_is_there},
-               {"order", go_in_order},
-               {"any", resolve_any_address},
-               {"timeout", refuse_long_ack_timeout},
-               {"moved", move_when_acknowledged},
-               {"late", receive_late},
-               {"grants", grant_what_is_offered},
-               {"backlog", take_more_than_the_backlog},
-               {"errors", resolve_after_errors},
-               {"connecting", disconnect_while_connecting},
-               {"sender", join_only_to_send},
-               {"unread", close_unread},
-               {"half", half_close_unread},
-               {"behind", read_behind},
+    } all[] = {{"end", end_while_somebody_calls},     {"kinds", reject_other_kinds},
+               {"private", refuse_long_private_data}, {"child", leave_to_parent},
+               {"pieces", read_what_is_there},        {"order", go_in_order},
+               {"any", resolve_any_address},          {"timeout", refuse_long_ack_timeout},
+               {"moved", move_when_acknowledged},     {"late", receive_late},
+               {"grants", grant_what_is_offered},     {"backlog", take_more_than_the_backlog},
+               {"errors", resolve_after_errors},      {"connecting", disconnect_while_connecting},
+               {"sender", join_only_to_send},         {"unread", close_unread},
+               {"half", half_close_unread},           {"behind", read_behind},
                {"interrupt", interrupt_poll}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();

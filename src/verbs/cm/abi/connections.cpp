@@ -130,7 +130,8 @@ int accept_datagrams(IdObject& id, const rdma_conn_param& given) {
 }
 
 int reject_with(rdma_cm_id *id, const void *private_data, std::uint8_t bytes) {
-    if (!is_live(id) || own(id).connection == 0) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (own(id).connection == 0) return refuse(EINVAL);
     if (bytes > answer_private_bytes(own(id), Kind::rejection)) return refuse(EINVAL);
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
@@ -148,7 +149,8 @@ using namespace lanewise::verbs::cm;
 extern "C" {
 
 int rdma_connect(rdma_cm_id *id, rdma_conn_param *conn_param) {
-    if (!is_live(id) || !id->verbs || id->route.num_paths == 0) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!id->verbs || id->route.num_paths == 0) return refuse(EINVAL);
     IdObject& object = own(id);
     if (object.connection != 0 || !is_sufficient(object, conn_param)) return refuse(EINVAL);
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
@@ -158,7 +160,8 @@ int rdma_connect(rdma_cm_id *id, rdma_conn_param *conn_param) {
 }
 
 int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
-    if (!is_live(id) || own(id).connection == 0) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (own(id).connection == 0) return refuse(EINVAL);
     IdObject& object = own(id);
     if (!is_sufficient(object, conn_param)) return refuse(EINVAL);
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
@@ -184,7 +187,8 @@ int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
 }
 
 int rdma_establish(rdma_cm_id *id) {
-    if (!is_live(id) || id->qp) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (id->qp) return refuse(EINVAL);
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
     const int error = shared->agent().establish(own(id).connection, lanewise::monotonic_ns());
@@ -202,7 +206,7 @@ int rdma_reject_ece(rdma_cm_id *id, const void *private_data, uint8_t private_da
 }
 
 int rdma_notify(rdma_cm_id *id, ibv_event_type event) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     if (event != IBV_EVENT_COMM_EST) return 0;
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
@@ -212,7 +216,8 @@ int rdma_notify(rdma_cm_id *id, ibv_event_type event) {
 }
 
 int rdma_disconnect(rdma_cm_id *id) {
-    if (!is_live(id) || is_datagram(own(id))) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (is_datagram(own(id))) return refuse(EINVAL);
     IdObject& object = own(id);
     make_broken(object);
     {
@@ -229,12 +234,12 @@ int rdma_disconnect(rdma_cm_id *id) {
 
 // Enhanced connection establishment is a matter of vendors; this device has nothing to say.
 int rdma_set_local_ece(rdma_cm_id *id, ibv_ece *ece) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     return result(ece->vendor_id == 0 && ece->options == 0 ? 0 : EOPNOTSUPP);
 }
 
 int rdma_get_remote_ece(rdma_cm_id *id, ibv_ece *ece) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     *ece = {};
     return 0;
 }

@@ -151,14 +151,15 @@ int rdma_create_ep(rdma_cm_id **id, rdma_addrinfo *res, ibv_pd *pd,
 }
 
 void rdma_destroy_ep(rdma_cm_id *id) {
-    if (!is_live(id)) return;
+    if (refusal(id)) return;
     rdma_destroy_qp(id);
     rdma_destroy_srq(id);
     rdma_destroy_id(id);
 }
 
 int rdma_get_request(rdma_cm_id *listen, rdma_cm_id **id) {
-    if (!is_live(listen) || !own(listen).own_channel) return refuse(EINVAL);
+    if (const int error = refusal(listen)) return refuse(error);
+    if (!own(listen).own_channel) return refuse(EINVAL);
     if (listen->event) {
         rdma_ack_cm_event(listen->event);
         listen->event = nullptr;

@@ -16,15 +16,28 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-// What the machine's numbers belong to; under the lock of the manager. Never destroyed, as the
-// manager is not: its thread delivers until the process has ended.
+// What the machine's numbers belong to.
+struct Owners {
+    std::map<std::uint32_t, IdObject *> of_connections;
+    std::map<std::uint64_t, IdObject *> of_listeners;
+};
+
+// Under the lock of the manager. Never destroyed, as the manager is not: its thread delivers until
+// the process has ended.
+Owners *owners = new Owners;
+
 std::map<std::uint32_t, IdObject *>& connections() {
-    static auto *all = new std::map<std::uint32_t, IdObject *>;
-    return *all;
+    return owners->of_connections;
 }
 std::map<std::uint64_t, IdObject *>& listening() {
-    static auto *all = new std::map<std::uint64_t, IdObject *>;
-    return *all;
+    return owners->of_listeners;
+}
+
+// A child has a machine of its own, with the same numbers. Those of its parent may be in the middle
+// of a change.
+void begin_anew_in_child() {
+    abi::handle_pool_lock().unlock();
+    owners = new Owners;
 }
 
 // Reads and atomics are told by who asks: what the peer starts is what this end responds to.
@@ -227,6 +240,10 @@ void follow(EventObject& event) {
 }  // namespace
 
 Manager *manager() {
+    static const int registered =
+        pthread_atfork([] { abi::handle_pool_lock().lock(); },
+                       [] { abi::handle_pool_lock().unlock(); }, begin_anew_in_child);
+    static_cast<void>(registered);
     return Manager::get(deliver);
 }
 
@@ -302,12 +319,14 @@ rdma_event_channel *rdma_create_event_channel(void) {
 
 // A thread that waits for an event there waits on, as it does in the kernel, with what it needs.
 void rdma_destroy_event_channel(rdma_event_channel *channel) {
+    if (is_of_parent(own(channel))) return;
     if (own(channel).notices.is_waited_for()) return;
     delete &own(channel);
 }
 
 int rdma_get_cm_event(rdma_event_channel *channel, rdma_cm_event **event) {
     if (!channel || !event) return refuse(EINVAL);
+    if (is_of_parent(own(channel))) return refuse(EPERM);
     const std::optional<EventObject *> taken = own(channel).notices.take([](EventObject *one) {
         pthread_mutex_lock(&one->about->mutex);
         ++one->about->events_taken;
@@ -323,6 +342,7 @@ int rdma_ack_cm_event(rdma_cm_event *event) {
     if (!event) return refuse(EINVAL);
     auto *object = reinterpret_cast<EventObject *>(event);
     IdObject& about = *object->about;
+    if (is_of_parent(about)) return refuse(EPERM);
     pthread_mutex_lock(&about.mutex);
     ++about.events_acknowledged;
     pthread_cond_signal(&about.acknowledged);

@@ -179,6 +179,7 @@ extern "C" {
 int rdma_create_id(rdma_event_channel *channel, rdma_cm_id **id, void *context,
                    rdma_port_space ps) {
     if (!id || !is_known(ps)) return refuse(EINVAL);
+    if (channel && is_of_parent(own(channel))) return refuse(EPERM);
     if (!manager()) return refuse(ENODEV);
     *id = &make_id(channel, context, ps, type_of(ps))->shown;
     return 0;
@@ -186,6 +187,7 @@ int rdma_create_id(rdma_event_channel *channel, rdma_cm_id **id, void *context,
 
 int rdma_destroy_id(rdma_cm_id *id) {
     if (!is_live(id)) return refuse(EINVAL);
+    if (is_of_parent(own(id))) return 0;
     IdObject& object = own(id);
     leave_manager(object);
     forget_events(object);
@@ -196,7 +198,7 @@ int rdma_destroy_id(rdma_cm_id *id) {
 }
 
 int rdma_bind_addr(rdma_cm_id *id, sockaddr *addr) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     IdObject& object = own(id);
     const std::optional<Name> name = name_of(addr);
     if (!name) return refuse(EAFNOSUPPORT);
@@ -213,7 +215,7 @@ int rdma_bind_addr(rdma_cm_id *id, sockaddr *addr) {
 }
 
 int rdma_listen(rdma_cm_id *id, int backlog) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     IdObject& object = own(id);
     Manager *shared = manager();
     if (!object.claimed_service) {
@@ -236,7 +238,7 @@ int rdma_listen(rdma_cm_id *id, int backlog) {
 }
 
 int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, int) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     IdObject& object = own(id);
     if (object.is_resolved) return refuse(EINVAL);
     const std::optional<Name> remote = name_of(dst_addr);
@@ -274,15 +276,17 @@ int rdma_resolve_addr(rdma_cm_id *id, sockaddr *src_addr, sockaddr *dst_addr, in
 }
 
 int rdma_resolve_route(rdma_cm_id *id, int) {
-    if (!is_live(id) || !own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!own(id).is_resolved || id->route.num_paths > 0) return refuse(EINVAL);
     take_route(own(id));
     return complete(own(id));
 }
 
 // What has not been taken moves along; it returns when what has been is acknowledged.
 int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     if (channel == id->channel) return 0;
+    if (channel && is_of_parent(own(channel))) return refuse(EPERM);
     IdObject& object = own(id);
     if (object.own_channel && id->event) {
         rdma_ack_cm_event(id->event);
@@ -314,7 +318,8 @@ __be16 rdma_get_dst_port(rdma_cm_id *id) {
 }
 
 int rdma_set_option(rdma_cm_id *id, int level, int optname, void *optval, size_t optlen) {
-    if (!is_live(id) || !optval) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!optval) return refuse(EINVAL);
     if (level == RDMA_OPTION_IB) {
         if (optname != RDMA_OPTION_IB_PATH) return refuse(ENOSYS);
         const bool usable = has_primary_path(static_cast<ibv_path_data *>(optval), optlen);

@@ -29,7 +29,8 @@ std::vector<Group>::iterator group_of(IdObject& id, const ibv_gid& gid) {
 }
 
 int join(rdma_cm_id *id, const sockaddr *address, void *context, std::uint32_t flags) {
-    if (!is_live(id) || !id->verbs || !is_datagram(own(id))) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!id->verbs || !is_datagram(own(id))) return refuse(EINVAL);
     IdObject& object = own(id);
     const std::optional<Name> group = cm::name_of(address);
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
@@ -91,7 +92,7 @@ int rdma_join_multicast_ex(rdma_cm_id *id, rdma_cm_join_mc_attr_ex *mc_join_attr
 }
 
 int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
-    if (!is_live(id)) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
     const std::optional<Name> group = name_of(addr);
     if (!group || !is_multicast(group->address)) return refuse(EINVAL);
     const ibv_gid gid = gid_of(group->address);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -34,6 +35,7 @@ struct EventObject {
 
 struct ChannelObject {
     rdma_event_channel shown{};
+    pid_t process = getpid();
     abi::Notices<EventObject *> notices;
 };
 
@@ -65,6 +67,7 @@ struct Group {
 
 struct IdObject {
     rdma_cm_id shown{};
+    pid_t process = getpid();
     // Without a channel each call waits for its event, on a channel that only this id has.
     std::unique_ptr<ChannelObject> own_channel;
     bool passive = false;    // it was made by a request
@@ -104,6 +107,18 @@ inline ChannelObject& own(rdma_event_channel *channel) {
 }
 inline bool is_live(rdma_cm_id *id) {
     return id && abi::HandlePool<IdObject>::lives(&own(id));
+}
+
+// Whether this is a child of the process that made an object, and so has only a copy of it.
+template <typename Object>
+bool is_of_parent(const Object& object) {
+    return object.process != getpid();
+}
+
+// Why an identifier is of no use: EINVAL where it is not live, EPERM in a child; else 0.
+inline int refusal(rdma_cm_id *id) {
+    if (!is_live(id)) return EINVAL;
+    return is_of_parent(own(id)) ? EPERM : 0;
 }
 
 // Sets errno and returns -1, as these calls do.

@@ -165,7 +165,8 @@ using namespace lanewise::verbs::cm;
 extern "C" {
 
 int rdma_create_qp_ex(rdma_cm_id *id, ibv_qp_init_attr_ex *qp_init_attr) {
-    if (!is_live(id) || !id->verbs || id->qp) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!id->verbs || id->qp) return refuse(EINVAL);
     IdObject& object = own(id);
     if (!(qp_init_attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
         qp_init_attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -212,7 +213,7 @@ int rdma_create_qp(rdma_cm_id *id, ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {
 }
 
 void rdma_destroy_qp(rdma_cm_id *id) {
-    if (!is_live(id) || !id->qp) return;
+    if (refusal(id) || !id->qp) return;
     leave_groups(own(id));
     ibv_destroy_qp(id->qp);
     id->qp = nullptr;
@@ -220,7 +221,8 @@ void rdma_destroy_qp(rdma_cm_id *id) {
 }
 
 int rdma_create_srq(rdma_cm_id *id, ibv_pd *pd, ibv_srq_init_attr *attr) {
-    if (!is_live(id) || !id->verbs || id->srq) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!id->verbs || id->srq) return refuse(EINVAL);
     if (!pd) pd = id->pd;
     id->srq = ibv_create_srq(pd, attr);
     if (!id->srq) return -1;
@@ -238,13 +240,14 @@ int rdma_create_srq_ex(rdma_cm_id *id, ibv_srq_init_attr_ex *attr) {
 }
 
 void rdma_destroy_srq(rdma_cm_id *id) {
-    if (!is_live(id) || !id->srq) return;
+    if (refusal(id) || !id->srq) return;
     ibv_destroy_srq(id->srq);
     id->srq = nullptr;
 }
 
 int rdma_init_qp_attr(rdma_cm_id *id, ibv_qp_attr *qp_attr, int *qp_attr_mask) {
-    if (!is_live(id) || !id->verbs) return refuse(EINVAL);
+    if (const int error = refusal(id)) return refuse(error);
+    if (!id->verbs) return refuse(EINVAL);
     const ibv_qp_state state = qp_attr->qp_state;
     *qp_attr = {};
     qp_attr->qp_state = state;

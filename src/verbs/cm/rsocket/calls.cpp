@@ -39,8 +39,9 @@ std::map<int, std::shared_ptr<Stream>>& streams() {
 std::shared_ptr<Stream> stream_at(int descriptor) {
     const std::lock_guard guard(streams_lock);
     const auto found = streams().find(descriptor);
-    if (found != streams().end()) return found->second;
-    errno = EBADF;
+    const bool is_there = found != streams().end();
+    if (is_there && !found->second->is_of_parent()) return found->second;
+    errno = is_there ? EPERM : EBADF;
     return nullptr;
 }
 
@@ -52,12 +53,18 @@ void close_all_at_exit() {
         if (!guard) return;
         for (const auto& [descriptor, stream] : streams()) open.push_back(stream);
     }
-    for (const auto& stream : open) stream->close_at_exit();
+    for (const auto& stream : open) {
+        if (!stream->is_of_parent()) stream->close_at_exit();
+    }
 }
 
 int keep(std::shared_ptr<Stream> made) {
     if (!made) return -1;
-    static const int registered = std::atexit(close_all_at_exit);
+    static const bool registered = [] {
+        pthread_atfork([] { streams_lock.lock(); }, [] { streams_lock.unlock(); },
+                       [] { streams_lock.unlock(); });
+        return std::atexit(close_all_at_exit) == 0;
+    }();
     static_cast<void>(registered);
     const int descriptor = made->descriptor();
     const std::lock_guard guard(streams_lock);
@@ -240,7 +247,7 @@ int rshutdown(int socket, int how) {
 
 int rclose(int socket) {
     const auto stream = stream_at(socket);
-    if (!stream) return -1;
+    if (!stream) return errno == EPERM ? 0 : -1;  // what a child inherits stays its parent's
     stream->close();
     const std::lock_guard guard(streams_lock);
     streams().erase(socket);

@@ -77,6 +77,7 @@ std::shared_ptr<Stream> Stream::make() {
 }
 
 Stream::~Stream() {
+    if (is_of_parent()) return;
     if (id_ && id_->qp) rdma_destroy_qp(id_);
     for (const auto& [memory, mapping] : mapped_) ibv_dereg_mr(mapping.second);
     if (region_) ibv_dereg_mr(region_);

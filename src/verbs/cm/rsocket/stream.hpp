@@ -12,6 +12,7 @@
 
 #include <rdma/rdma_cma.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstddef>
@@ -42,6 +43,8 @@ class Stream {
 
     // The number by which the program knows it.
     int descriptor() const { return channel_->fd; }
+    // Whether this process has only a copy of it.
+    bool is_of_parent() const { return process_ != getpid(); }
 
     // These return 0 or -1 with errno, as the calls of socket(7) do.
     int bind(const sockaddr *address);
@@ -119,6 +122,7 @@ class Stream {
     std::size_t copy_out(std::span<std::byte> into, bool keeps);
     std::optional<ssize_t> refusal_to_send() const;
 
+    pid_t process_ = getpid();
     std::mutex lock_;
     State state_ = State::fresh;
     rdma_event_channel *channel_ = nullptr;
