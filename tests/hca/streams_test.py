@@ -11,6 +11,7 @@ from compiling import compiled
 from experiments.hca.hosts import LISTENER, Hosts
 
 PROMISES = {
+    "accept": "only a stream that listens accepts",
     "unclosed": "who ends without closing a stream has sent everything nevertheless",
 }
 

@@ -104,11 +104,29 @@ static int end_unclosed(void) {
     return strcmp(read, "all") != 0 || last != 0;
 }
 
+static int is_refused(int status) {
+    return status == -1 && errno == EINVAL;
+}
+
+// Only a stream that listens accepts, and a peer that leaves is no caller.
+static int accept_unasked(void) {
+    const int fresh = rsocket(AF_INET, SOCK_STREAM, 0);
+    int wrong = !is_refused(raccept(fresh, NULL, NULL));
+    connect_ends();
+    need(!rclose(caller), "rclose");
+    char read[1];
+    usleep(200000);
+    wrong += !is_refused(raccept(accepted, NULL, NULL));
+    wrong += rrecv(accepted, read, 1, 0) != 0 || rclose(accepted) != 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"broken", break_stream}, {"unclosed", end_unclosed}};
+    } all[] = {{"broken", break_stream}, {"unclosed", end_unclosed}, {"accept", accept_unasked}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

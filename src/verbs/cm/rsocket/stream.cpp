@@ -208,16 +208,25 @@ int Stream::connect(const sockaddr *address) {
 
 std::shared_ptr<Stream> Stream::accept() {
     std::unique_lock guard(lock_);
+    if (state_ != State::listening) {
+        errno = EINVAL;
+        return nullptr;
+    }
     rdma_cm_event *event = nullptr;
     while (rdma_get_cm_event(channel_, &event) != 0) {
         if (errno != EAGAIN || non_blocking) return nullptr;
         wait(guard);
     }
-    std::shared_ptr<Stream> made(new Stream);
     rdma_cm_id *id = event->id;
-    const bool known = event->event == RDMA_CM_EVENT_CONNECT_REQUEST && greets(event->param.conn);
-    made->channel_ = rdma_create_event_channel();
+    const bool is_request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+    const bool known = is_request && greets(event->param.conn);
     rdma_ack_cm_event(event);
+    if (!is_request) {
+        errno = ECONNABORTED;
+        return nullptr;
+    }
+    std::shared_ptr<Stream> made(new Stream);
+    made->channel_ = rdma_create_event_channel();
     if (!known || !made->channel_ || rdma_migrate_id(id, made->channel_) != 0) {
         rdma_reject(id, nullptr, 0);
         rdma_destroy_id(id);
@@ -227,7 +236,12 @@ std::shared_ptr<Stream> Stream::accept() {
     set_non_blocking(made->channel_->fd);
     made->id_ = id;
     rdma_conn_param given = parameters();
-    if (!made->make_queue_pair() || rdma_accept(id, &given) != 0) return nullptr;
+    if (!made->make_queue_pair()) return nullptr;
+    if (rdma_accept(id, &given) != 0) {
+        made.reset();
+        errno = ECONNABORTED;  // the peer has given up
+        return nullptr;
+    }
     made->let_peer_try_soon();
     made->state_ = State::connected;
     return made;
