@@ -12,6 +12,7 @@ from experiments.hca.hosts import LISTENER, Hosts
 
 PROMISES = {
     "accept": "only a stream that listens accepts",
+    "unmapped": "a write to what is not mapped is refused",
     "unclosed": "who ends without closing a stream has sent everything nevertheless",
 }
 

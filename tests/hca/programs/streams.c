@@ -122,11 +122,33 @@ static int accept_unasked(void) {
     return wrong;
 }
 
+// What is not mapped is not written to, and a call that cannot end says why.
+static int write_unmapped(void) {
+    static char target[64], source[100];
+    memset(source, 's', sizeof source);
+    connect_ends();
+    need(riomap(accepted, target, sizeof target, PROT_WRITE, 0, 0) == 0, "riomap");
+    int wrong = riowrite(caller, source, sizeof source, 0, 0) != sizeof target;
+    wrong += riowrite(caller, source, 1, sizeof target, 0) != (size_t)-1 || errno != EINVAL;
+    wrong += riowrite(caller, source, 1, -1, MSG_DONTWAIT) != (size_t)-1 || errno != EINVAL;
+    need(rsend(caller, "w", 1, 0) == 1 && rrecv(accepted, source, 1, 0) == 1, "rrecv");
+    wrong += target[0] != 's' || target[sizeof target - 1] != 's';
+    need(!rclose(accepted), "rclose");
+    int again = 0;
+    while (riowrite(caller, source, 1, 0, 0) == 1 && again < 1000000) ++again;
+    wrong += again == 1000000 || errno != ECONNRESET;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"broken", break_stream}, {"unclosed", end_unclosed}, {"accept", accept_unasked}};
+    } all[] = {{"broken", break_stream},
+               {"unclosed", end_unclosed},
+               {"unmapped", write_unmapped},
+               {"accept", accept_unasked}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

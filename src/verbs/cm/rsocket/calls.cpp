@@ -413,9 +413,10 @@ int riounmap(int socket, void *buf, size_t len) {
     return stream ? stream->unmap(buf, len) : -1;
 }
 
-size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int) {
+size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags) {
     const auto stream = stream_at(socket);
-    return stream ? stream->write_mapped(to_send(buf, count), offset) : 0;
+    const ssize_t written = stream ? stream->write_mapped(to_send(buf, count), offset, flags) : -1;
+    return static_cast<size_t>(written);
 }
 
 }  // extern "C"

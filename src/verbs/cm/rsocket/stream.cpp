@@ -25,6 +25,7 @@ constexpr int resolve_timeout_ms = 2000;
 constexpr int wait_ms = 50;
 // How long nothing of what was sent may arrive until it is no longer waited for.
 constexpr milliseconds patience{500};
+constexpr milliseconds mapping_wait{1000};
 constexpr int lock_tries = 20;
 constexpr milliseconds lock_pause{1};
 constexpr std::uint8_t retries_without_limit = 7;
@@ -138,6 +139,10 @@ bool Stream::post(std::uint32_t slot, std::size_t bytes, std::optional<std::uint
     work.num_sge = bytes > 0 ? 1 : 0;
     work.opcode = about ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
     work.imm_data = htonl(about.value_or(0));
+    return post(work, slot);
+}
+
+bool Stream::post(ibv_send_wr& work, std::uint32_t slot) {
     ibv_send_wr *bad = nullptr;
     if (const int error = ibv_post_send(id_->qp, &work, &bad)) {
         fail(error);
@@ -550,8 +555,7 @@ short Stream::events() {
     return static_cast<short>(found);
 }
 
-bool Stream::announce(const Mapping& mapping) {
-    std::unique_lock guard(lock_);
+bool Stream::announce(std::unique_lock<std::mutex>& guard, const Mapping& mapping) {
     for (;;) {
         progress();
         if (state_ != State::connected) return false;
@@ -566,6 +570,7 @@ bool Stream::announce(const Mapping& mapping) {
 off_t Stream::map(void *memory, std::size_t bytes, bool writable, off_t offset) {
     int access = IBV_ACCESS_LOCAL_WRITE;
     if (writable) access |= IBV_ACCESS_REMOTE_WRITE;
+    std::unique_lock guard(lock_);
     if (!id_->pd) return refuse_call(ENOTCONN);
     // In parentheses: the macro of that name wants its flags unsigned and signed.
     ibv_mr *region = (ibv_reg_mr)(id_->pd, memory, bytes, access);
@@ -574,7 +579,7 @@ off_t Stream::map(void *memory, std::size_t bytes, bool writable, off_t offset) 
     const off_t at =
         offset >= 0 ? offset : static_cast<off_t>(reinterpret_cast<std::uintptr_t>(memory));
     const Mapping mapping{at, reinterpret_cast<std::uintptr_t>(memory), bytes, region->rkey, 0};
-    if (!announce(mapping)) {
+    if (!announce(guard, mapping)) {
         ibv_dereg_mr(region);
         return refuse_call(ENOTCONN);
     }
@@ -583,56 +588,72 @@ off_t Stream::map(void *memory, std::size_t bytes, bool writable, off_t offset) 
 }
 
 int Stream::unmap(const void *memory, std::size_t) {
+    std::unique_lock guard(lock_);
     const auto found = mapped_.find(memory);
     if (found == mapped_.end()) return refuse_call(EINVAL);
-    Mapping gone = found->second.first;
+    auto [gone, region] = found->second;
+    mapped_.erase(found);  // while the lock is free, another thread may look for it
     gone.bytes = 0;
-    announce(gone);
-    ibv_dereg_mr(found->second.second);
-    mapped_.erase(found);
+    announce(guard, gone);
+    ibv_dereg_mr(region);
     return 0;
 }
 
-std::size_t Stream::write_mapped(std::span<const std::byte> bytes, off_t offset) {
+const Stream::Mapping *Stream::mapping_at(off_t at) const {
+    auto found = of_peer_.upper_bound(at);
+    if (found == of_peer_.begin()) return nullptr;
+    --found;
+    const auto within = static_cast<std::uint64_t>(at - found->first);
+    return within < found->second.bytes ? &found->second : nullptr;
+}
+
+// How much of it was sent: what fits a slot and the mapping. 0 where the connection is over.
+std::size_t Stream::post_write(std::uint32_t slot, const Mapping& to, off_t at,
+                               std::span<const std::byte> bytes) {
+    const auto within = static_cast<std::uint64_t>(at - to.offset);
+    const std::size_t count =
+        std::min({bytes.size(), slot_bytes, static_cast<std::size_t>(to.bytes - within)});
+    std::memcpy(send_slot(slot), bytes.data(), count);
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(send_slot(slot)),
+                  static_cast<std::uint32_t>(count), region_->lkey};
+    ibv_send_wr work{};
+    work.wr_id = is_send | slot;
+    work.sg_list = &piece;
+    work.num_sge = 1;
+    work.opcode = IBV_WR_RDMA_WRITE;
+    work.wr.rdma.remote_addr = to.address + within;
+    work.wr.rdma.rkey = to.rkey;
+    return post(work, slot) ? count : 0;
+}
+
+ssize_t Stream::write_mapped(std::span<const std::byte> bytes, off_t offset, int flags) {
     std::unique_lock guard(lock_);
+    const bool waits = !non_blocking && !(flags & MSG_DONTWAIT);
+    const auto until = steady_clock::now() + mapping_wait;
     std::size_t sent = 0;
+    const auto end_with = [&](int error) {
+        return sent > 0 ? static_cast<ssize_t>(sent) : refuse_call(error);
+    };
     while (sent < bytes.size()) {
         progress();
-        if (refusal_to_send()) break;
+        if (refusal_to_send()) return end_with(errno);
         const off_t at = offset + static_cast<off_t>(sent);
-        auto found = of_peer_.upper_bound(at);
+        const Mapping *to = mapping_at(at);
+        // A mapping that was made before the peer said something else is there by now; one that the
+        // peer told of by another way may be about to come.
+        const bool may_come = sent == 0 && waits && steady_clock::now() < until;
+        if (!to && !may_come) return end_with(EINVAL);
         const std::optional<std::uint32_t> slot = free_slot();
-        const bool known =
-            found != of_peer_.begin() &&
-            (--found, static_cast<std::uint64_t>(at - found->first) < found->second.bytes);
-        // A mapping that was made before the peer said something else is there by now.
-        if (!slot || !known) {
-            if (non_blocking) break;
+        if (!to || !slot) {
+            if (!waits) return end_with(EAGAIN);
             wait(guard);
             continue;
         }
-        const auto within = static_cast<std::uint64_t>(at - found->first);
-        const std::size_t count =
-            std::min({bytes.size() - sent, slot_bytes,
-                      static_cast<std::size_t>(found->second.bytes - within)});
-        std::memcpy(send_slot(*slot), bytes.data() + sent, count);
-        ibv_sge piece{reinterpret_cast<std::uintptr_t>(send_slot(*slot)),
-                      static_cast<std::uint32_t>(count), region_->lkey};
-        ibv_send_wr work{};
-        work.wr_id = is_send | *slot;
-        work.sg_list = &piece;
-        work.num_sge = 1;
-        work.opcode = IBV_WR_RDMA_WRITE;
-        work.wr.rdma.remote_addr = found->second.address + within;
-        work.wr.rdma.rkey = found->second.rkey;
-        ibv_send_wr *bad = nullptr;
-        if (ibv_post_send(id_->qp, &work, &bad) != 0) break;
-        std::erase(free_, *slot);
-        ++sends_in_flight_;
+        const std::size_t count = post_write(*slot, *to, at, bytes.subspan(sent));
+        if (count == 0) return end_with(ECONNRESET);
         sent += count;
     }
-    if (sent == 0 && !bytes.empty()) errno = EAGAIN;
-    return sent;
+    return static_cast<ssize_t>(sent);
 }
 
 }  // namespace lanewise::verbs::cm

@@ -63,8 +63,8 @@ class Stream {
     // Memory that the peer may write to, at an offset of the program's choice; -1 with errno.
     off_t map(void *memory, std::size_t bytes, bool writable, off_t offset);
     int unmap(const void *memory, std::size_t bytes);
-    // Writes to what the peer has mapped there.
-    std::size_t write_mapped(std::span<const std::byte> bytes, off_t offset);
+    // Writes to what the peer has mapped there: how much of it, or -1 with errno.
+    ssize_t write_mapped(std::span<const std::byte> bytes, off_t offset, int flags);
 
     // POLLIN, POLLOUT, POLLHUP and POLLERR as they are now.
     short events();
@@ -106,7 +106,11 @@ class Stream {
     bool drain_and_leave(std::unique_lock<std::mutex>& guard, std::chrono::milliseconds idle_max);
     bool post_receive(std::uint32_t slot);
     bool post(std::uint32_t slot, std::size_t bytes, std::optional<std::uint32_t> about);
-    bool announce(const Mapping& mapping);
+    bool post(ibv_send_wr& work, std::uint32_t slot);
+    std::size_t post_write(std::uint32_t slot, const Mapping& to, off_t at,
+                           std::span<const std::byte> bytes);
+    const Mapping *mapping_at(off_t at) const;
+    bool announce(std::unique_lock<std::mutex>& guard, const Mapping& mapping);
     std::optional<std::uint32_t> free_slot() const;
     int await_event(rdma_cm_event_type wanted);
     void progress();
