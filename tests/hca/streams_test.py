@@ -13,6 +13,8 @@ from experiments.hca.hosts import LISTENER, Hosts
 PROMISES = {
     "accept": "only a stream that listens accepts",
     "unmapped": "a write to what is not mapped is refused",
+    "many": "two ends that send many small messages before they read get along",
+    "late": "a stream is closed before its reader has read all, and nothing is lost",
     "unclosed": "who ends without closing a stream has sent everything nevertheless",
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { port = 7471 };
@@ -141,14 +142,66 @@ static int write_unmapped(void) {
     return wrong;
 }
 
+static int sent_first, read_back;
+
+// Sends many small messages before it reads any.
+static void *send_then_read(void *stream) {
+    enum { messages = 20000 };
+    const int *own = stream;
+    char byte = 0;
+    for (int i = 0; i < messages; ++i) {
+        const char sent = (char)i;
+        need(rsend(*own, &sent, 1, 0) == 1, "rsend");
+    }
+    __atomic_add_fetch(&sent_first, messages, __ATOMIC_RELAXED);
+    for (int i = 0; i < messages; ++i) {
+        need(rrecv(*own, &byte, 1, 0) == 1 && byte == (char)i, "rrecv");
+    }
+    __atomic_add_fetch(&read_back, messages, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+// Two ends that send before they read get along, as far as their buffers go.
+static int send_before_reading(void) {
+    connect_ends();
+    pthread_t other;
+    need(!pthread_create(&other, NULL, send_then_read, &caller), "pthread_create");
+    send_then_read(&accepted);
+    pthread_join(other, NULL);
+    printf("sent %d, read %d\n", sent_first, read_back);
+    return read_back != sent_first;
+}
+
+// What was sent before a stream was closed arrives, though the reader is in no hurry, and though
+// the sender does not wait for it.
+static int close_before_read(void) {
+    enum { messages = 90 };
+    const int listens = listening();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int stream = calling();
+        for (int i = 0; i < messages; ++i) need(rsend(stream, "m", 1, 0) == 1, "rsend");
+        const time_t begun = time(NULL);
+        need(!rclose(stream), "rclose");
+        exit(time(NULL) - begun > 3);
+    }
+    const int stream = raccept(listens, NULL, NULL);
+    char read[messages + 1];
+    int status = 0;
+    sleep(5);
+    const ssize_t got = rrecv(stream, read, sizeof read, MSG_WAITALL);
+    need(waitpid(child, &status, 0) == child, "waitpid");
+    printf("read %zd, then %zd, closed %d\n", got, rrecv(stream, read, 1, 0), status);
+    return got != messages || status != 0;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"broken", break_stream},
-               {"unclosed", end_unclosed},
-               {"unmapped", write_unmapped},
-               {"accept", accept_unasked}};
+    } all[] = {{"broken", break_stream},     {"unclosed", end_unclosed},
+               {"unmapped", write_unmapped}, {"many", send_before_reading},
+               {"late", close_before_read},  {"accept", accept_unasked}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "verbs/cm/rsocket/stream.hpp"
@@ -29,6 +31,9 @@ using std::chrono::steady_clock;
 
 // How long a wait may be wrong about what another thread has taken.
 constexpr int poll_step_ms = 50;
+// How long a call, and then somebody else, waits for a peer that reads nothing of what is left.
+constexpr milliseconds close_max{500};
+constexpr milliseconds linger_max{30000};
 
 std::mutex streams_lock;
 std::map<int, std::shared_ptr<Stream>>& streams() {
@@ -45,6 +50,57 @@ std::shared_ptr<Stream> stream_at(int descriptor) {
     return nullptr;
 }
 
+// Holds signals back while it lives; only the wait that they are to end lets them come, so that
+// none is missed before it.
+class SignalsHeld {
+  public:
+    SignalsHeld() {
+        sigset_t held;
+        sigfillset(&held);
+        // Those of a fault in this thread cannot wait.
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&held, fault);
+        pthread_sigmask(SIG_BLOCK, &held, &before_);
+    }
+    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    const sigset_t& before() const { return before_; }
+
+  private:
+    sigset_t before_{};
+};
+
+// Streams that were closed before their peers had everything: as a kernel does, somebody stays with
+// them until the peers have read, or for a while.
+class Lingering {
+  public:
+    void add(std::shared_ptr<Stream> stream) {
+        const std::lock_guard guard(lock_);
+        ++count_;
+        // Signals are for the program's own threads.
+        const SignalsHeld signals;
+        std::thread([this, stream = std::move(stream)]() mutable {
+            stream->close(linger_max);
+            stream.reset();
+            const std::lock_guard done(lock_);
+            --count_;
+            changed_.notify_all();
+        }).detach();
+    }
+    void await_all() {
+        std::unique_lock guard(lock_);
+        changed_.wait(guard, [this] { return count_ == 0; });
+    }
+
+  private:
+    std::mutex lock_;
+    std::condition_variable changed_;
+    int count_ = 0;
+};
+
+// A child has none.
+Lingering *lingering = new Lingering;
+
 // As a kernel does, whose peers would otherwise take the end for one before everything was sent.
 void close_all_at_exit() {
     std::vector<std::shared_ptr<Stream>> open;
@@ -56,13 +112,19 @@ void close_all_at_exit() {
     for (const auto& stream : open) {
         if (!stream->is_of_parent()) stream->close_at_exit();
     }
+    lingering->await_all();
+}
+
+void leave_streams_to_parent() {
+    lingering = new Lingering;
+    streams_lock.unlock();
 }
 
 int keep(std::shared_ptr<Stream> made) {
     if (!made) return -1;
     static const bool registered = [] {
         pthread_atfork([] { streams_lock.lock(); }, [] { streams_lock.unlock(); },
-                       [] { streams_lock.unlock(); });
+                       leave_streams_to_parent);
         return std::atexit(close_all_at_exit) == 0;
     }();
     static_cast<void>(registered);
@@ -135,26 +197,6 @@ int look(std::span<pollfd> wanted) {
     }
     return ready;
 }
-
-// Holds signals back while it lives; only the wait that they are to end lets them come, so that
-// none is missed before it.
-class SignalsHeld {
-  public:
-    SignalsHeld() {
-        sigset_t held;
-        sigfillset(&held);
-        // Those of a fault in this thread cannot wait.
-        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&held, fault);
-        pthread_sigmask(SIG_BLOCK, &held, &before_);
-    }
-    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsHeld(const SignalsHeld&) = delete;
-    SignalsHeld& operator=(const SignalsHeld&) = delete;
-    const sigset_t& before() const { return before_; }
-
-  private:
-    sigset_t before_{};
-};
 
 // 0, or -1 with EINTR where a signal has come.
 int wait_for_news(std::span<const pollfd> wanted, int timeout_ms, const sigset_t& signals) {
@@ -248,9 +290,12 @@ int rshutdown(int socket, int how) {
 int rclose(int socket) {
     const auto stream = stream_at(socket);
     if (!stream) return errno == EPERM ? 0 : -1;  // what a child inherits stays its parent's
-    stream->close();
-    const std::lock_guard guard(streams_lock);
-    streams().erase(socket);
+    const bool is_closed = stream->close(close_max);
+    {
+        const std::lock_guard guard(streams_lock);
+        streams().erase(socket);
+    }
+    if (!is_closed) lingering->add(stream);
     return 0;
 }
 

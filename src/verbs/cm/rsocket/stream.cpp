@@ -291,6 +291,8 @@ void Stream::take_received(const ibv_wc& completion) {
         // A message without data, which no stream sends, would be there for readers and never read.
         if (completion.byte_len > 0 && !reading_is_over_) {
             arrived_.push_back({slot, completion.byte_len, 0});
+            arrived_bytes_ += completion.byte_len;
+            put_aside();
         } else {
             post_receive(slot);
         }
@@ -306,10 +308,24 @@ void Stream::take_received(const ibv_wc& completion) {
     post_receive(slot);
 }
 
+// Leaves half of the receives to messages that are about to come, as far as the buffer goes.
+void Stream::put_aside() {
+    while (arrived_.size() > receive_slots / 2 &&
+           aside_.size() + arrived_bytes_ <= receive_buffer_bytes) {
+        const Arrived first = arrived_.front();
+        const std::size_t left = first.bytes - first.read;
+        aside_.add({receive_slot(first.slot) + first.read, left});
+        arrived_bytes_ -= left;
+        arrived_.pop_front();
+        post_receive(first.slot);
+    }
+}
+
 void Stream::take_completions() {
     std::array<ibv_wc, 16> taken{};
     int count = 0;
     while (queue_ && (count = ibv_poll_cq(queue_, taken.size(), taken.data())) > 0) {
+        completions_taken_ += static_cast<std::size_t>(count);
         for (const ibv_wc& one : std::span(taken).first(static_cast<std::size_t>(count))) {
             if (one.wr_id & is_send) {
                 free_.push_back(static_cast<std::uint32_t>(one.wr_id));
@@ -380,10 +396,9 @@ void Stream::wait(std::unique_lock<std::mutex>& guard) {
     // What came before it was armed makes no noise.
     const bool news = [&] {
         const std::lock_guard again(lock_);
-        const std::size_t before = arrived_.size() + free_.size();
-        const bool done = peer_is_done_;
+        const std::uint64_t before = completions_taken_;
         take_completions();
-        return arrived_.size() + free_.size() != before || done != peer_is_done_;
+        return completions_taken_ != before;
     }();
     if (!news) poll(wanted.data(), wanted.size(), wait_ms);
     disarm();
@@ -420,8 +435,27 @@ ssize_t Stream::send(std::span<const std::byte> bytes, int flags) {
     return static_cast<ssize_t>(sent);
 }
 
+void Stream::Aside::add(std::span<const std::byte> bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+}
+
+std::size_t Stream::Aside::copy_out(std::span<std::byte> into) const {
+    const std::size_t count = std::min(into.size(), size());
+    if (count > 0) std::memcpy(into.data(), bytes_.data() + read_, count);
+    return count;
+}
+
+// What was read stays until it is as much as the rest, so that little is moved.
+void Stream::Aside::drop(std::size_t count) {
+    read_ += count;
+    if (read_ < size()) return;
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(read_));
+    read_ = 0;
+}
+
 std::size_t Stream::copy_out(std::span<std::byte> into, bool keeps) {
-    std::size_t copied = 0;
+    std::size_t copied = aside_.copy_out(into);
+    if (!keeps) aside_.drop(copied);
     for (std::size_t i = 0; i < arrived_.size() && copied < into.size();) {
         Arrived& first = arrived_[i];
         const std::size_t count = std::min(first.bytes - first.read, into.size() - copied);
@@ -432,10 +466,12 @@ std::size_t Stream::copy_out(std::span<std::byte> into, bool keeps) {
             continue;
         }
         first.read += count;
+        arrived_bytes_ -= count;
         if (first.read < first.bytes) break;
         if (state_ == State::connected || peer_has_left_) post_receive(first.slot);
         arrived_.pop_front();
     }
+    if (!keeps) put_aside();
     return copied;
 }
 
@@ -451,7 +487,7 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
         if (peer_is_done_) break;
         if (state_ != State::connected) {
             progress();
-            if (!arrived_.empty()) continue;
+            if (has_unread()) continue;
             if (got > 0) break;
             if (state_ == State::over && error_ != 0) return refuse_call(std::exchange(error_, 0));
             if (peer_has_left_) break;
@@ -470,6 +506,8 @@ ssize_t Stream::receive(std::span<std::byte> into, int flags) {
 void Stream::drop_arrived() {
     for (const Arrived& one : arrived_) post_receive(one.slot);
     arrived_.clear();
+    arrived_bytes_ = 0;
+    aside_.clear();
 }
 
 void Stream::end_sending() {
@@ -511,10 +549,10 @@ int Stream::shut_down(int how) {
     return 0;
 }
 
-void Stream::close() {
+bool Stream::close(milliseconds idle_max) {
     std::unique_lock guard(lock_);
     progress();
-    drain_and_leave(guard, patience);
+    return drain_and_leave(guard, idle_max);
 }
 
 void Stream::close_at_exit() {
@@ -548,7 +586,7 @@ short Stream::events() {
     }
     progress();
     int found = 0;
-    if (!arrived_.empty() || peer_is_done_ || peer_has_left_ || reading_is_over_) found |= POLLIN;
+    if (has_unread() || peer_is_done_ || peer_has_left_ || reading_is_over_) found |= POLLIN;
     if (state_ == State::connected && !free_.empty()) found |= POLLOUT;
     if (state_ == State::over) found |= POLLHUP | POLLOUT;
     if (error_ != 0) found |= POLLERR;

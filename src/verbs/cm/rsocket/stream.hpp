@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A byte stream over a reliable connection: what stands behind a descriptor of rsocket(7). Both
-// ends keep receives posted, and a receive is posted again when its bytes have been read; who sends
-// to a reader that is behind is held up by the device, which tries again until there is room
-// (RNR retry without limit). So the stream needs no credits of its own.
+// ends keep receives posted. A receive is posted again when its bytes have been read, or put aside
+// in a call of the program, since many small messages would use them up; who sends to a reader that
+// is behind is held up by the device, which tries again until there is room (RNR retry without
+// limit). So the stream needs no credits of its own.
 //
 // Messages carry bytes; one with an immediate datum says something about the stream: that no more
 // bytes come, or where the peer has mapped memory that may be written directly (riomap).
@@ -52,8 +53,8 @@ class Stream {
     int connect(const sockaddr *address);
     std::shared_ptr<Stream> accept();
     int shut_down(int how);
-    // Sends what is left and ends the connection.
-    void close();
+    // Sends what is left and ends the connection, unless the peer takes none of it for so long.
+    bool close(std::chrono::milliseconds idle_max);
     // The same where a thread that never goes on may be in a call.
     void close_at_exit();
 
@@ -87,6 +88,19 @@ class Stream {
         std::size_t bytes = 0;
         std::size_t read = 0;
     };
+    // Bytes that have left their slots, in order.
+    class Aside {
+      public:
+        std::size_t size() const { return bytes_.size() - read_; }
+        void add(std::span<const std::byte> bytes);
+        std::size_t copy_out(std::span<std::byte> into) const;
+        void drop(std::size_t count);
+        void clear() { drop(size()); }
+
+      private:
+        std::vector<std::byte> bytes_;
+        std::size_t read_ = 0;
+    };
     // As it goes over the wire between hosts of one byte order.
     struct Mapping {
         std::int64_t offset = 0;
@@ -99,6 +113,8 @@ class Stream {
     Stream() = default;
     bool make_queue_pair();
     void let_peer_try_soon();
+    bool has_unread() const { return aside_.size() > 0 || !arrived_.empty(); }
+    void put_aside();
     void drop_arrived();
     void say_end();
     void end_sending();
@@ -137,7 +153,11 @@ class Stream {
     std::vector<std::byte> memory_;
     std::vector<std::uint32_t> free_;
     std::uint32_t sends_in_flight_ = 0;
+    // What has arrived and was not read: first these bytes, then those still in slots.
+    Aside aside_;
     std::deque<Arrived> arrived_;
+    std::size_t arrived_bytes_ = 0;  // of the slots
+    std::uint64_t completions_taken_ = 0;
     bool peer_is_done_ = false;
     bool peer_has_left_ = false;
     bool is_connecting_ = false;  // a call of connect has not returned yet what came of it
