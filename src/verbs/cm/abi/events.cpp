@@ -142,6 +142,7 @@ void deliver_datagram_reply(IdObject& id, const Happening& happening) {
     shown.qkey = happening.message.qkey;
     id.terms.remote_qpn = shown.qp_num;
     id.terms.remote_qkey = shown.qkey;
+    connections().erase(id.connection);
     id.connection = 0;
     add_event(id, std::move(event));
 }
