@@ -15,6 +15,9 @@ PROMISES = {
     "unmapped": "a write to what is not mapped is refused",
     "many": "two ends that send many small messages before they read get along",
     "late": "a stream is closed before its reader has read all, and nothing is lost",
+    "killed": "a peer that was killed is missed with SO_KEEPALIVE",
+    "unknown": "options, shutdowns and descriptors that are not there are refused",
+    "select": "a wait for descriptors is as long as was asked for",
     "unclosed": "who ends without closing a stream has sent everything nevertheless",
 }
 

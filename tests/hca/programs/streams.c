@@ -6,11 +6,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/rsocket.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,13 +199,89 @@ static int close_before_read(void) {
     return got != messages || status != 0;
 }
 
+// A peer that was killed says nothing, and is missed by who asks for that.
+static int miss_killed(void) {
+    const int listens = listening(), on = 1, idle_s = 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        calling();
+        for (;;) pause();
+    }
+    const int stream = raccept(listens, NULL, NULL);
+    need(!rsetsockopt(stream, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on), "SO_KEEPALIVE");
+    need(!rsetsockopt(stream, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s), "TCP_KEEPIDLE");
+    int told[2] = {0, 0};
+    socklen_t size = sizeof *told;
+    need(!rgetsockopt(stream, SOL_SOCKET, SO_KEEPALIVE, &told[0], &size), "SO_KEEPALIVE");
+    need(!rgetsockopt(stream, IPPROTO_TCP, TCP_KEEPIDLE, &told[1], &size), "TCP_KEEPIDLE");
+    char read[1];
+    struct pollfd one = {stream, POLLIN, 0};
+    // Longer than the idle time: who is there answers.
+    const int early = rpoll(&one, 1, 2500);
+    kill(child, SIGKILL);
+    const ssize_t got = rrecv(stream, read, 1, 0);
+    printf("on %d after %d s, early %d, then %zd\n", told[0], told[1], early, got);
+    return told[0] != 1 || told[1] != 1 || early != 0 || got != -1;
+}
+
+static int is_unknown(int stream, int level, int option) {
+    const int value = 1;
+    return rsetsockopt(stream, level, option, &value, sizeof value) == -1 && errno == ENOPROTOOPT;
+}
+
+// What is not there is refused: options, ways to shut down, closed descriptors and times.
+static int refuse_unknown(void) {
+    const int stream = rsocket(AF_INET, SOCK_STREAM, 0), closed = dup(0);
+    const int value = 4096;
+    need(stream >= 0 && !close(closed), "rsocket");
+    int wrong = !is_unknown(stream, SOL_SOCKET, SO_RCVTIMEO);
+    wrong += !is_unknown(stream, IPPROTO_TCP, TCP_USER_TIMEOUT);
+    wrong += !is_unknown(stream, SOL_SOCKET, 4711);
+    wrong += rsetsockopt(stream, SOL_SOCKET, SO_SNDBUF, &value, sizeof value) != 0;
+    wrong += !is_refused(rshutdown(stream, 7));
+    fd_set read;
+    FD_ZERO(&read);
+    FD_SET(closed, &read);
+    struct timeval shortly = {0, 1000}, negative = {-1, 0};
+    wrong += rselect(closed + 1, &read, NULL, NULL, &shortly) != -1 || errno != EBADF;
+    wrong += !is_refused(rselect(0, NULL, NULL, NULL, &negative));
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void end_wait(int number) {
+    (void)number;
+}
+
+// A wait is as long as was asked for, be it less than a millisecond or more milliseconds than an
+// int has.
+static int select_for_as_long(void) {
+    struct timeval shortest = {0, 900}, longest = {4294968, 0};
+    struct sigaction noted = {.sa_handler = end_wait};
+    const double begun_s = now_s();
+    need(!rselect(0, NULL, NULL, NULL, &shortest), "rselect");
+    const double took_s = now_s() - begun_s;
+    need(!sigaction(SIGALRM, &noted, NULL), "sigaction");
+    alarm(1);
+    const int ended = rselect(0, NULL, NULL, NULL, &longest), error = errno;
+    printf("took %f s, then %d %s\n", took_s, ended, strerror(error));
+    return took_s < 0.0009 || ended != -1 || error != EINTR;
+}
+
 int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"broken", break_stream},     {"unclosed", end_unclosed},
-               {"unmapped", write_unmapped}, {"many", send_before_reading},
-               {"late", close_before_read},  {"accept", accept_unasked}};
+    } all[] = {
+        {"broken", break_stream},      {"unclosed", end_unclosed},     {"unmapped", write_unmapped},
+        {"many", send_before_reading}, {"late", close_before_read},    {"killed", miss_killed},
+        {"unknown", refuse_unknown},   {"select", select_for_as_long}, {"accept", accept_unasked}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

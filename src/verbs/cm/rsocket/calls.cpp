@@ -27,10 +27,12 @@ namespace lanewise::verbs::cm {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 // How long a wait may be wrong about what another thread has taken.
-constexpr int poll_step_ms = 50;
+constexpr milliseconds poll_step{50};
+constexpr nanoseconds for_ever{-1};
 // How long a call, and then somebody else, waits for a peer that reads nothing of what is left.
 constexpr milliseconds close_max{500};
 constexpr milliseconds linger_max{30000};
@@ -199,7 +201,7 @@ int look(std::span<pollfd> wanted) {
 }
 
 // 0, or -1 with EINTR where a signal has come.
-int wait_for_news(std::span<const pollfd> wanted, int timeout_ms, const sigset_t& signals) {
+int wait_for_news(std::span<const pollfd> wanted, nanoseconds time, const sigset_t& signals) {
     std::vector<pollfd> below;
     std::vector<std::shared_ptr<Stream>> armed;
     for (const pollfd& one : wanted) {
@@ -213,21 +215,48 @@ int wait_for_news(std::span<const pollfd> wanted, int timeout_ms, const sigset_t
     }
     // What came before it was armed makes no noise.
     std::vector<pollfd> again(wanted.begin(), wanted.end());
-    const timespec longest{0, timeout_ms * 1'000'000L};
+    const timespec longest{0, time.count()};
     const int woken = look(again) == 0 ? ppoll(below.data(), below.size(), &longest, &signals) : 0;
     const int error = errno;
     for (const auto& stream : armed) stream->disarm();
     return woken < 0 ? fail_call(error) : 0;
 }
 
-// Options of a stream are its own, whatever rsetsockopt() was given; none for one that it has not.
+int poll_until(std::span<pollfd> wanted, nanoseconds time) {
+    const SignalsHeld signals;
+    const auto begun = steady_clock::now();
+    for (;;) {
+        const int ready = look(wanted);
+        nanoseconds left = poll_step;
+        if (time != for_ever) left = std::min(left, time - (steady_clock::now() - begun));
+        if (ready > 0 || left.count() <= 0) return ready;
+        if (wait_for_news(wanted, left, signals.before()) < 0) return -1;
+    }
+}
+
+bool is_time(const timeval& time) {
+    return time.tv_sec >= 0 && time.tv_usec >= 0 && time.tv_usec < 1'000'000;
+}
+
+// More than a century would be too much for the clock, and is for ever.
+nanoseconds length_of(const timeval& time) {
+    constexpr std::chrono::seconds longest{std::chrono::hours{24 * 365 * 100}};
+    return std::min(std::chrono::seconds(time.tv_sec), longest) +
+           std::chrono::microseconds(time.tv_usec);
+}
+
+bool is_closed(const pollfd& one) {
+    return one.revents & POLLNVAL;
+}
+
+// Options of a stream are its own, whatever rsetsockopt() was given: sizes and delays are hints.
+// None for one that it has not.
 std::optional<int> option_value(int level, int option) {
     static const std::map<std::pair<int, int>, int> values{
         {{SOL_SOCKET, SO_TYPE}, SOCK_STREAM},
         {{SOL_SOCKET, SO_SNDBUF}, Stream::send_buffer_bytes},
         {{SOL_SOCKET, SO_RCVBUF}, Stream::receive_buffer_bytes},
         {{SOL_SOCKET, SO_REUSEADDR}, 1},
-        {{SOL_SOCKET, SO_KEEPALIVE}, 0},
         {{SOL_SOCKET, SO_OOBINLINE}, 0},
         {{IPPROTO_TCP, TCP_NODELAY}, 1},
         {{IPPROTO_TCP, TCP_MAXSEG}, Stream::slot_bytes},
@@ -235,9 +264,24 @@ std::optional<int> option_value(int level, int option) {
         {{SOL_RDMA, RDMA_SQSIZE}, Stream::send_slots},
         {{SOL_RDMA, RDMA_RQSIZE}, Stream::receive_slots},
         {{SOL_RDMA, RDMA_INLINE}, 0},
+        {{SOL_RDMA, RDMA_IOMAPSIZE}, 0},
+        // How often the peer is asked until it is given up, the device decides.
+        {{IPPROTO_TCP, TCP_KEEPINTVL}, 1},
+        {{IPPROTO_TCP, TCP_KEEPCNT}, 7},
     };
     const auto found = values.find({level, option});
     return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_of_keep_alive(int level, int option) {
+    return (level == SOL_SOCKET && option == SO_KEEPALIVE) ||
+           (level == IPPROTO_TCP && option == TCP_KEEPIDLE);
+}
+
+std::optional<int> value_of(Stream& stream, int level, int option) {
+    if (level == SOL_SOCKET && option == SO_ERROR) return stream.take_error();
+    if (!is_of_keep_alive(level, option)) return option_value(level, option);
+    return level == SOL_SOCKET ? int{stream.is_kept_alive()} : stream.keep_alive_s();
 }
 
 }  // namespace
@@ -352,18 +396,7 @@ ssize_t rwritev(int socket, const iovec *iov, int iovcnt) {
 }
 
 int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
-    const std::span<pollfd> wanted(fds, nfds);
-    const SignalsHeld signals;
-    const auto until = steady_clock::now() + milliseconds(std::max(timeout, 0));
-    for (;;) {
-        const int ready = look(wanted);
-        const auto left =
-            std::chrono::duration_cast<milliseconds>(until - steady_clock::now()).count();
-        if (ready > 0 || timeout == 0 || (timeout > 0 && left <= 0)) return ready;
-        const int step =
-            timeout < 0 ? poll_step_ms : static_cast<int>(std::min<long>(left, poll_step_ms));
-        if (wait_for_news(wanted, step, signals.before()) < 0) return -1;
-    }
+    return poll_until({fds, nfds}, timeout < 0 ? for_ever : milliseconds(timeout));
 }
 
 int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, timeval *timeout) {
@@ -375,10 +408,10 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, time
         if (exceptfds && FD_ISSET(fd, exceptfds)) events |= POLLPRI;
         if (events) wanted.push_back({fd, static_cast<short>(events), 0});
     }
-    const int wait_ms =
-        timeout ? static_cast<int>(timeout->tv_sec * 1000 + timeout->tv_usec / 1000) : -1;
-    const int polled = rpoll(wanted.data(), wanted.size(), wait_ms);
+    if (timeout && !is_time(*timeout)) return fail_call(EINVAL);
+    const int polled = poll_until(wanted, timeout ? length_of(*timeout) : for_ever);
     if (polled < 0) return polled;
+    if (std::any_of(wanted.begin(), wanted.end(), is_closed)) return fail_call(EBADF);
     int bits = 0;
     const auto answer = [&](fd_set *set, const pollfd& one, int asked, int meant) {
         if (!set || !(one.events & asked)) return;
@@ -408,21 +441,32 @@ int rgetsockname(int socket, sockaddr *addr, socklen_t *addrlen) {
     return stream ? copy_address(stream->local_address(), addr, addrlen) : -1;
 }
 
-// Sizes and delays are the stream's own; options that ask for others are hints.
-int rsetsockopt(int socket, int level, int, const void *optval, socklen_t) {
-    if (!stream_at(socket)) return -1;
+int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_t optlen) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
     if (!optval) return fail_call(EFAULT);
-    const bool known =
-        level == SOL_SOCKET || level == IPPROTO_TCP || level == IPPROTO_IPV6 || level == SOL_RDMA;
-    return known ? 0 : fail_call(ENOPROTOOPT);
+    if (!is_of_keep_alive(level, optname)) {
+        const bool is_hint = option_value(level, optname).has_value() ||
+                             (level == SOL_SOCKET && optname == SO_LINGER);
+        return is_hint ? 0 : fail_call(ENOPROTOOPT);
+    }
+    if (optlen < sizeof(int)) return fail_call(EINVAL);
+    int value = 0;
+    std::memcpy(&value, optval, sizeof value);
+    if (level == SOL_SOCKET) {
+        stream->keep_alive(value != 0);
+    } else if (optname == TCP_KEEPIDLE) {
+        if (value < 1) return fail_call(EINVAL);
+        stream->keep_alive_after(std::chrono::seconds(value));
+    }
+    return 0;
 }
 
 int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen) {
     const auto stream = stream_at(socket);
     if (!stream) return -1;
     if (!optval || !optlen || *optlen < sizeof(int)) return fail_call(EINVAL);
-    const bool is_error = level == SOL_SOCKET && optname == SO_ERROR;
-    const std::optional<int> value = is_error ? stream->take_error() : option_value(level, optname);
+    const std::optional<int> value = value_of(*stream, level, optname);
     if (!value) return fail_call(ENOPROTOOPT);
     std::memcpy(optval, &*value, sizeof *value);
     *optlen = sizeof *value;

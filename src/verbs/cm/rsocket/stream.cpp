@@ -326,6 +326,7 @@ void Stream::take_completions() {
     int count = 0;
     while (queue_ && (count = ibv_poll_cq(queue_, taken.size(), taken.data())) > 0) {
         completions_taken_ += static_cast<std::size_t>(count);
+        heard_ = steady_clock::now();
         for (const ibv_wc& one : std::span(taken).first(static_cast<std::size_t>(count))) {
             if (one.wr_id & is_send) {
                 free_.push_back(static_cast<std::uint32_t>(one.wr_id));
@@ -373,6 +374,18 @@ bool Stream::drain(std::unique_lock<std::mutex>& guard, milliseconds idle_max) {
     }
 }
 
+// A write of no bytes, which the peer's device acknowledges. What is under way asks as well.
+void Stream::ask_if_there() {
+    const bool is_silent = steady_clock::now() - heard_ >= silence_max_.load();
+    if (state_ != State::connected || !is_silent || sends_in_flight_ > 0) return;
+    const std::optional<std::uint32_t> slot = free_slot();
+    if (!slot) return;
+    ibv_send_wr work{};
+    work.wr_id = is_send | *slot;
+    work.opcode = IBV_WR_RDMA_WRITE;
+    post(work, *slot);
+}
+
 void Stream::disarm() {
     ibv_cq *queue = nullptr;
     void *context = nullptr;
@@ -384,6 +397,7 @@ void Stream::disarm() {
 std::vector<int> Stream::arm() {
     const std::lock_guard guard(lock_);
     if (!queue_) return {channel_->fd};
+    if (keeps_alive_) ask_if_there();
     ibv_req_notify_cq(queue_, 0);
     return {channel_->fd, completions_->fd};
 }

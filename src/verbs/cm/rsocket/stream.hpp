@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,12 @@ class Stream {
     const sockaddr *local_address() const { return &id_->route.addr.src_addr; }
     const sockaddr *peer_address() const { return &id_->route.addr.dst_addr; }
     bool is_connected();
+    // Whether a peer that says nothing for a while is asked whether it is there, as long as the
+    // program waits for something.
+    void keep_alive(bool on) { keeps_alive_ = on; }
+    void keep_alive_after(std::chrono::seconds silence) { silence_max_ = silence; }
+    bool is_kept_alive() const { return keeps_alive_; }
+    int keep_alive_s() const { return static_cast<int>(silence_max_.load().count()); }
     // What went wrong since it was last asked, as SO_ERROR says it.
     int take_error();
 
@@ -117,6 +124,7 @@ class Stream {
     void put_aside();
     void drop_arrived();
     void say_end();
+    void ask_if_there();
     void end_sending();
     bool drain(std::unique_lock<std::mutex>& guard, std::chrono::milliseconds idle_max);
     bool drain_and_leave(std::unique_lock<std::mutex>& guard, std::chrono::milliseconds idle_max);
@@ -164,6 +172,9 @@ class Stream {
     bool is_done_ = false;        // with sending
     bool is_end_due_ = false;     // which the peer has to be told yet
     bool reading_is_over_ = false;
+    std::atomic<bool> keeps_alive_ = false;
+    std::atomic<std::chrono::seconds> silence_max_{std::chrono::hours(2)};  // as tcp(7)
+    std::chrono::steady_clock::time_point heard_;
     int error_ = 0;
     std::map<off_t, Mapping> of_peer_;
     std::map<const void *, std::pair<Mapping, ibv_mr *>> mapped_;
