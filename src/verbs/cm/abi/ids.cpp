@@ -297,12 +297,17 @@ int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
         const std::lock_guard guard(manager()->lock());
         std::unique_ptr<ChannelObject> made = channel ? nullptr : make_own_channel();
         rdma_event_channel *to = channel ? channel : &made->shown;
+        // With a request moves what was made for it, and what has happened to that since.
+        std::vector<IdObject *> moved{&object};
         own(id->channel).notices.forget_if([&](EventObject *event) {
-            if (event->about != &object) return false;
+            if (std::find(moved.begin(), moved.end(), event->about) == moved.end()) return false;
+            if (event->shown.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+                moved.push_back(&own(event->shown.id));
+            }
             own(to).notices.add(event);
             return true;
         });
-        id->channel = to;
+        for (IdObject *one : moved) one->shown.channel = to;
         before = std::exchange(object.own_channel, std::move(made));
     }
     await_acknowledgements(object);
