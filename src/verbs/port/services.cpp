@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "verbs/proto/wire/bytes.hpp"
 
 namespace lanewise::verbs::port {
@@ -20,6 +22,8 @@ constexpr std::uint16_t request = 0x10;
 constexpr std::uint16_t datagram_request = 0x17;
 constexpr std::uint16_t datagram_reply = 0x18;
 
+constexpr const char *everywhere = "*";
+
 }  // namespace
 
 std::optional<Addressee> addressee_of(std::span<const std::byte> packet) {
@@ -34,8 +38,18 @@ std::optional<Addressee> addressee_of(std::span<const std::byte> packet) {
 }
 
 std::string service_name(std::uint64_t service, const Address& address) {
-    const std::string where = address == no_address ? "*" : text(address);
+    const std::string where = address == no_address ? everywhere : text(address);
     return fmt::format("lanewise-hca/service/{:x}/{}", service, where);
+}
+
+bool is_offered_beside(const std::string& listing, std::uint64_t service, const Address& address) {
+    const std::string name = "@" + service_name(service, no_address);
+    if (address != no_address) return listing.find(name + "\n") != std::string::npos;
+    const std::string begin = name.substr(0, name.size() - std::strlen(everywhere));
+    for (std::size_t at = 0; (at = listing.find(begin, at)) != std::string::npos; ++at) {
+        if (listing.compare(at, name.size() + 1, name + "\n") != 0) return true;
+    }
+    return false;
 }
 
 }  // namespace lanewise::verbs::port

@@ -43,6 +43,10 @@ std::optional<Addressee> addressee_of(std::span<const std::byte> packet);
 // The name of a service at an address, or at all of this host for no_address.
 std::string service_name(std::uint64_t service, const Address& address);
 
+// Whether a list of sockets, such as /proc/net/unix, has the service elsewhere where this address
+// would be meant as well: at all of this host, or for no_address anywhere.
+bool is_offered_beside(const std::string& listing, std::uint64_t service, const Address& address);
+
 // The name of the process that answers for services that nobody offers.
 inline constexpr const char *any_service_name = "lanewise-hca/service/any";
 

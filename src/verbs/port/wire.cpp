@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/file.hpp"
 #include "verbs/port/random.hpp"
 #include "verbs/port/socket.hpp"
 #include "verbs/port/steering.hpp"
@@ -250,7 +251,12 @@ bool Wire::open_service(const std::string& name) {
 }
 
 bool Wire::offer(std::uint64_t service, const Address& address) {
-    return open_service(service_name(service, address));
+    if (!open_service(service_name(service, address))) return false;
+    // Looked at afterwards: of two that come at the same time, one sees the other.
+    const Result<std::string> listing = read_file("/proc/net/unix");
+    if (!listing || !is_offered_beside(*listing, service, address)) return true;
+    withdraw(service, address);
+    return false;
 }
 
 void Wire::withdraw(std::uint64_t service, const Address& address) {

@@ -90,7 +90,8 @@ class Wire {
     // offers, and for those that nobody offers; without this call such packets are handed on or
     // dropped.
     void serve_connections();
-    // Offers a service at an address, or at all for no_address; false where somebody else does.
+    // Offers a service at an address, or at all for no_address; false where somebody else does, be
+    // it at all addresses or at one of them.
     bool offer(std::uint64_t service, const Address& address);
     void withdraw(std::uint64_t service, const Address& address);
     // Hands a packet to queue pair 1 in again, as if it had just come.
