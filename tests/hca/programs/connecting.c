@@ -344,6 +344,104 @@ static int move_when_acknowledged(void) {
     return !waited;
 }
 
+// A request that nobody has taken yet moves with its listener, and so does what was made for it.
+static int move_with_request(void) {
+    struct rdma_event_channel *before = channel(), *after = channel();
+    struct rdma_cm_id *listens = listener(before, RDMA_PS_TCP);
+    struct rdma_cm_id *caller = call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
+    need(is_readable(before->fd, soon_ms), "a request");
+    need(!rdma_migrate_id(listens, after), "rdma_migrate_id");
+    rdma_destroy_event_channel(before);
+    struct rdma_cm_event *event = NULL;
+    need(!rdma_get_cm_event(after, &event), "rdma_get_cm_event");
+    const int moved = event->id->channel == after;
+    struct rdma_conn_param given = {.qp_num = 78};
+    need(!rdma_accept(event->id, &given), "rdma_accept");
+    rdma_ack_cm_event(event);
+    need(!rdma_destroy_id(caller), "rdma_destroy_id");
+    const int heard = moved && is_readable(after->fd, soon_ms);
+    printf("moved %d heard %d\n", moved, heard);
+    return !moved || !heard;
+}
+
+// A process that ends tells its peers, though its threads are in the middle of calls.
+static void *bind_on_and_on(void *unused) {
+    struct rdma_event_channel *mine = channel();
+    struct sockaddr_in name = here();
+    name.sin_port = 0;
+    for (;;) {
+        struct rdma_cm_id *id = NULL;
+        need(!rdma_create_id(mine, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+        rdma_bind_addr(id, (struct sockaddr *)&name);
+        rdma_destroy_id(id);
+    }
+    return unused;
+}
+
+static void end_while_busy(void) {
+    struct rdma_event_channel *mine = channel();
+    struct rdma_cm_id *id = call(mine, RDMA_PS_TCP, IBV_QPT_RC);
+    await(mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    need(!rdma_establish(id), "rdma_establish");
+    pthread_t thread;
+    for (int i = 0; i < 4; ++i) {
+        need(!pthread_create(&thread, NULL, bind_on_and_on, NULL), "pthread_create");
+    }
+    usleep(20000);
+    exit(0);
+}
+
+static int hear_of_ends(void) {
+    enum { peers = 12 };
+    struct rdma_event_channel *mine = channel();
+    listener(mine, RDMA_PS_TCP);
+    int heard = 0;
+    for (int i = 0; i < peers; ++i) {
+        struct rdma_conn_param given = {.qp_num = 78};
+        struct rdma_cm_event *event = NULL;
+        const pid_t peer = fork();
+        if (peer == 0) end_while_busy();
+        need(!rdma_get_cm_event(mine, &event), "rdma_get_cm_event");
+        struct rdma_cm_id *accepted = event->id;
+        rdma_ack_cm_event(event);
+        need(!rdma_accept(accepted, &given), "rdma_accept");
+        await(mine, RDMA_CM_EVENT_ESTABLISHED);
+        need(waitpid(peer, NULL, 0) == peer, "waitpid");
+        if (is_readable(mine->fd, 1000)) {
+            await(mine, RDMA_CM_EVENT_DISCONNECTED);
+            ++heard;
+        }
+        rdma_destroy_id(accepted);
+    }
+    printf("heard of %d of %d\n", heard, peers);
+    return heard != peers;
+}
+
+static int is_bound(in_addr_t address) {
+    struct rdma_cm_id *id = NULL;
+    struct sockaddr_in name = here();
+    name.sin_addr.s_addr = htonl(address);
+    need(!rdma_create_id(channel(), &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+    const int bound = rdma_bind_addr(id, (struct sockaddr *)&name) == 0;
+    need(bound || errno == EADDRINUSE, "rdma_bind_addr");
+    return bound;
+}
+
+// A port number is either of all addresses or of single ones, also for another process.
+static int claim_once(void) {
+    int status = 0, wrong = !is_bound(INADDR_LOOPBACK);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int refused = !is_bound(INADDR_ANY);
+        port_here = port + 1;
+        exit(!refused || !is_bound(INADDR_ANY) || is_bound(INADDR_LOOPBACK));
+    }
+    need(waitpid(child, &status, 0) == child, "waitpid");
+    wrong += is_bound(INADDR_ANY);
+    printf("%d wrong, child %x\n", wrong, (unsigned)status);
+    return wrong || status != 0;
+}
+
 // An end of a connection with a queue pair for one message each way; `flags` tell which end.
 static struct rdma_cm_id *endpoint(int flags) {
     struct rdma_addrinfo hints = {.ai_flags = flags, .ai_port_space = RDMA_PS_TCP}, *found = NULL;
@@ -611,15 +709,27 @@ int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {{"end", end_while_somebody_calls},     {"kinds", reject_other_kinds},
-               {"private", refuse_long_private_data}, {"child", leave_to_parent},
-               {"pieces", read_what_is_there},        {"order", go_in_order},
-               {"any", resolve_any_address},          {"timeout", refuse_long_ack_timeout},
-               {"moved", move_when_acknowledged},     {"late", receive_late},
-               {"grants", grant_what_is_offered},     {"backlog", take_more_than_the_backlog},
-               {"errors", resolve_after_errors},      {"connecting", disconnect_while_connecting},
-               {"sender", join_only_to_send},         {"unread", close_unread},
-               {"half", half_close_unread},           {"behind", read_behind},
+    } all[] = {{"end", end_while_somebody_calls},
+               {"kinds", reject_other_kinds},
+               {"private", refuse_long_private_data},
+               {"child", leave_to_parent},
+               {"pending", move_with_request},
+               {"busy", hear_of_ends},
+               {"claims", claim_once},
+               {"pieces", read_what_is_there},
+               {"order", go_in_order},
+               {"any", resolve_any_address},
+               {"timeout", refuse_long_ack_timeout},
+               {"moved", move_when_acknowledged},
+               {"late", receive_late},
+               {"grants", grant_what_is_offered},
+               {"backlog", take_more_than_the_backlog},
+               {"errors", resolve_after_errors},
+               {"connecting", disconnect_while_connecting},
+               {"sender", join_only_to_send},
+               {"unread", close_unread},
+               {"half", half_close_unread},
+               {"behind", read_behind},
                {"interrupt", interrupt_poll}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();

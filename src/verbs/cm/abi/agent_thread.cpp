@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,11 +27,24 @@ namespace {
 constexpr int batches_per_round = 64;
 constexpr Nanoseconds refusal_delay_ns = 200'000'000;
 constexpr std::size_t held_max = 64;
+constexpr Nanoseconds exit_wait_ns = 200'000'000;
+constexpr auto exit_pause = std::chrono::microseconds(50);
 
-std::mutex the_manager_lock;
+Lock the_manager_lock;
 // Never destroyed: its thread runs until the process ends.
 Manager *the_manager = nullptr;
 bool was_refused = false;
+
+// The program may be ending in the middle of a call that holds the lock, which then never ends;
+// other threads give it back soon.
+std::unique_lock<Lock> locked_at_exit(Lock& lock) {
+    std::unique_lock guard(lock, std::defer_lock);
+    const Nanoseconds until = monotonic_ns() + exit_wait_ns;
+    while (!lock.is_mine() && !guard.try_lock() && monotonic_ns() < until) {
+        std::this_thread::sleep_for(exit_pause);
+    }
+    return guard;
+}
 
 // The name by which a fault means a message.
 std::string_view name_of(Kind kind) {
@@ -163,9 +177,9 @@ void Manager::leave_to_parent() {
 
 // A kernel would tell the peers that the process has ended; here it has to do so itself.
 void Manager::end_connections() {
-    const std::unique_lock found(the_manager_lock, std::try_to_lock);
+    const std::unique_lock found = locked_at_exit(the_manager_lock);
     if (!found || !the_manager) return;
-    const std::unique_lock guard(the_manager->lock_, std::try_to_lock);
+    const std::unique_lock guard = locked_at_exit(the_manager->lock_);
     if (!guard) return;
     the_manager->agent_.forget_all(monotonic_ns());
     while (const std::optional<Letter> letter = the_manager->agent_.poll_letter()) {

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,13 +30,36 @@ namespace lanewise::verbs::cm {
 // Prints one line on standard error.
 void warn(const std::string& sentence);
 
+// A mutex that knows whether the calling thread holds it.
+class Lock {
+  public:
+    void lock() {
+        mutex_.lock();
+        holder_ = std::this_thread::get_id();
+    }
+    bool try_lock() {
+        const bool is_locked = mutex_.try_lock();
+        if (is_locked) holder_ = std::this_thread::get_id();
+        return is_locked;
+    }
+    void unlock() {
+        holder_ = std::thread::id();
+        mutex_.unlock();
+    }
+    bool is_mine() const { return holder_ == std::this_thread::get_id(); }
+
+  private:
+    std::mutex mutex_;
+    std::atomic<std::thread::id> holder_;
+};
+
 class Manager {
   public:
     // That of this process, opened by the first call; null where there can be none, with a line on
     // standard error the first time. `deliver` is called for each happening, under the lock.
     static Manager *get(void (*deliver)(const Happening&));
 
-    std::mutex& lock() { return lock_; }
+    Lock& lock() { return lock_; }
     // What follows wants the lock held.
     Agent& agent() { return agent_; }
     // Of all devices, one after the other.
@@ -70,7 +94,7 @@ class Manager {
     void run();
 
     std::vector<abi::Config> devices_;
-    std::mutex lock_;
+    Lock lock_;
     port::Wire wire_;
     port::Descriptor watch_;
     port::Descriptor wake_;
