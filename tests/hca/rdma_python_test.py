@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from lanewise import rdma
 from lanewise.errors import LanewiseError, RequestError, RunError
@@ -81,6 +82,13 @@ def test_an_outcome_counts_what_occurred_and_has_nothing_left(
     assert client.occurred["completion"] == {"receive": 30, "send": 30}
     assert client.occurred["call"]["ibv_reg_mr"] == 1
     assert client.left == {}
+
+
+def test_a_server_that_takes_its_time_is_waited_for(two_hosts: rdma.Hosts, tmp_path: Path) -> None:
+    program = compiled("connecting", tmp_path, "rdmacm")
+    with rdma.start([program, "slow"], hosts=two_hosts, at="a1", ports=["lan0"]) as server:
+        server.wait_until_it_can_be_called()
+        assert server.stdout == "listens\n"
 
 
 def test_an_outcome_names_what_a_program_did_not_destroy_after_a_fault(pingpong: Pingpong) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -32,7 +33,9 @@ from lanewise.rdma.hosts import Hosts
 
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENING = "0A"  # in these
-SERVICE = "@lanewise-hca/service/"  # what listens by the connection manager, in /proc/net/unix
+# What listens by the connection manager, in /proc/net/unix (src/verbs/port/services.cpp): a number
+# at an address. Whoever only may call has the one that is called any.
+SERVICE = re.compile(r"@lanewise-hca/service/[0-9a-f]+/")
 AGAIN_S = 0.02
 
 
@@ -155,7 +158,7 @@ class Program:
         nothing does after `timeout_s` seconds, or the program ends before.
         """
         self._await(
-            lambda: bool(self._tcp_ports()) or SERVICE in self._read("/proc/net/unix"),
+            lambda: bool(self._tcp_ports() or SERVICE.search(self._read("/proc/net/unix"))),
             "on TCP or by the connection manager", timeout_s,
         )  # fmt: skip
 

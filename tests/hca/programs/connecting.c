@@ -442,6 +442,17 @@ static int claim_once(void) {
     return wrong || status != 0;
 }
 
+// Can be called after a while only, and says when that begins.
+static int listen_late(void) {
+    struct rdma_event_channel *mine = channel();
+    sleep(1);
+    puts("listens");
+    fflush(stdout);
+    listener(mine, RDMA_PS_TCP);
+    pause();
+    return 0;
+}
+
 // An end of a connection with a queue pair for one message each way; `flags` tell which end.
 static struct rdma_cm_id *endpoint(int flags) {
     struct rdma_addrinfo hints = {.ai_flags = flags, .ai_port_space = RDMA_PS_TCP}, *found = NULL;
@@ -713,6 +724,7 @@ int main(int count, char **words) {
                {"kinds", reject_other_kinds},
                {"private", refuse_long_private_data},
                {"child", leave_to_parent},
+               {"slow", listen_late},
                {"pending", move_with_request},
                {"busy", hear_of_ends},
                {"claims", claim_once},
