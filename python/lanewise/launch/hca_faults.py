@@ -175,6 +175,18 @@ def checked_seed(seed: Any, called: str) -> int:
     return whole
 
 
+def peer_address(value: object) -> str:
+    """Return an address as the device writes it; ValueError where it writes none like that."""
+    if not isinstance(value, str):
+        raise ValueError(value)
+    address = ipaddress.ip_address(value)
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.scope_id is not None:
+        raise ValueError(value)
+    return str(address.ipv4_mapped or address)
+
+
 def script(faults: tuple[Fault, ...], seed: int) -> str:
     """Return what the device is told."""
     return "\n".join([f"seed={seed}", *(fault.line() for fault in faults)])
@@ -232,9 +244,9 @@ class _Reader(Tables):
     def peer(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
         value = table.get("peer", "")
         try:
-            return str(ipaddress.ip_address(value)) if value != "" else ""
+            return peer_address(value) if value != "" else ""
         except ValueError:
-            remedy = "use an address, such as 10.0.0.2"
+            remedy = "use an address without a zone, such as 10.0.0.2 or fe80::1"
             raise self.refuse((*path, "peer"), f"peer = {value!r}: {remedy}") from None
 
     def device(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:

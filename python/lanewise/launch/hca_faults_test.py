@@ -113,6 +113,23 @@ def test_what_cannot_be_is_refused_with_its_line(text: str, says: str) -> None:
         read(text, "a.toml")
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("::ffff:10.0.0.2", "10.0.0.2"), ("FE80:0::1", "fe80::1"), ("10.0.0.2", "10.0.0.2")],
+)
+def test_a_peer_is_named_as_the_device_names_it(written: str, meant: str) -> None:
+    text = f'[[fault]]\npacket = "any"\naction = "lose"\npeer = "{written}"'
+    (fault,) = read(text, "f.toml")
+    assert fault.peer == meant
+
+
+@pytest.mark.parametrize("peer", ['"fe80::1%lan0"', "5", '"localhost"'])
+def test_a_peer_that_no_packet_can_be_from_is_refused(peer: str) -> None:
+    text = f'[[fault]]\npacket = "any"\naction = "lose"\npeer = {peer}'
+    with pytest.raises(RequestError, match=r"f\.toml:4: peer = .*: use an address without a zone"):
+        read(text, "f.toml")
+
+
 def test_a_rule_may_name_a_device() -> None:
     text = '[[fault]]\ncall = "ibv_reg_mr"\ndevice = "lanewise1"'
     (fault,) = read(text, "f.toml")

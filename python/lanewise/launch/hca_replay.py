@@ -13,7 +13,6 @@ It does the same at the same occurrences.  What is damaged is refused with its l
 from __future__ import annotations
 
 import errno
-import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -164,7 +163,7 @@ class _Line:
         """Return from whom packets come that the rule is for, empty for anybody."""
         value = self.values.get("peer", "")
         try:
-            return str(ipaddress.ip_address(value)) if value != "" else ""
+            return hca_faults.peer_address(value) if value != "" else ""
         except ValueError:
             raise self.refuse(f"peer is {value!r}") from None
 

@@ -78,6 +78,7 @@ def test_a_rule_for_a_queue_pair_counts_what_occurs_on_that_one_again() -> None:
         (LATE.replace("5000", "-1"), "log:1: delay_us = -1 is not a whole number from 0"),
         (LATE.replace("{", '{"of": "any", '), "log:1: unknown key 'of'"),
         (ERROR.replace("{", '{"peer": "10.0.0.2", '), "log:1: unknown key 'peer'"),
+        (LATE.replace("{", '{"peer": "fe80::1%lan0", '), "log:1: peer is 'fe80::1%lan0'"),
         (REJECT.replace("{", '{"queue_pair": 2, '), "log:1: unknown key 'queue_pair'"),
         (REJECT.replace("{", '{"device": "lanewise0", '), "log:1: unknown key 'device'"),
         (
