@@ -121,6 +121,16 @@ def test_what_the_manual_of_connections_promises_is_kept(
     assert done.returncode == 0, done.stdout
 
 
+def test_no_message_of_a_connection_leaves_a_device_that_has_failed(
+    hosts: Hosts, program: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\npacket = "send"\naction = "device_fatal"\ntimes = 1\n')
+    options = ["--ports", "lo", "--faults", str(script)]
+    done = Hosts(hosts.bed, options).run(LISTENER, [program, "failed"])
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_request_that_makes_no_sense_is_rejected_before_it_comes_again(
     hosts: Hosts, program: str, tmp_path: Path
 ) -> None:

@@ -290,6 +290,11 @@ ibv_context *ibv_open_device(ibv_device *device) {
     return &context.release()->shown.context;
 }
 
+// For the connection manager, which has sockets of its own: whether a fault has ended the device.
+int lanewise_has_failed(ibv_context *context) {
+    return is_live(context) && own(context).adapter->is_dead();
+}
+
 int ibv_close_device(ibv_context *context) {
     if (!is_live(context)) return errno = EINVAL, -1;
     Context *closed = &own(context);

@@ -637,6 +637,28 @@ static void connect_streams(void) {
     pthread_join(caller, NULL);
 }
 
+// A script of faults ends the device: no message of the connection manager leaves it any more.
+static int call_through_failed(void) {
+    struct rdma_event_channel *asked = channel(), *calls = channel();
+    struct rdma_cm_event *event = NULL;
+    struct rdma_conn_param given = {.qp_num = 78};
+    connect_streams();
+    port_here = port + 1;
+    listener(asked, RDMA_PS_TCP);
+    struct rdma_cm_id *id = call(calls, RDMA_PS_TCP, IBV_QPT_RC);
+    need(!rdma_get_cm_event(asked, &event), "rdma_get_cm_event");
+    need(!rdma_accept(event->id, &given), "rdma_accept");
+    rdma_ack_cm_event(event);
+    await(calls, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    need(!rdma_establish(id), "rdma_establish");
+    await(asked, RDMA_CM_EVENT_ESTABLISHED);
+    for (int i = 0; i < 1000 && rsend(calling_stream, "m", 1, 0) == 1; ++i) usleep(1000);
+    need(!rdma_destroy_id(id), "rdma_destroy_id");
+    const int heard = is_readable(asked->fd, 1000);
+    printf("heard %d\n", heard);
+    return heard;
+}
+
 static void *close_calling(void *unused) {
     rclose(calling_stream);
     return unused;
@@ -725,6 +747,7 @@ int main(int count, char **words) {
                {"private", refuse_long_private_data},
                {"child", leave_to_parent},
                {"slow", listen_late},
+               {"failed", call_through_failed},
                {"pending", move_with_request},
                {"busy", hear_of_ends},
                {"claims", claim_once},

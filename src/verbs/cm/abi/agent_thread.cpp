@@ -187,9 +187,15 @@ void Manager::end_connections() {
     }
 }
 
+// The address is gone, or the device has failed, through which nothing arrives or leaves any more.
+bool Manager::is_cut_off(const Address& address) const {
+    const std::optional<std::uint8_t> number = port_of(ports_, address);
+    return !number || has_failed(place_of(*number).device);
+}
+
 void Manager::post(const Letter& letter) {
+    if (is_cut_off(letter.ends.source)) return;  // and the message is lost
     const std::optional<std::uint8_t> number = port_of(ports_, letter.ends.source);
-    if (!number) return;  // the address is gone, so the message is lost
     const Bytes datagram = datagram_of(letter.message, letter.ends, psn_++ & 0xffffff);
     const iovec piece{const_cast<std::byte *>(datagram.data()), datagram.size()};
     const port::Route route{letter.ends.source, letter.ends.destination,
@@ -232,6 +238,7 @@ Nanoseconds Manager::next_deadline() const {
 }
 
 void Manager::take(const port::Datagram& datagram, bool may_wait) {
+    if (is_cut_off(datagram.destination)) return;
     Arrival arrival;
     arrival.source = datagram.source;
     arrival.destination = datagram.destination;

@@ -30,6 +30,9 @@ namespace lanewise::verbs::cm {
 // Prints one line on standard error.
 void warn(const std::string& sentence);
 
+// Whether the program has opened this device, and a fault has ended it (devices.cpp).
+bool has_failed(std::size_t device);
+
 // A mutex that knows whether the calling thread holds it.
 class Lock {
   public:
@@ -84,6 +87,7 @@ class Manager {
     static void leave_to_parent();
     static void end_connections();
     std::string status() const;
+    bool is_cut_off(const Address& address) const;
     void read_ports();
     void read_messages();
     void take(const port::Datagram& datagram, bool may_wait);

@@ -2,7 +2,11 @@
 //
 // The devices that connections are on: rdma_get_devices(3).
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <vector>
 
@@ -20,18 +24,23 @@ std::mutex devices_lock;
 // Those that do not open have no context. They are open to the end of the process, and known.
 std::vector<OpenDevice>& open_devices = *new std::vector<OpenDevice>;
 
+// The contexts of these, for who must not wait for the lock.
+std::array<std::atomic<ibv_context *>, abi::devices_max> known_contexts;
+
 std::vector<OpenDevice> open_all() {
     std::vector<OpenDevice> opened;
     int count = 0;
     ibv_device **list = ibv_get_device_list(&count);
     for (int at = 0; at < count; ++at) opened.push_back({ibv_open_device(list[at]), nullptr});
     if (list) ibv_free_device_list(list);
+    for (std::size_t at = 0; at < opened.size(); ++at) known_contexts[at] = opened[at].context;
     return opened;
 }
 
 // A child opens devices of its own.
 void forget_in_child() {
     open_devices.clear();
+    for (std::atomic<ibv_context *>& one : known_contexts) one = nullptr;
     devices_lock.unlock();
 }
 
@@ -54,6 +63,13 @@ const std::vector<OpenDevice>& opened() {
 }
 
 }  // namespace
+
+bool has_failed(std::size_t device) {
+    using Asked = int(ibv_context *);
+    static auto *const ask = reinterpret_cast<Asked *>(dlsym(RTLD_DEFAULT, "lanewise_has_failed"));
+    ibv_context *context = known_contexts[device];
+    return ask && context && ask(context) != 0;
+}
 
 ibv_context *the_device() {
     const std::vector<OpenDevice>& devices = opened();
