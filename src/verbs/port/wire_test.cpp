@@ -336,6 +336,28 @@ void send_letter_as(uid_t user, const Wire& wire, std::size_t bytes) {
     ASSERT_EQ(status, 0);
 }
 
+TEST(WireTest, AServiceIsOfferedAtSingleAddressesOrAtAll) {
+    constexpr std::uint64_t service = 0xabcdef01, longer = 0xabcdef012;
+    const Address elsewhere = address_of(in_addr{htonl(0x0a000002)});
+    Result<Wire> one = open_wire();
+    Result<Wire> other = open_wire();
+    ASSERT_TRUE(one && other);
+    one->serve_connections();
+    other->serve_connections();
+
+    EXPECT_TRUE(one->offer(longer, loopback));
+    EXPECT_TRUE(one->offer(service, loopback));
+    EXPECT_TRUE(other->offer(service, elsewhere));
+    EXPECT_FALSE(other->offer(service, no_address));
+    EXPECT_FALSE(one->offer(service, no_address));
+
+    one->withdraw(service, loopback);
+    other->withdraw(service, elsewhere);
+    EXPECT_TRUE(other->offer(service, no_address));
+    EXPECT_FALSE(one->offer(service, loopback));
+    EXPECT_FALSE(other->offer(service, loopback));
+}
+
 TEST(WireTest, LettersOfAnotherUserAreThrownAway) {
     if (getuid() != 0) GTEST_SKIP() << "only root can send as somebody else";
     constexpr uid_t nobody = 65534;
