@@ -24,20 +24,22 @@ struct Owners {
 
 // Under the lock of the manager. Never destroyed, as the manager is not: its thread delivers until
 // the process has ended.
-Owners *owners = new Owners;
-
+Owners *& owners() {
+    static auto *all = new Owners;
+    return all;
+}
 std::map<std::uint32_t, IdObject *>& connections() {
-    return owners->of_connections;
+    return owners()->of_connections;
 }
 std::map<std::uint64_t, IdObject *>& listening() {
-    return owners->of_listeners;
+    return owners()->of_listeners;
 }
 
 // A child has a machine of its own, with the same numbers. Those of its parent may be in the middle
 // of a change.
 void begin_anew_in_child() {
     abi::handle_pool_lock().unlock();
-    owners = new Owners;
+    owners() = new Owners;
 }
 
 // Reads and atomics are told by who asks: what the peer starts is what this end responds to.

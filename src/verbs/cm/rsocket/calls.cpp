@@ -100,8 +100,11 @@ class Lingering {
     int count_ = 0;
 };
 
-// A child has none.
-Lingering *lingering = new Lingering;
+// A child has none of its parent's.
+Lingering *& lingering() {
+    static auto *all = new Lingering;
+    return all;
+}
 
 // As a kernel does, whose peers would otherwise take the end for one before everything was sent.
 void close_all_at_exit() {
@@ -114,11 +117,11 @@ void close_all_at_exit() {
     for (const auto& stream : open) {
         if (!stream->is_of_parent()) stream->close_at_exit();
     }
-    lingering->await_all();
+    lingering()->await_all();
 }
 
 void leave_streams_to_parent() {
-    lingering = new Lingering;
+    lingering() = new Lingering;
     streams_lock.unlock();
 }
 
@@ -339,7 +342,7 @@ int rclose(int socket) {
         const std::lock_guard guard(streams_lock);
         streams().erase(socket);
     }
-    if (!is_closed) lingering->add(stream);
+    if (!is_closed) lingering()->add(stream);
     return 0;
 }
 
