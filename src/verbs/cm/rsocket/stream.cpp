@@ -24,7 +24,7 @@ constexpr int resolve_timeout_ms = 2000;
 // Another thread may have taken the event that this one waits for.
 constexpr int wait_ms = 50;
 // How long nothing of what was sent may arrive until it is no longer waited for.
-constexpr milliseconds patience{500};
+constexpr milliseconds drain_idle_max{500};
 constexpr milliseconds mapping_wait{1000};
 constexpr int lock_tries = 20;
 constexpr milliseconds lock_pause{1};
@@ -555,10 +555,10 @@ int Stream::shut_down(int how) {
     }
     // A peer that does not read for a while, as one that waits here itself, is not waited for.
     if (how == SHUT_RDWR) {
-        drain_and_leave(guard, patience);
+        drain_and_leave(guard, drain_idle_max);
     } else {
         end_sending();
-        drain(guard, patience);
+        drain(guard, drain_idle_max);
     }
     return 0;
 }
@@ -577,7 +577,7 @@ void Stream::close_at_exit() {
     }
     if (!guard) return;
     progress();
-    drain_and_leave(guard, patience);
+    drain_and_leave(guard, drain_idle_max);
 }
 
 bool Stream::is_connected() {
