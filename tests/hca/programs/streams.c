@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -204,6 +205,7 @@ static int miss_killed(void) {
     const int listens = listening(), on = 1, idle_s = 1;
     const pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where the parent ends before
         calling();
         for (;;) pause();
     }
