@@ -115,11 +115,11 @@ struct Call {
     MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/* What the bits of reductions shall not depend on. */
+/* What the bits of reductions may depend on, as lw_bits (lanewise/collectives.h). */
 enum class SameBits : std::uint8_t {
-    unasked,
-    order, /* on size, algorithm, MPI and run; for one number of ranks */
-    ranks, /* nor, where they are sums, on the number of ranks */
+    unasked, /* on anything */
+    order,   /* on the operands and the number of ranks only */
+    ranks,   /* sums and products: on the numbers only; the others as with `order` */
 };
 
 /* Which algorithm, and its parameters; the same on every rank. Where same bits are asked for, two

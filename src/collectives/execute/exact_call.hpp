@@ -24,7 +24,7 @@ bool depends_on_order(const Call& call);
 
 /* How a reduction gets bits that are the same on any number of ranks. */
 enum class RankFree : std::uint8_t {
-    no,         /* its type, operator or collective is not known to */
+    no,         /* nothing is known that gives its type, operator or collective the same bits */
     in_any_way, /* by any algorithm, with the arithmetic of sums/combine */
     exactly,    /* by an exact reduction */
 };

@@ -5,9 +5,8 @@
 // SameBits::order   contributions are combined in the balanced bracketing in every element, by
 //                   algorithms that declare it and for which the checker proves it; sums and
 //                   products of floating-point numbers are computed in one way (sums/combine)
-// SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once, and
-//                   MPI_PROD of real ones an exact product (execute/exact_call); everything else
-//                   as with SameBits::order
+// SameBits::ranks   MPI_SUM and MPI_PROD of doubles, floats and their complex types are exact, and
+//                   rounded once (execute/exact_call); everything else as with SameBits::order
 //
 // MPI_MAX and MPI_MIN of doubles and floats are those of sums/combine, which depend on nothing
 // else. Integers and operators on bits have the same bits anyway. Operators of the program, and
