@@ -74,8 +74,8 @@ typedef struct lw_paths_options {
         int64_t failback_delay_ns; /* how long a port must have been up before a return */
         int64_t quiet_ns;          /* its name in 0.1 */
     };
-    int64_t settle_ns;         /* between a migration and the next load, for the peer to follow */
-    const char *path_file;     /* of `lanewise rdma discover`; NULL: the convention */
+    int64_t settle_ns;     /* between a migration and the next load, for the peer to follow */
+    const char *path_file; /* of `lanewise rdma discover`; NULL: hosts number their ports alike */
     lw_paths_notice_fn notice; /* these may be NULL */
     lw_paths_event_fn other;
     lw_paths_report_fn report;

@@ -115,8 +115,10 @@ LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn re
 LW_API lw_status lw_wavefront_open_reading(const char *folder, lw_wavefront_report_fn report,
                                            void *report_context, lw_wavefront **store);
 
-/* Close a store and free it; NULL is fine. Not while a call on it is under way, so not in what that
- * calls either. */
+/*
+ * Close a store and free it. NULL is allowed. Do not call this while another call on the store is
+ * under way, nor from one of its callbacks.
+ */
 LW_API void lw_wavefront_close(lw_wavefront *store);
 
 /*
@@ -200,7 +202,7 @@ typedef void (*lw_wavefront_directed_row_fn)(void *const *updated, const void *c
 
 /* Which plane of a store in three dimensions is updated, and how. */
 typedef struct lw_wavefront_plane {
-    uint32_t struct_size; /* of the library: members beyond it are not there */
+    uint32_t struct_size; /* set by the library: it has no members beyond this size */
     int64_t plane;        /* its number in the store, from 0 */
     int64_t lines;        /* of a plane, each behind the one before */
     int64_t columns;      /* cells of a line */
@@ -251,7 +253,7 @@ typedef struct lw_wavefront_kernel {
     }
 
 typedef struct lw_wavefront_progress {
-    uint32_t struct_size;     /* of the library: members beyond it are not there */
+    uint32_t struct_size;     /* set by the library: it has no members beyond this size */
     uint64_t iterations_done; /* in whole passes */
     uint64_t iterations_wanted;
     uint64_t waves; /* iterations under way in this pass */
@@ -328,8 +330,8 @@ typedef struct lw_wavefront_run_options {
  * dimensions, built-in kernels and those with `update_plane` also go from the last line of each
  * plane to the first: "down-back-right", "down-back-left", "up-back-left" and "up-back-right";
  * "symmetric-3d" stands for "down-right,up-back-left" and "fast-sweeping-3d" for all eight.
- * Iterations share a pass as long as they go down, or up.  With a tolerance the run ends once as
- * many iterations in a row as there are directions have changed no cell by more.
+ * Iterations share a pass as long as they go down, or up.  With a tolerance and d directions, the
+ * run ends once no cell has changed by more than the tolerance in d iterations in a row.
  */
 
 /*
@@ -396,7 +398,7 @@ typedef struct lw_wavefront_plan {
     uint64_t read_bytes;            /* of all passes */
     uint64_t written_bytes;
     uint64_t waves_to_hide_disk; /* 0 where a rate is not known */
-    double time_s;               /* the same */
+    double time_s;               /* predicted; 0 where a rate is not known */
     int disk_bound;              /* non-zero: the disk limits the time, and not the kernel */
     uint32_t threads;
 } lw_wavefront_plan;
