@@ -21,9 +21,9 @@
 // is the product.
 //
 // A part is decided where both of its bounds are rounded to one number. One that is zero because
-// each factor has a part that is zero is exact. More bits decide at last:
-// where B is what all factors have together, nothing is cut off (A. Ziv, "Fast evaluation of
-// elementary mathematical functions with correctly rounded last bit", ACM TOMS 17(3), 1991).
+// each factor has a part that is zero is exact. More bits decide at last: where B is what all
+// factors have together, nothing is cut off (A. Ziv, "Fast evaluation of elementary mathematical
+// functions with correctly rounded last bit", ACM TOMS 17(3), 1991).
 //
 // Only the result may be too large or too small for the format, no part of the product. Everything
 // is computed with integers, so no mode of rounding matters.

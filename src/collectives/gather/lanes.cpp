@@ -3,8 +3,8 @@
 // Gather between sites over lanes; see lanes/transfer.hpp.
 //
 // multilane: several pairs of ranks transfer what comes from another site, segment by segment,
-//   while leaves still send and the root already receives. Cost: L + D / min(b_root, P b) + 2 c /
-//   b.
+//   while leaves still send and the root already receives.
+//   Cost: L + D / min(b_root, P b) + 2 c / b.
 // three_step: the form of Chiba, Endo and Matsuoka (2008), their scatter in reverse. Some ranks of
 //   another site collect whole blocks, these cross on all lanes, the root collects them; a rank
 //   begins a step when the one before has ended on it. Cost: T(P) of section 4.2, see

@@ -4,16 +4,14 @@
 // transfer, and who was late. Pure: from the entry and exit times of all ranks, on one clock.
 //
 //   waiting     of a rank: from its entry until the last of the ranks that it waits for has
-//   entered,
-//               or until its exit where that is earlier
+//               entered, or until its exit where that is earlier
 //   transfer    the rest of its time in the call
+//   lateness    of a rank: its entry after that of the first rank that waits for it
+//   awaited     of a rank: the waiting of others in calls which it was the last to enter
 //
 // A nonblocking call is entered where it is started, and left by the call that finds it complete.
 // Meanwhile the rank computes, so only its time in calls that wait for the request or test it can
 // be waiting. Of several tests, that time is divided as if it were spread evenly over them.
-//
-//   lateness    of a rank: its entry after that of the first rank that waits for it
-//   awaited     of a rank: the waiting of others in calls which it was the last to enter
 
 #pragma once
 

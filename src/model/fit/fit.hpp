@@ -4,10 +4,10 @@
 //
 // Every model is fitted to the medians of all points, or to the geometric means of the launches'
 // medians. Its intervals come from a bootstrap: the launches, and the samples of each point, are
-// redrawn, the model is fitted again, and the middle 95 % of the results
-// is the interval. Propagating the points' own intervals would need every formula to be smooth,
-// which LMO's maxima and the clamping at 0 are not. The median of a redrawn sample is drawn
-// directly: it is a quantile whose probability has a Beta distribution.
+// redrawn, the model is fitted again, and the middle 95 % of the results is the interval.
+// Propagating the points' own intervals would need every formula to be smooth, which LMO's maxima
+// and the clamping at 0 are not. The median of a redrawn sample is drawn directly: it is a quantile
+// whose probability has a Beta distribution.
 //
 // The best model is the one that predicts points it has not seen: every third size is held out,
 // with all collectives, and the models are fitted to the rest.

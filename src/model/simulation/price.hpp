@@ -15,9 +15,9 @@
 // A resource whose time is 0 is not waited for: two ranks of one host exchange messages without its
 // interface if `cost` gives them no egress and ingress. Where it names the connection of the two
 // hosts in place of an interface, only what they send to each other waits, until the message before
-// has left its links as well. On a shared link,
-// messages get equal parts of its bandwidth from the moment their first byte leaves the interface.
-// A message may be on several links, and has arrived when it has left all of them.
+// has left its links as well. On a shared link, messages get equal parts of its bandwidth from the
+// moment their first byte leaves the interface. A message may be on several links, and has arrived
+// when it has left all of them.
 //
 // An eager send (Network::eager_bytes) has completed when its processor is done with it. A larger
 // one begins when its receive is posted, and has completed when its last byte has left. The n-th

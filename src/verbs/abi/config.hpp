@@ -11,9 +11,8 @@
 //   LANEWISE_HCA_SHARED_MEMORY    0: packets for processes of this host go over UDP as well
 //   LANEWISE_HCA_LMC              0 … 7
 //   LANEWISE_HCA_LIDS             10.0.0.1=16,10.0.0.2=32 (default: derived from the addresses)
-//   LANEWISE_HCA_CONGESTION       none: packets that a network marks are not answered, and no
-//   sender
-//                                 slows down (default: dcqcn)
+//   LANEWISE_HCA_CONGESTION       none: marked packets are not reported, and no sender slows
+//                                 down (default: dcqcn)
 //   LANEWISE_HCA_MTU              256 … 4096: the longest path MTU of a port
 //   LANEWISE_HCA_PCAP             packets.pcap: a file for all packets
 //

@@ -3,22 +3,21 @@
 // Many processes behind UDP 4791 of one address.
 //
 // All bind the port with SO_REUSEPORT, which the kernel allows to one user for each address, and a
-// classic BPF program picks the
-// socket of the process that owns the destination queue pair of the packet.
-// The kernel knows the sockets of such a group by their places 0, 1, 2 …, and
-// when one closes, the last is moved into its place. No process is notified. So:
+// classic BPF program picks the socket of the process that owns the destination queue pair of the
+// packet. The kernel knows the sockets of such a group by their places 0, 1, 2 …, and when one
+// closes, the last is moved into its place. No process is notified. So:
 //
-//   - the program is a table from slots to places, made of what the members
-//     announce (slot.hpp), and anyone who joins attaches a new one;
-//   - a packet that reaches the wrong process is forwarded to the owner's
-//     mailbox, whatever the program says: nothing depends on the table;
-//   - who is sent a packet through the mailbox knows by this that the table is
-//     wrong about it. It finds its place anew and attaches a new program.
+//   - the program is a table from slots to places, made of what the members announce (slot.hpp),
+//     and anyone who joins attaches a new one;
+//   - a packet that reaches the wrong process is forwarded to the owner's mailbox, whatever the
+//     program says: nothing depends on the table;
+//   - who is sent a packet through the mailbox knows by this that the table is wrong about it. It
+//     finds its place anew and attaches a new program.
 //
-// A process finds its place by asking: the program sends a packet for the
-// queue pair `probe_number(k)` to the socket in place k. Where there is no such
-// place the kernel chooses one, so only the least of the answers is sure. A question has a random
-// number, so that nobody else can answer it.
+// A process finds its place by asking: the program sends a packet for the queue pair
+// `probe_number(k)` to the socket in place k. Where there is no such place the kernel chooses one,
+// so only the least of the answers is sure. A question has a random number, so that nobody else can
+// answer it.
 
 #pragma once
 

@@ -3,10 +3,9 @@
 // Border: where a wave meets the halos of a part, row block by row block.
 //
 // A halo has the rows of each data matrix in turn. Of whole rows it has every column. In a
-// parallelogram it has the columns that the
-// wave works on there, each row preceded by its first column and its end; the
-// neighbours' rows are then in the store as the last pass left them, so the first wave
-// waits for nobody, and what a neighbour's last wave leaves is put in place before a
+// parallelogram it has the columns that the wave works on there, each row preceded by its first
+// column and its end; the neighbours' rows are then in the store as the last pass left them, so the
+// first wave waits for nobody, and what a neighbour's last wave leaves is put in place before a
 // strip is written.
 
 #pragma once
