@@ -20,8 +20,7 @@ struct Host {
 
 Host this_host();
 
-/* What a message's way through this kernel depends on, as net.ipv4.tcp_rmem: 4096 131072 6291456.
- */
+/* The kernel's TCP settings on which message times depend, by name, such as net.ipv4.tcp_rmem. */
 std::map<std::string, std::string> tcp_settings();
 
 /* The time of day, as 2026-11-23T12:00:00Z. */

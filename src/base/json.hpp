@@ -2,8 +2,8 @@
 //
 // JSON: the type of every value that is read or written, and the parser.
 //
-// The class is instantiated once, in json.cpp: it used to cost seconds in every file that used it,
-// and half a minute under the sanitizers.
+// The class is instantiated once, in json.cpp: each file that instantiates it takes seconds to
+// compile, half a minute under the sanitizers.
 
 #pragma once
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the processes that a command has started did, for a line at its end. The command hands on a
-// memory file; its descriptor and the number of its own process, which becomes the program, are in
-// an environment variable as PID:DESCRIPTOR. Processes that have closed the descriptor reach the
-// file through the first process.
+// UseMark: notes what the processes of a command did, so that the command can say so at its end.
+//
+// The notes are bytes in a memory file. The environment variable has PID:DESCRIPTOR, the process
+// that created it, which becomes the program, and its descriptor there. Every process opens the
+// file through /proc/PID/fd, so that one that has closed the descriptor can note something as well.
 
 #pragma once
 

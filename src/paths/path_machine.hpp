@@ -30,7 +30,7 @@ enum class PathState : std::uint8_t { migrated, rearm, armed };
 
 enum class Policy : std::uint8_t {
     stay,     // where a migration has led
-    back,     // to the port it began on, once that has been up for the quiet time
+    back,     // to the port it began on, once that has been up for failback_delay_ns
     balance,  // to a port by its number, so that queue pairs spread over the ports
 };
 

@@ -61,7 +61,7 @@ class Comparison {
     void withdraw(std::size_t contender);
     /* All batches of the round have been added. */
     void end_round();
-    /* No time is left: whoever still races is exhausted. */
+    /* No time is left: candidates that are still compared are exhausted. */
     void stop();
 
     std::size_t size() const { return contenders_.size(); }

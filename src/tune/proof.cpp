@@ -254,7 +254,7 @@ Result<ProofRequest> read_proof_request(const std::string& text) {
     return ProofRequest{*collective, *bytes, std::atoi(text.c_str() + second + 1)};
 }
 
-// What ranks outside the communicator of a request answer counts as right.
+// A rank outside the request's communicator counts as right.
 Json prove(const ProofRequest& request, Manners manners, const MpiAlgorithms& algorithms,
            const measure::Harness& harness) {
     MPI_Comm comm = MPI_COMM_NULL;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "sums/mpi/exact_reduction.hpp"
 
 #include <algorithm>
@@ -494,8 +495,7 @@ std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type) {
     if (op == MPI_PROD) return Combining::product;
     if (numbers->per_element != 1) return std::nullopt;
     if (op == MPI_MAX) return Combining::maximum;
-    if (op == MPI_MIN) return Combining::minimum;
-    return std::nullopt;
+    return Combining::minimum;
 }
 
 Combine combine_of(MPI_Op op, MPI_Datatype type) {
@@ -503,7 +503,7 @@ Combine combine_of(MPI_Op op, MPI_Datatype type) {
     return combining ? combine_by(*combining, *numbers_of(type)) : nullptr;
 }
 
-void set_few_ranks(int ranks) {
+void set_few_ranks_for_tests(int ranks) {
     few_ranks = ranks;
 }
 

@@ -60,8 +60,9 @@ std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type);
 /* How it does that for two vectors; null: by the MPI. */
 Combine combine_of(MPI_Op op, MPI_Datatype type);
 
-/* Among how many ranks numbers travel; for tests, which the others follow. */
-void set_few_ranks(int ranks);
+/* For tests: up to how many ranks the numbers themselves travel, so that few ranks can take the way
+   of many. */
+void set_few_ranks_for_tests(int ranks);
 
 /* Replaces the sum of each rank by that of all ranks. */
 int add_over_ranks(ExactSum& sum, MPI_Comm comm);

@@ -184,7 +184,7 @@ bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
 // Numbers travel, or integers made of them.
 class ExactReductionTest : public testing::TestWithParam<int> {
   protected:
-    void SetUp() override { set_few_ranks(GetParam()); }
+    void SetUp() override { set_few_ranks_for_tests(GetParam()); }
 };
 
 INSTANTIATE_TEST_SUITE_P(BothWays, ExactReductionTest, testing::Values(64, 0),
