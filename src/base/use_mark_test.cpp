@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "base/use_mark.hpp"
 
 #include <gtest/gtest.h>

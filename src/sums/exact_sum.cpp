@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "sums/exact_sum.hpp"
 
 #include <algorithm>

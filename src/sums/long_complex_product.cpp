@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "sums/long_complex_product.hpp"
 
 #include <algorithm>

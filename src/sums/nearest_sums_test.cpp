@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "sums/nearest_sums.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "experiments/migration/exchange/transitions.hpp"
 
 #include <lanewise/paths.h>

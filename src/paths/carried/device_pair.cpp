@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "paths/carried/device_pair.hpp"
 
 #include <fcntl.h>

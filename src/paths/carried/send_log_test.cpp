@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "paths/carried/send_log.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "paths/preload/event_queue.hpp"
 
 #include <poll.h>

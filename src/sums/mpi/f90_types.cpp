@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::sums {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/abi/config.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/abi/sysfs_counters.hpp"
 
 #include <algorithm>

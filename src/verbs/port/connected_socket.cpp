@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/port/connected_socket.hpp"
 
 #include <linux/filter.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/port/interface.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "wavefront/plan/moving.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "paths/carried/testing/virtual_devices.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/cm/abi/agent_thread.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/cm/message/datagram.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/cm/rsocket/stream.hpp"
 
 #include <fcntl.h>

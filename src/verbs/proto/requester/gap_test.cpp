@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "verbs/proto/requester/gap.hpp"
 
 #include <gmock/gmock.h>
