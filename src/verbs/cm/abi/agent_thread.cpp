@@ -85,7 +85,7 @@ void warn(const std::string& sentence) {
     std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
 }
 
-Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const Happening&)) {
+Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const ConnectionEvent&)) {
     Result<std::vector<abi::Config>> devices = abi::read_devices();
     if (!devices) return devices.failure();
     Result<port::Wire> wire = port::Wire::open(homes_at(ports_now(*devices, {})));
@@ -97,7 +97,7 @@ Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const Happening&)
 }
 
 Manager::Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
-                 void (*deliver)(const Happening&))
+                 void (*deliver)(const ConnectionEvent&))
     : devices_(std::move(devices)),
       wire_(std::move(wire)),
       watch_(std::move(watch)),
@@ -136,7 +136,7 @@ std::string Manager::status() const {
         .dump();
 }
 
-Manager *Manager::get(void (*deliver)(const Happening&)) {
+Manager *Manager::get(void (*deliver)(const ConnectionEvent&)) {
     const std::lock_guard guard(the_manager_lock);
     if (the_manager || was_refused) return the_manager;
     Result<std::unique_ptr<Manager>> opened = open(deliver);
@@ -183,8 +183,8 @@ void Manager::end_connections() {
     const std::unique_lock guard = locked_at_exit(the_manager->lock_);
     if (!guard) return;
     the_manager->agent_.forget_all(monotonic_ns());
-    while (const std::optional<Letter> letter = the_manager->agent_.poll_letter()) {
-        the_manager->post(*letter);
+    while (const std::optional<OutgoingMessage> outgoing = the_manager->agent_.poll_message()) {
+        the_manager->post(*outgoing);
     }
 }
 
@@ -194,12 +194,12 @@ bool Manager::is_cut_off(const Address& address) const {
     return !number || has_failed(place_of(*number).device);
 }
 
-void Manager::post(const Letter& letter) {
-    if (is_cut_off(letter.ends.source)) return;  // and the message is lost
-    const std::optional<std::uint8_t> number = port_of(ports_, letter.ends.source);
-    const Bytes datagram = datagram_of(letter.message, letter.ends, psn_++ & 0xffffff);
+void Manager::post(const OutgoingMessage& outgoing) {
+    if (is_cut_off(outgoing.ends.source)) return;  // and the message is lost
+    const std::optional<std::uint8_t> number = port_of(ports_, outgoing.ends.source);
+    const Bytes datagram = datagram_of(outgoing.message, outgoing.ends, psn_++ & 0xffffff);
     const iovec piece{const_cast<std::byte *>(datagram.data()), datagram.size()};
-    const port::Route route{letter.ends.source, letter.ends.destination,
+    const port::Route route{outgoing.ends.source, outgoing.ends.destination,
                             ports_[*number - 1U].interface.index};
     // What finds no room is lost like any datagram, and sent again in its time.
     wire_.send(
@@ -207,11 +207,11 @@ void Manager::post(const Letter& letter) {
 }
 
 void Manager::settle() {
-    while (const std::optional<Happening> happening = agent_.poll_happening()) {
-        deliver_(*happening);
+    while (const std::optional<ConnectionEvent> event = agent_.poll_event()) {
+        deliver_(*event);
     }
     // Afterwards, as what is delivered may be rejected.
-    while (const std::optional<Letter> letter = agent_.poll_letter()) post(*letter);
+    while (const std::optional<OutgoingMessage> outgoing = agent_.poll_message()) post(*outgoing);
     if (agent_.next_deadline() < wakes_at_) eventfd_write(wake_.number(), 1);
 }
 

@@ -59,8 +59,8 @@ class Lock {
 class Manager {
   public:
     // That of this process, opened by the first call; null where there can be none, with a line on
-    // standard error the first time. `deliver` is called for each happening, under the lock.
-    static Manager *get(void (*deliver)(const Happening&));
+    // standard error the first time. `deliver` is called for each event, under the lock.
+    static Manager *get(void (*deliver)(const ConnectionEvent&));
 
     Lock& lock() { return lock_; }
     // What follows wants the lock held.
@@ -81,9 +81,9 @@ class Manager {
 
   private:
     Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
-            void (*deliver)(const Happening&));
+            void (*deliver)(const ConnectionEvent&));
 
-    static Result<std::unique_ptr<Manager>> open(void (*deliver)(const Happening&));
+    static Result<std::unique_ptr<Manager>> open(void (*deliver)(const ConnectionEvent&));
     static void leave_to_parent();
     static void end_connections();
     std::string status() const;
@@ -94,7 +94,7 @@ class Manager {
     void hold(const port::Datagram& datagram);
     void take_held();
     Nanoseconds next_deadline() const;
-    void post(const Letter& letter);
+    void post(const OutgoingMessage& outgoing);
     void run();
 
     std::vector<abi::Config> devices_;
@@ -104,7 +104,7 @@ class Manager {
     port::Descriptor wake_;
     std::vector<abi::Port> ports_;
     Agent agent_;
-    void (*deliver_)(const Happening&);
+    void (*deliver_)(const ConnectionEvent&);
     // Requests for services that nobody offers yet.
     struct Held {
         Nanoseconds until = 0;

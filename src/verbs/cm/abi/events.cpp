@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Event channels, and how happenings of the machine become events of a program.
+// Event channels, and how events of the machine become events of a program.
 
 #include <algorithm>
 #include <array>
@@ -79,45 +79,45 @@ Bytes behind_ip_header(const Bytes& data) {
 }
 
 // A request is an event of the listener, about an id that is made for it.
-void deliver_request(const Happening& happening, Manager& shared) {
-    const auto found = listening().find(happening.listener);
-    const std::optional<IpHeader> header = ip_header_of(happening.message.private_data);
+void deliver_request(const ConnectionEvent& connection_event, Manager& shared) {
+    const auto found = listening().find(connection_event.listener);
+    const std::optional<IpHeader> header = ip_header_of(connection_event.message.private_data);
     if (found == listening().end() || !header) {
-        shared.agent().reject(happening.id, Reason::consumer, {}, monotonic_ns());
+        shared.agent().reject(connection_event.id, Reason::consumer, {}, monotonic_ns());
         return;
     }
     IdObject& listener = *found->second;
     // The service has queue pairs of one kind, and the program could not accept another.
-    if (is_datagram(listener) != (happening.what == What::datagram_request)) {
-        shared.agent().reject(happening.id, Reason::consumer, {}, monotonic_ns());
+    if (is_datagram(listener) != (connection_event.kind == ConnectionEventKind::datagram_request)) {
+        shared.agent().reject(connection_event.id, Reason::consumer, {}, monotonic_ns());
         return;
     }
     IdObject *made = make_id(listener.shown.channel, listener.shown.context, listener.shown.ps,
                              listener.shown.qp_type);
     made->passive = true;
-    made->local = {happening.ends.source, listener.local.port};
-    made->remote = {happening.ends.destination, header->source_port};
+    made->local = {connection_event.ends.source, listener.local.port};
+    made->remote = {connection_event.ends.destination, header->source_port};
     write_name(made->local, made->shown.route.addr.src_storage);
     write_name(made->remote, made->shown.route.addr.dst_storage);
-    made->connection = happening.id;
-    made->terms = terms_of(happening.message, happening.message.path_mtu);
+    made->connection = connection_event.id;
+    made->terms = terms_of(connection_event.message, connection_event.message.path_mtu);
     // Now, since a program may make its own queue pair ready before it accepts.
     made->terms.receive_psn = port::random_number() & 0xffffff;
-    made->terms.retry_count = happening.message.retry_count;
-    made->traffic_class = happening.message.traffic_class;
+    made->terms.retry_count = connection_event.message.retry_count;
+    made->traffic_class = connection_event.message.traffic_class;
     made->shown.verbs = listener.shown.verbs;
     remember(*made);
 
     auto event = make_event(listener, RDMA_CM_EVENT_CONNECT_REQUEST);
     event->shown.id = &made->shown;
     event->shown.listen_id = &listener.shown;
-    if (!is_datagram(listener)) show_parameters(*event, happening.message);
-    set_private_data(*event, behind_ip_header(happening.message.private_data));
+    if (!is_datagram(listener)) show_parameters(*event, connection_event.message);
+    set_private_data(*event, behind_ip_header(connection_event.message.private_data));
     add_event(listener, std::move(event));
 }
 
-void deliver_response(IdObject& id, const Happening& happening) {
-    Terms terms = terms_of(happening.message, id.terms.path_mtu);
+void deliver_response(IdObject& id, const ConnectionEvent& connection_event) {
+    Terms terms = terms_of(connection_event.message, id.terms.path_mtu);
     terms.receive_psn = id.terms.receive_psn;
     terms.retry_count = id.terms.retry_count;
     terms.ack_timeout = id.terms.ack_timeout;
@@ -127,21 +127,22 @@ void deliver_response(IdObject& id, const Happening& happening) {
     id.terms = terms;
     auto event = make_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE);
     event->response = true;
-    show_parameters(*event, happening.message);
-    set_private_data(*event, happening.message.private_data);
+    show_parameters(*event, connection_event.message);
+    set_private_data(*event, connection_event.message.private_data);
     add_event(id, std::move(event));
 }
 
-void deliver_datagram_reply(IdObject& id, const Happening& happening) {
-    const bool valid = happening.message.status == static_cast<std::uint8_t>(DatagramStatus::valid);
+void deliver_datagram_reply(IdObject& id, const ConnectionEvent& connection_event) {
+    const bool valid =
+        connection_event.message.status == static_cast<std::uint8_t>(DatagramStatus::valid);
     auto event = make_event(id, valid ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE);
-    event->shown.status = valid ? 0 : happening.message.status;
-    event->private_data = happening.message.private_data;
+    event->shown.status = valid ? 0 : connection_event.message.status;
+    event->private_data = connection_event.message.private_data;
     rdma_ud_param& shown = event->shown.param.ud;
     shown.private_data = event->private_data.data();
     shown.private_data_len = static_cast<std::uint8_t>(event->private_data.size());
-    shown.qp_num = happening.message.qpn;
-    shown.qkey = happening.message.qkey;
+    shown.qp_num = connection_event.message.qpn;
+    shown.qkey = connection_event.message.qkey;
     id.terms.remote_qpn = shown.qp_num;
     id.terms.remote_qkey = shown.qkey;
     connections().erase(id.connection);
@@ -149,31 +150,34 @@ void deliver_datagram_reply(IdObject& id, const Happening& happening) {
     add_event(id, std::move(event));
 }
 
-void deliver_end(IdObject& id, const Happening& happening) {
-    const bool rejected = happening.what == What::rejected;
+void deliver_end(IdObject& id, const ConnectionEvent& connection_event) {
+    const bool rejected = connection_event.kind == ConnectionEventKind::rejected;
     auto event = make_event(id, rejected ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE);
-    event->shown.status = rejected ? happening.message.reason : -ETIMEDOUT;
-    if (rejected) set_private_data(*event, happening.message.private_data);
+    event->shown.status = rejected ? connection_event.message.reason : -ETIMEDOUT;
+    if (rejected) set_private_data(*event, connection_event.message.private_data);
     add_event(id, std::move(event));
 }
 
-void deliver(const Happening& happening) {
-    if (happening.what == What::request || happening.what == What::datagram_request) {
-        return deliver_request(happening, *manager());
+void deliver(const ConnectionEvent& connection_event) {
+    if (connection_event.kind == ConnectionEventKind::request ||
+        connection_event.kind == ConnectionEventKind::datagram_request) {
+        return deliver_request(connection_event, *manager());
     }
-    const auto found = connections().find(happening.id);
+    const auto found = connections().find(connection_event.id);
     if (found == connections().end()) return;
     IdObject& id = *found->second;
-    switch (happening.what) {
-        case What::response: return deliver_response(id, happening);
-        case What::established:
+    switch (connection_event.kind) {
+        case ConnectionEventKind::response: return deliver_response(id, connection_event);
+        case ConnectionEventKind::established:
             id.connected = true;
             return add_event(id, RDMA_CM_EVENT_ESTABLISHED);
-        case What::disconnected: return add_event(id, RDMA_CM_EVENT_DISCONNECTED);
-        case What::abandoned: return add_event(id, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
-        case What::time_wait_over: return add_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-        case What::datagram_reply: return deliver_datagram_reply(id, happening);
-        default: return deliver_end(id, happening);
+        case ConnectionEventKind::disconnected: return add_event(id, RDMA_CM_EVENT_DISCONNECTED);
+        case ConnectionEventKind::abandoned:
+            return add_event(id, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
+        case ConnectionEventKind::time_wait_over: return add_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+        case ConnectionEventKind::datagram_reply:
+            return deliver_datagram_reply(id, connection_event);
+        default: return deliver_end(id, connection_event);
     }
 }
 

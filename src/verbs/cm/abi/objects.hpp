@@ -135,7 +135,7 @@ inline bool is_datagram(const IdObject& id) {
     return id.shown.qp_type == IBV_QPT_UD;
 }
 
-// The manager, to which happenings of connections are delivered as events (events.cpp).
+// The manager. What happens to its connections is delivered as events (events.cpp).
 Manager *manager();
 
 // Adds an event for an id to its channel.

@@ -127,15 +127,15 @@ class Attack {
     }
 
     void collect() {
-        while (const auto letter = agent_.poll_letter()) {
-            if (letter->ends.source != own) wrong_ = "a letter leaves from another address";
-            if (!decode_message(encode(letter->message))) wrong_ = "a letter cannot be read";
+        while (const auto outgoing = agent_.poll_message()) {
+            if (outgoing->ends.source != own) wrong_ = "a message leaves from another address";
+            if (!decode_message(encode(outgoing->message))) wrong_ = "a message cannot be read";
         }
-        while (const auto happening = agent_.poll_happening()) {
-            const bool is_new =
-                happening->what == What::request || happening->what == What::datagram_request;
-            if (is_new && happening->listener != cookie) wrong_ = "a request is for nobody";
-            if (is_new) known_.push_back(happening->id);
+        while (const auto event = agent_.poll_event()) {
+            const bool is_new = event->kind == ConnectionEventKind::request ||
+                                event->kind == ConnectionEventKind::datagram_request;
+            if (is_new && event->listener != cookie) wrong_ = "a request is for nobody";
+            if (is_new) known_.push_back(event->id);
         }
         constexpr Nanoseconds longest = 200'000'000'000;
         const Nanoseconds deadline = agent_.next_deadline();

@@ -91,7 +91,7 @@ Agent::RemoteKey Agent::remote_key(const Connection& connection) const {
 
 void Agent::send(const Endpoints& ends, Message message) {
     ++counters_.messages_sent;
-    letters_.push_back({ends, std::move(message)});
+    messages_.push_back({ends, std::move(message)});
 }
 
 void Agent::send_until_answered(Entry& entry, Message message, Nanoseconds now) {
@@ -112,9 +112,9 @@ void Agent::wait_until(Entry& entry, Nanoseconds deadline) {
     if (deadline != never) deadlines_.insert({deadline, entry.first});
 }
 
-void Agent::report(What what, const Entry& entry, const Message& message) {
+void Agent::report(ConnectionEventKind kind, const Entry& entry, const Message& message) {
     if (!entry.second.known) return;
-    happenings_.push_back({what, entry.first, entry.second.listener, entry.second.ends, message});
+    events_.push_back({kind, entry.first, entry.second.listener, entry.second.ends, message});
 }
 
 void Agent::end_waiting(Connection& connection) {
@@ -212,7 +212,7 @@ int Agent::note_packet(std::uint32_t id) {
     if (entry->second.state != State::reply_sent) return 0;
     entry->second.state = State::established;
     wait_until(*entry, never);
-    report(What::established, *entry);
+    report(ConnectionEventKind::established, *entry);
     return 0;
 }
 
@@ -290,7 +290,7 @@ int Agent::answer(std::uint32_t id, Message reply, Nanoseconds now) {
 }
 
 void Agent::forget(std::uint32_t id, Nanoseconds now) {
-    std::erase_if(happenings_, [&](const Happening& one) { return one.id == id; });
+    std::erase_if(events_, [&](const ConnectionEvent& one) { return one.id == id; });
     Entry *entry = find(id);
     if (!entry) return;
     Connection& connection = entry->second;
@@ -358,7 +358,8 @@ void Agent::on_request(const Message& message, const Endpoints& from) {
     connection.service = message.service;
     connection.listener = listener->cookie;
     by_remote_[key] = entry.first;
-    report(datagram ? What::datagram_request : What::request, entry, message);
+    report(datagram ? ConnectionEventKind::datagram_request : ConnectionEventKind::request, entry,
+           message);
 }
 
 void Agent::on_repeated_request(Entry& entry) {
@@ -403,7 +404,7 @@ void Agent::on_reply(const Message& message, const Endpoints& from) {
         connection.remote_id = message.local_id;
         connection.remote_qpn = message.qpn;
         wait_until(*entry, never);
-        report(What::response, *entry, message);
+        report(ConnectionEventKind::response, *entry, message);
         return;
     }
     const bool repeated = message.local_id == connection.remote_id;
@@ -441,7 +442,7 @@ void Agent::on_rejection(const Message& message, const Endpoints& from) {
         ++counters_.unexpected;
         return;
     }
-    report(What::rejected, *entry, message);
+    report(ConnectionEventKind::rejected, *entry, message);
     end(*entry);
 }
 
@@ -486,8 +487,8 @@ void Agent::on_disconnect(const Message& message, const Endpoints& from, Nanosec
     send(connection.ends, std::move(answer));
     if (!connected) return;
     // Who ends a connection has been ready for it, though its message was lost.
-    if (connection.state == State::reply_sent) report(What::established, *entry);
-    report(What::disconnected, *entry);
+    if (connection.state == State::reply_sent) report(ConnectionEventKind::established, *entry);
+    report(ConnectionEventKind::disconnected, *entry);
     enter_time_wait(*entry, now);
 }
 
@@ -499,7 +500,7 @@ void Agent::on_disconnected(const Message& message, const Endpoints& from, Nanos
         ++counters_.unexpected;
         return;
     }
-    report(What::disconnected, *entry);
+    report(ConnectionEventKind::disconnected, *entry);
     enter_time_wait(*entry, now);
 }
 
@@ -510,7 +511,7 @@ void Agent::on_datagram_reply(const Message& message, const Endpoints& from) {
         ++counters_.unexpected;
         return;
     }
-    report(What::datagram_reply, *entry, message);
+    report(ConnectionEventKind::datagram_reply, *entry, message);
     end(*entry);
 }
 
@@ -551,28 +552,28 @@ void Agent::on_deadline(Nanoseconds now) {
 void Agent::give_up(Entry& entry, Nanoseconds now) {
     switch (entry.second.state) {
         case State::disconnect_sent:
-            report(What::abandoned, entry);
+            report(ConnectionEventKind::abandoned, entry);
             enter_time_wait(entry, now);
             return;
-        case State::time_wait: report(What::time_wait_over, entry); break;
+        case State::time_wait: report(ConnectionEventKind::time_wait_over, entry); break;
         case State::datagram_answered: break;
-        default: report(What::unreachable, entry); break;
+        default: report(ConnectionEventKind::unreachable, entry); break;
     }
     end(entry);
 }
 
-std::optional<Letter> Agent::poll_letter() {
-    if (letters_.empty()) return std::nullopt;
-    Letter letter = std::move(letters_.front());
-    letters_.pop_front();
-    return letter;
+std::optional<OutgoingMessage> Agent::poll_message() {
+    if (messages_.empty()) return std::nullopt;
+    OutgoingMessage outgoing = std::move(messages_.front());
+    messages_.pop_front();
+    return outgoing;
 }
 
-std::optional<Happening> Agent::poll_happening() {
-    if (happenings_.empty()) return std::nullopt;
-    Happening happening = std::move(happenings_.front());
-    happenings_.pop_front();
-    return happening;
+std::optional<ConnectionEvent> Agent::poll_event() {
+    if (events_.empty()) return std::nullopt;
+    ConnectionEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
 }
 
 }  // namespace lanewise::verbs::cm

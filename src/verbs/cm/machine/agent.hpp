@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The connection manager as a pure machine (IBA 1, 12.9): what the program wants, messages and time
-// go in; messages, happenings and the next deadline come out. It knows no socket, clock or thread.
+// go in; messages, events and the next deadline come out. It knows no socket, clock or thread.
 //
 // A connection is made by a request, a reply and a ready, each sent again until the next is there;
 // a receipt says that the next takes a while. It ends with a disconnect, which is answered at once,
@@ -33,28 +33,28 @@ struct Timing {
     Nanoseconds time_wait_ns = 1'000'000'000;
 };
 
-enum class What : std::uint8_t {
+enum class ConnectionEventKind : std::uint8_t {
     request,         // somebody wants a connection; `id` is new
     response,        // the peer has accepted, and waits to hear that this end is ready
-    established,     //
+    established,     // both ends are ready
     rejected,        // `message` has the reason and private data
     unreachable,     // nobody answered
-    disconnected,    //
+    disconnected,    // the peer has ended it, or has confirmed that this end did
     abandoned,       // disconnected, though the peer did not answer
     time_wait_over,  // nothing of this connection can come any more
     datagram_request,
     datagram_reply,
 };
 
-struct Happening {
-    What what = What::request;
+struct ConnectionEvent {
+    ConnectionEventKind kind = ConnectionEventKind::request;
     std::uint32_t id = 0;
     std::uint64_t listener = 0;  // of a request, by the cookie of listen()
     Endpoints ends;              // from here to the peer
     Message message;
 };
 
-struct Letter {
+struct OutgoingMessage {
     Endpoints ends;
     Message message;
 };
@@ -113,8 +113,8 @@ class Agent {
     Nanoseconds next_deadline() const;
     void on_deadline(Nanoseconds now);
 
-    std::optional<Letter> poll_letter();
-    std::optional<Happening> poll_happening();
+    std::optional<OutgoingMessage> poll_message();
+    std::optional<ConnectionEvent> poll_event();
     const AgentCounters& counters() const { return counters_; }
     std::size_t connections() const { return connections_.size(); }
 
@@ -167,7 +167,7 @@ class Agent {
     void send_until_answered(Entry& entry, Message message, Nanoseconds now);
     void send_again(Entry& entry);
     void wait_until(Entry& entry, Nanoseconds deadline);
-    void report(What what, const Entry& entry, const Message& message = {});
+    void report(ConnectionEventKind kind, const Entry& entry, const Message& message = {});
     void end(Entry& entry);
     void end_waiting(Connection& connection);
     void enter_time_wait(Entry& entry, Nanoseconds now);
@@ -199,8 +199,8 @@ class Agent {
     std::map<RemoteKey, std::uint32_t> by_remote_;  // those that a peer has asked for
     std::map<std::pair<std::uint64_t, Address>, Listener> listeners_;
     std::set<std::pair<Nanoseconds, std::uint32_t>> deadlines_;
-    std::deque<Letter> letters_;
-    std::deque<Happening> happenings_;
+    std::deque<OutgoingMessage> messages_;
+    std::deque<ConnectionEvent> events_;
     AgentCounters counters_;
 };
 

@@ -48,25 +48,25 @@ struct Network {
     Nanoseconds now = 0;
     struct Flying {
         Nanoseconds at = 0;
-        Letter letter;
+        OutgoingMessage outgoing;
     };
     std::vector<Flying> flying;
     std::vector<Kind> sent;
-    // How many copies of a letter arrive, and when.
-    std::function<std::vector<Nanoseconds>(const Letter&)> fate = [](const Letter&) {
-        return std::vector{flight_ns};
-    };
-    std::vector<Happening> of_caller;
-    std::vector<Happening> of_listener;
+    // How many copies of a message arrive, and when.
+    std::function<std::vector<Nanoseconds>(const OutgoingMessage&)> fate =
+        [](const OutgoingMessage&) { return std::vector{flight_ns}; };
+    std::vector<ConnectionEvent> of_caller;
+    std::vector<ConnectionEvent> of_listener;
 
     Network() { listener.listen(service, no_address, 7, 16); }
 
-    void collect(Agent& from, std::vector<Happening>& into) {
-        while (const auto letter = from.poll_letter()) {
-            sent.push_back(letter->message.kind);
-            for (const Nanoseconds delay : fate(*letter)) flying.push_back({now + delay, *letter});
+    void collect(Agent& from, std::vector<ConnectionEvent>& into) {
+        while (const auto outgoing = from.poll_message()) {
+            sent.push_back(outgoing->message.kind);
+            for (const Nanoseconds delay : fate(*outgoing))
+                flying.push_back({now + delay, *outgoing});
         }
-        while (const auto happening = from.poll_happening()) into.push_back(*happening);
+        while (const auto event = from.poll_event()) into.push_back(*event);
     }
 
     void settle() {
@@ -74,12 +74,12 @@ struct Network {
         collect(listener, of_listener);
     }
 
-    void deliver(const Letter& letter) {
+    void deliver(const OutgoingMessage& outgoing) {
         // Messages go through their bytes, as on a wire.
-        const auto message = decode_message(encode(letter.message));
+        const auto message = decode_message(encode(outgoing.message));
         ASSERT_TRUE(message);
-        Agent& to = letter.ends.destination == caller_address ? caller : listener;
-        to.on_message(*message, letter.ends, now);
+        Agent& to = outgoing.ends.destination == caller_address ? caller : listener;
+        to.on_message(*message, outgoing.ends, now);
     }
 
     void run_until(Nanoseconds end) {
@@ -94,9 +94,9 @@ struct Network {
             if (next > end) break;
             now = next;
             if (arrival == next) {
-                const Letter letter = first->letter;
+                const OutgoingMessage outgoing = first->outgoing;
                 flying.erase(first);
-                deliver(letter);
+                deliver(outgoing);
             }
             caller.on_deadline(now);
             listener.on_deadline(now);
@@ -123,9 +123,9 @@ struct Network {
     }
 };
 
-std::vector<What> kinds(const std::vector<Happening>& happenings) {
-    std::vector<What> made;
-    for (const Happening& one : happenings) made.push_back(one.what);
+std::vector<ConnectionEventKind> kinds(const std::vector<ConnectionEvent>& events) {
+    std::vector<ConnectionEventKind> made;
+    for (const ConnectionEvent& one : events) made.push_back(one.kind);
     return made;
 }
 
@@ -133,18 +133,20 @@ TEST(Agent, ThreeMessagesMakeAConnectionAndTwoEndIt) {
     Network net;
     const auto [id, other] = net.connected();
     EXPECT_THAT(net.sent, ElementsAre(Kind::request, Kind::reply, Kind::ready));
-    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::response));
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request, What::established));
+    EXPECT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::response));
+    EXPECT_THAT(kinds(net.of_listener),
+                ElementsAre(ConnectionEventKind::request, ConnectionEventKind::established));
     EXPECT_EQ(net.of_listener[0].listener, 7U);
     EXPECT_EQ(net.of_listener[0].message.qpn, 0x100U);
     EXPECT_EQ(net.of_caller[0].message.qpn, 0x200U);
     EXPECT_EQ(net.caller.disconnect(id, net.now), 0);
     net.run();
-    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::response, What::disconnected));
-    EXPECT_EQ(net.of_listener.back().what, What::disconnected);
+    EXPECT_THAT(kinds(net.of_caller),
+                ElementsAre(ConnectionEventKind::response, ConnectionEventKind::disconnected));
+    EXPECT_EQ(net.of_listener.back().kind, ConnectionEventKind::disconnected);
     EXPECT_EQ(net.listener.disconnect(other, net.now), 0) << "the peer has done it already";
     net.run_until(net.now + timing.time_wait_ns);
-    EXPECT_EQ(net.of_caller.back().what, What::time_wait_over);
+    EXPECT_EQ(net.of_caller.back().kind, ConnectionEventKind::time_wait_over);
     EXPECT_EQ(net.caller.connections() + net.listener.connections(), 0U);
     EXPECT_EQ(net.sent.size(), 5U);
 }
@@ -154,26 +156,30 @@ class EachMessage : public testing::TestWithParam<Kind> {};
 TEST_P(EachMessage, ThatIsLostIsMadeGoodByAnother) {
     Network net;
     bool lost = false;
-    net.fate = [&](const Letter& letter) {
-        const bool loses = !lost && letter.message.kind == GetParam();
+    net.fate = [&](const OutgoingMessage& outgoing) {
+        const bool loses = !lost && outgoing.message.kind == GetParam();
         lost = lost || loses;
         return loses ? std::vector<Nanoseconds>{} : std::vector{flight_ns};
     };
     const std::uint32_t id = net.call();
     net.run_until(2 * response_ns);
-    ASSERT_EQ(kinds(net.of_listener), std::vector{What::request});
+    ASSERT_EQ(kinds(net.of_listener), std::vector{ConnectionEventKind::request});
     net.listener.accept(net.of_listener[0].id, reply(), net.now);
     while (net.of_caller.empty()) net.run_until(net.now + response_ns / 4);
     EXPECT_EQ(net.caller.establish(id, net.now), 0);
     net.run_until(net.now + 2 * response_ns);
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request, What::established));
+    EXPECT_THAT(kinds(net.of_listener),
+                ElementsAre(ConnectionEventKind::request, ConnectionEventKind::established));
     net.caller.disconnect(id, net.now);
     net.run_until(net.now + 2 * response_ns + timing.time_wait_ns);
     EXPECT_TRUE(lost);
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request, What::established,
-                                                    What::disconnected, What::time_wait_over));
+    EXPECT_THAT(
+        kinds(net.of_listener),
+        ElementsAre(ConnectionEventKind::request, ConnectionEventKind::established,
+                    ConnectionEventKind::disconnected, ConnectionEventKind::time_wait_over));
     EXPECT_THAT(kinds(net.of_caller),
-                ElementsAre(What::response, What::disconnected, What::time_wait_over));
+                ElementsAre(ConnectionEventKind::response, ConnectionEventKind::disconnected,
+                            ConnectionEventKind::time_wait_over));
 }
 
 INSTANTIATE_TEST_SUITE_P(Agent, EachMessage,
@@ -188,21 +194,22 @@ TEST(Agent, WhoAcceptsACallerThatHasGoneIsToldAtOnce) {
     const std::uint32_t other = net.of_listener.back().id;
     EXPECT_EQ(net.listener.accept(other, reply(), net.now), 0);
     net.run();
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request, What::rejected));
+    EXPECT_THAT(kinds(net.of_listener),
+                ElementsAre(ConnectionEventKind::request, ConnectionEventKind::rejected));
     EXPECT_THAT(net.sent, ElementsAre(Kind::request, Kind::reply, Kind::rejection));
     EXPECT_EQ(net.listener.connections(), 0U);
 }
 
 TEST(Agent, WhereNobodyAnswersTheCallEndsAfterAllRetries) {
     Network net;
-    net.fate = [](const Letter&) { return std::vector<Nanoseconds>{}; };
+    net.fate = [](const OutgoingMessage&) { return std::vector<Nanoseconds>{}; };
     net.call();
     const Nanoseconds end = (timing.retries + 1) * response_ns;
     net.run_until(end - 1);
     EXPECT_THAT(net.of_caller, IsEmpty());
     EXPECT_EQ(net.sent.size(), timing.retries + 1U);
     net.run_until(end);
-    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::unreachable));
+    EXPECT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::unreachable));
     EXPECT_EQ(net.caller.connections(), 0U);
 }
 
@@ -211,7 +218,7 @@ TEST(Agent, AServiceThatNobodyOffersIsRejectedAtOnce) {
     net.listener.stop_listening(7);
     net.call();
     net.run();
-    ASSERT_THAT(kinds(net.of_caller), ElementsAre(What::rejected));
+    ASSERT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::rejected));
     EXPECT_EQ(net.of_caller[0].message.reason, 8);
     EXPECT_EQ(net.listener.counters().refused, 1U);
 }
@@ -228,7 +235,7 @@ TEST(Agent, AServiceThatIsAboutToBeOfferedLetsTheCallerAskAgain) {
     EXPECT_TRUE(net.listener.listen(service, no_address, 9, 1));
     EXPECT_FALSE(net.listener.listen(service, no_address, 10, 1));
     net.run_until(2 * response_ns);
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request));
+    EXPECT_THAT(kinds(net.of_listener), ElementsAre(ConnectionEventKind::request));
 }
 
 TEST(Agent, ARejectionBringsTheReasonAndThePrivateData) {
@@ -237,7 +244,7 @@ TEST(Agent, ARejectionBringsTheReasonAndThePrivateData) {
     net.run();
     net.listener.reject(net.of_listener[0].id, Reason::consumer, {std::byte{5}}, net.now);
     net.run();
-    ASSERT_THAT(kinds(net.of_caller), ElementsAre(What::rejected));
+    ASSERT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::rejected));
     EXPECT_EQ(net.of_caller[0].message.reason, 28);
     EXPECT_EQ(net.of_caller[0].message.private_data[0], std::byte{5});
     EXPECT_EQ(net.caller.connections() + net.listener.connections(), 0U);
@@ -247,7 +254,8 @@ TEST(Agent, AProgramMayThinkForLongerThanAllRetries) {
     Network net;
     const std::uint32_t id = net.call();
     net.run_until(40 * response_ns);
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request)) << "copies are one request";
+    EXPECT_THAT(kinds(net.of_listener), ElementsAre(ConnectionEventKind::request))
+        << "copies are one request";
     EXPECT_THAT(net.of_caller, IsEmpty());
     net.listener.accept(net.of_listener[0].id, reply(), net.now);
     net.run();
@@ -260,8 +268,8 @@ TEST(Agent, BothMayDisconnectAtOnce) {
     net.caller.disconnect(id, net.now);
     net.listener.disconnect(other, net.now);
     net.run();
-    EXPECT_EQ(net.of_caller.back().what, What::disconnected);
-    EXPECT_EQ(net.of_listener.back().what, What::disconnected);
+    EXPECT_EQ(net.of_caller.back().kind, ConnectionEventKind::disconnected);
+    EXPECT_EQ(net.of_listener.back().kind, ConnectionEventKind::disconnected);
     EXPECT_EQ(net.of_caller.size(), 2U);
 }
 
@@ -298,10 +306,11 @@ TEST(Agent, ARequestThatTheProgramHasTakenLeavesItsPlaceToAnother) {
 TEST(Agent, APeerThatDoesNotAnswerADisconnectIsAbandoned) {
     Network net;
     const auto [id, other] = net.connected();
-    net.fate = [](const Letter&) { return std::vector<Nanoseconds>{}; };
+    net.fate = [](const OutgoingMessage&) { return std::vector<Nanoseconds>{}; };
     net.caller.disconnect(id, net.now);
     net.run_until(net.now + (timing.retries + 1) * response_ns);
-    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::response, What::abandoned));
+    EXPECT_THAT(kinds(net.of_caller),
+                ElementsAre(ConnectionEventKind::response, ConnectionEventKind::abandoned));
 }
 
 TEST(Agent, WhoAsksForAQueuePairForDatagramsWaitsForAMinute) {
@@ -309,10 +318,11 @@ TEST(Agent, WhoAsksForAQueuePairForDatagramsWaitsForAMinute) {
     net.caller.resolve(request(), {caller_address, listener_address}, 0);
     net.run_until(58 * response_ns);
     EXPECT_THAT(net.of_caller, IsEmpty());
-    ASSERT_THAT(kinds(net.of_listener), ElementsAre(What::datagram_request)) << "not a second one";
+    ASSERT_THAT(kinds(net.of_listener), ElementsAre(ConnectionEventKind::datagram_request))
+        << "not a second one";
     net.listener.answer(net.of_listener[0].id, reply(), net.now);
     net.run();
-    EXPECT_THAT(kinds(net.of_caller), ElementsAre(What::datagram_reply));
+    EXPECT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::datagram_reply));
 }
 
 TEST(Agent, MessagesOfOthersAreDroppedAndCounted) {
@@ -344,7 +354,7 @@ TEST(Agent, MessagesOfOthersAreDroppedAndCounted) {
     }
     EXPECT_EQ(unexpected(), 8U);
     net.run();
-    EXPECT_EQ(net.of_listener.back().what, What::established);
+    EXPECT_EQ(net.of_listener.back().kind, ConnectionEventKind::established);
     EXPECT_EQ(net.listener.disconnect(other, net.now), 0) << "it is still connected";
 }
 
@@ -367,7 +377,7 @@ TEST(Agent, AnyMessagesFromAnybodyLeaveNoMoreConnectionsThanTheBacklog) {
         one.service_timeout = static_cast<std::uint8_t>(random() % 32);
         net.listener.on_message(one, {addresses[random() % 2], listener_address}, net.now);
         net.listener.on_deadline(net.now += 1'000);
-        while (net.listener.poll_letter()) {
+        while (net.listener.poll_message()) {
         }
     }
     const AgentCounters& counters = net.listener.counters();
@@ -395,19 +405,19 @@ TEST(Agent, ARequestThatMakesNoSenseIsDropped) {
 TEST(Agent, AQueuePairForDatagramsIsToldAlsoWhereTheAnswerWasLost) {
     Network net;
     bool lost = false;
-    net.fate = [&](const Letter& letter) {
-        const bool loses = !lost && letter.message.kind == Kind::datagram_reply;
+    net.fate = [&](const OutgoingMessage& outgoing) {
+        const bool loses = !lost && outgoing.message.kind == Kind::datagram_reply;
         lost = lost || loses;
         return loses ? std::vector<Nanoseconds>{} : std::vector{flight_ns};
     };
     net.caller.resolve(request(), {caller_address, listener_address}, 0);
     net.run();
-    ASSERT_THAT(kinds(net.of_listener), ElementsAre(What::datagram_request));
+    ASSERT_THAT(kinds(net.of_listener), ElementsAre(ConnectionEventKind::datagram_request));
     Message answer = reply();
     answer.qkey = 0x01234567;
     net.listener.answer(net.of_listener[0].id, answer, net.now);
     net.run_until(2 * response_ns);
-    ASSERT_THAT(kinds(net.of_caller), ElementsAre(What::datagram_reply));
+    ASSERT_THAT(kinds(net.of_caller), ElementsAre(ConnectionEventKind::datagram_reply));
     EXPECT_EQ(net.of_caller[0].message.qpn, 0x200U);
     EXPECT_EQ(net.of_caller[0].message.qkey, 0x01234567U);
     net.run_until(100 * response_ns);
@@ -417,15 +427,15 @@ TEST(Agent, AQueuePairForDatagramsIsToldAlsoWhereTheAnswerWasLost) {
 TEST(Agent, ARejectionOfADatagramRequestIsRememberedForCopiesOfIt) {
     Network net;
     net.now = 1000 * response_ns;
-    net.fate = [](const Letter& letter) {
-        const bool is_answer = letter.message.kind == Kind::datagram_reply;
+    net.fate = [](const OutgoingMessage& outgoing) {
+        const bool is_answer = outgoing.message.kind == Kind::datagram_reply;
         return is_answer ? std::vector<Nanoseconds>{} : std::vector{flight_ns};
     };
     net.caller.resolve(request(), {caller_address, listener_address}, net.now);
     net.run();
     net.listener.reject(net.of_listener[0].id, Reason::consumer, {}, net.now);
     net.run_until(net.now + 3 * response_ns);
-    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::datagram_request));
+    EXPECT_THAT(kinds(net.of_listener), ElementsAre(ConnectionEventKind::datagram_request));
 }
 
 TEST(Agent, WhatTheProgramForgetsEndsInGoodOrder) {
@@ -442,7 +452,7 @@ TEST(Agent, WhatTheProgramForgetsEndsInGoodOrder) {
     const auto [id, other] = net.connected();
     net.caller.forget(id, net.now);
     net.run();
-    EXPECT_EQ(net.of_listener.back().what, What::disconnected);
+    EXPECT_EQ(net.of_listener.back().kind, ConnectionEventKind::disconnected);
     net.listener.forget(other, net.now);
     const std::size_t heard = net.of_caller.size() + net.of_listener.size();
     net.run_until(net.now + timing.time_wait_ns);
@@ -456,7 +466,7 @@ TEST(Agent, EveryConnectionIsMadeAndEndedOverABadNetwork) {
     for (unsigned seed = 0; seed < 200; ++seed) {
         Network net;
         std::mt19937 random(seed);
-        net.fate = [&](const Letter&) {
+        net.fate = [&](const OutgoingMessage&) {
             std::vector<Nanoseconds> arrivals;
             for (int copies = random() % 4 == 0 ? 2 : 1; copies > 0; --copies) {
                 const auto flights = static_cast<Nanoseconds>(1 + random() % 200);
@@ -472,29 +482,29 @@ TEST(Agent, EveryConnectionIsMadeAndEndedOverABadNetwork) {
         for (int step = 0; step < 500; ++step) {
             net.run_until(net.now + response_ns / 3);
             for (; caller_seen < net.of_caller.size(); ++caller_seen) {
-                const Happening& one = net.of_caller[caller_seen];
-                ASSERT_NE(one.what, What::unreachable) << seed;
-                if (one.what == What::response) {
+                const ConnectionEvent& one = net.of_caller[caller_seen];
+                ASSERT_NE(one.kind, ConnectionEventKind::unreachable) << seed;
+                if (one.kind == ConnectionEventKind::response) {
                     ASSERT_EQ(net.caller.establish(one.id, net.now), 0) << seed;
                 }
             }
             for (; listener_seen < net.of_listener.size(); ++listener_seen) {
-                const Happening& one = net.of_listener[listener_seen];
-                if (one.what == What::request) {
+                const ConnectionEvent& one = net.of_listener[listener_seen];
+                if (one.kind == ConnectionEventKind::request) {
                     ASSERT_EQ(net.listener.accept(one.id, reply(), net.now), 0) << seed;
                 }
             }
         }
-        const auto count = [](const std::vector<Happening>& in, What what) {
+        const auto count = [](const std::vector<ConnectionEvent>& in, ConnectionEventKind kind) {
             return std::count_if(in.begin(), in.end(),
-                                 [&](const Happening& one) { return one.what == what; });
+                                 [&](const ConnectionEvent& one) { return one.kind == kind; });
         };
-        ASSERT_EQ(count(net.of_caller, What::response), 5) << seed;
-        ASSERT_EQ(count(net.of_listener, What::established), 5) << seed;
+        ASSERT_EQ(count(net.of_caller, ConnectionEventKind::response), 5) << seed;
+        ASSERT_EQ(count(net.of_listener, ConnectionEventKind::established), 5) << seed;
         for (const std::uint32_t id : callers) net.caller.disconnect(id, net.now);
         net.run_until(net.now + 40 * response_ns);
-        ASSERT_EQ(count(net.of_caller, What::disconnected), 5) << seed;
-        ASSERT_EQ(count(net.of_listener, What::disconnected), 5) << seed;
+        ASSERT_EQ(count(net.of_caller, ConnectionEventKind::disconnected), 5) << seed;
+        ASSERT_EQ(count(net.of_listener, ConnectionEventKind::disconnected), 5) << seed;
         ASSERT_EQ(net.caller.connections() + net.listener.connections(), 0U) << seed;
     }
 }
