@@ -150,7 +150,7 @@ class ParallelogramPass {
   private:
     Outcome run_parallelogram() {
         const auto set = wave_set();
-        border_ = Border(border_setting(set, set.row_block_bytes));
+        halo_rows_ = HaloRows(halo_rows_setting(set, set.row_block_bytes));
         lower_is_settled_ = false;
         Waves waves(set);
         waves.start();
@@ -232,10 +232,10 @@ class ParallelogramPass {
             return origin(s, written_by_last(m));
         };
         const auto upper =
-            strip == 0 ? border_.settle(Side::upper, iteration, locate) : Outcome(Done{});
+            strip == 0 ? halo_rows_.settle(Side::upper, iteration, locate) : Outcome(Done{});
         if (!upper || !has_lower_halo(strip) || lower_is_settled_) return upper;
         lower_is_settled_ = true;
-        return border_.settle(Side::lower, iteration, locate);
+        return halo_rows_.settle(Side::lower, iteration, locate);
     }
 
     // Where vector 0 of a strip would lie, if all of it were in memory.
@@ -471,7 +471,7 @@ class ParallelogramPass {
     std::vector<std::byte> tile_rows_;
     std::vector<std::uint64_t> carried_sums_;
     std::uint64_t parallelogram_ = 0;
-    Border border_;
+    HaloRows halo_rows_;
     bool lower_is_settled_ = false;
     PassResult result_;
     InFlight in_flight_;

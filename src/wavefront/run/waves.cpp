@@ -49,7 +49,7 @@ void RowBlockCounter::give_up() {
     row_blocks_.notify_all();
 }
 
-BorderSetting border_setting(const WaveSet& set, std::uint64_t row_block_bytes) {
+HaloRowsSetting halo_rows_setting(const WaveSet& set, std::uint64_t row_block_bytes) {
     return {.halo_exchange = set.halo_exchange,
             .shape = set.shape,
             .rows_per_block = set.rows_per_block,
@@ -78,7 +78,7 @@ Waves::Waves(WaveSet set)
       groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
       changes_(set_.waves, 0.0) {
     if (set_.halo_exchange) {
-        border_ = Border(border_setting(set_, row_block_bytes_));
+        halo_rows_ = HaloRows(halo_rows_setting(set_, row_block_bytes_));
         set_.halo_exchange->call_on_arrival([this] { news_.add(1); });
     }
     const auto count = groups_.size();
@@ -179,16 +179,17 @@ Waves::Turn Waves::take(WaveGroup *& group) {
 bool Waves::is_ready(std::size_t index, std::uint64_t rounds) const {
     const auto& before = index == 0 ? loaded_ : groups_[index - 1].finished;
     if (before.ready() < std::min(rounds + set_.tiling.rounds + 1, row_blocks_)) return false;
-    return border_.ready(iteration_of(groups_[index]), rounds);
+    return halo_rows_.ready(iteration_of(groups_[index]), rounds);
 }
 
 void Waves::advance(WaveGroup& group, Batch& batch) {
     batch.first_round = group.rounds.load(std::memory_order_relaxed);
     batch.end_round = std::min(batch.first_round + set_.tiling.rounds, rounds_of(group));
     locate(group, batch);
-    border_.before(iteration_of(group), batch.first_round, [&](std::uint64_t s, std::uint32_t m) {
-        return set_.locate(s, reads(group.first_wave) + m);
-    });
+    halo_rows_.before(iteration_of(group), batch.first_round,
+                      [&](std::uint64_t s, std::uint32_t m) {
+                          return set_.locate(s, reads(group.first_wave) + m);
+                      });
     const auto vectors = set_.shape.row_elements();
     const bool whole = !goes_by_columns();
     const auto step = columns_a_round(set_.shape, set_.kernel->radius);
@@ -210,7 +211,7 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
             if (stop_asked(set_.stop)) throw KernelFailure(stopped_sentence);
         }
     }
-    border_.after(iteration_of(group), batch.first_round, [&](std::uint64_t s, std::uint32_t m) {
+    halo_rows_.after(iteration_of(group), batch.first_round, [&](std::uint64_t s, std::uint32_t m) {
         return set_.locate(s, writes(group.first_wave) + m);
     });
     const auto done = batch.end_round;

@@ -36,8 +36,8 @@
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/layout/shape.hpp"
 #include "wavefront/plan/parallelograms.hpp"
-#include "wavefront/run/border.hpp"
 #include "wavefront/run/edges.hpp"
+#include "wavefront/run/halo_rows.hpp"
 #include "wavefront/stop.hpp"
 
 namespace lanewise::wavefront {
@@ -80,8 +80,8 @@ struct WaveSet {
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
 };
 
-/* The border that these waves meet. */
-BorderSetting border_setting(const WaveSet& set, std::uint64_t row_block_bytes);
+/* Of the halo rows that these waves read and send. */
+HaloRowsSetting halo_rows_setting(const WaveSet& set, std::uint64_t row_block_bytes);
 
 class Waves {
   public:
@@ -165,7 +165,7 @@ class Waves {
     std::uint32_t second_copies_at_; /* where they begin among the matrices; 0: there are none */
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
-    Border border_;
+    HaloRows halo_rows_;
     RowBlockCounter loaded_;
     RowBlockCounter news_; /* counts events that may let a waiting thread continue */
     std::vector<WaveGroup> groups_;

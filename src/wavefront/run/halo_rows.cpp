@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See border.hpp.
+// See halo_rows.hpp.
 
-#include "wavefront/run/border.hpp"
+#include "wavefront/run/halo_rows.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,19 +11,19 @@
 
 namespace lanewise::wavefront {
 
-bool Border::meets_upper(std::uint64_t iteration, std::uint64_t row_block) const {
+bool HaloRows::meets_upper(std::uint64_t iteration, std::uint64_t row_block) const {
     return set_.halo_exchange && row_block == 0 && set_.halo_exchange->has(Side::upper) &&
            is_sent(read_above(iteration));
 }
 
 // The row block of the first row that reads a row of the lower neighbour.
-bool Border::meets_lower(std::uint64_t iteration, std::uint64_t row_block) const {
+bool HaloRows::meets_lower(std::uint64_t iteration, std::uint64_t row_block) const {
     return set_.halo_exchange && set_.halo_exchange->has(Side::lower) &&
            row_block == (set_.shape.rows - std::uint64_t{2} * set_.radius) / set_.rows_per_block &&
            is_sent(iteration - 1);
 }
 
-bool Border::ready(std::uint64_t iteration, std::uint64_t row_block) const {
+bool HaloRows::ready(std::uint64_t iteration, std::uint64_t row_block) const {
     if (meets_upper(iteration, row_block) &&
         !set_.halo_exchange->ready(Side::upper, version(read_above(iteration))))
         return false;
@@ -31,7 +31,7 @@ bool Border::ready(std::uint64_t iteration, std::uint64_t row_block) const {
            set_.halo_exchange->ready(Side::lower, version(iteration - 1));
 }
 
-void Border::before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
+void HaloRows::before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
     if (meets_upper(iteration, row_block))
         unpack(0, set_.halo_exchange->receive(Side::upper, version(read_above(iteration))), locate);
     if (meets_lower(iteration, row_block))
@@ -39,7 +39,7 @@ void Border::before(std::uint64_t iteration, std::uint64_t row_block, const Loca
                set_.halo_exchange->receive(Side::lower, version(iteration - 1)), locate);
 }
 
-void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
+void HaloRows::after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
     if (!set_.halo_exchange) return;
     const std::uint64_t radius = set_.radius;
     const std::uint64_t rows = set_.shape.rows;
@@ -51,7 +51,7 @@ void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locat
                                  pack(rows - 2 * radius, iteration, locate));
 }
 
-Outcome Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
+Outcome HaloRows::settle(Side side, std::uint64_t iteration, const Locate& locate) {
     if (!set_.halo_exchange || !set_.halo_exchange->has(side)) return Done{};
     // What is read updated was there before the last wave began.
     if (side == Side::upper && set_.reading == Reading::updated) return Done{};
@@ -63,7 +63,7 @@ Outcome Border::settle(Side side, std::uint64_t iteration, const Locate& locate)
 }
 
 // The columns of a row that the wave of `iteration` works on in this parallelogram.
-Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
+Columns HaloRows::columns_of(std::uint64_t row, std::uint64_t iteration) const {
     const auto wave = iteration - set_.iterations_before - 1;
     const auto gone = slant_of_row(set_.shape, set_.radius, row) +
                       wave * columns_a_round(set_.shape, set_.radius);
@@ -77,7 +77,7 @@ Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
 }
 
 // `strip`: that of the row, of the matrix that is meant.
-std::byte *Border::cell(std::uint64_t row, std::uint64_t column, std::byte *strip) const {
+std::byte *HaloRows::cell(std::uint64_t row, std::uint64_t column, std::byte *strip) const {
     const auto& shape = set_.shape;
     const auto bytes = element_bytes(shape.element);
     const auto in_strip = row % shape.strip_rows;
@@ -89,8 +89,8 @@ std::byte *Border::cell(std::uint64_t row, std::uint64_t column, std::byte *stri
     return row_block + lane * (set_.row_block_bytes / set_.rows_per_block) + (column + lag) * bytes;
 }
 
-std::vector<std::byte> Border::pack(std::uint64_t first_row, std::uint64_t iteration,
-                                    const Locate& locate) const {
+std::vector<std::byte> HaloRows::pack(std::uint64_t first_row, std::uint64_t iteration,
+                                      const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     std::vector<std::byte> rows;
     for (std::uint32_t m = 0; m < set_.shape.data_count; ++m) {
@@ -111,8 +111,8 @@ std::vector<std::byte> Border::pack(std::uint64_t first_row, std::uint64_t itera
     return rows;
 }
 
-void Border::unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
-                    const Locate& locate) const {
+void HaloRows::unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
+                      const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     const auto *from = rows.data();
     for (std::uint32_t m = 0; m < set_.shape.data_count; ++m) {

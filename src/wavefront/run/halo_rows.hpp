@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Border: where a wave meets the halos of a part, row block by row block.
+// Halo rows: where a wave of a part reads its neighbours' rows and sends its own, row block by row
+// block.
 //
 // A halo has the rows of each data matrix in turn. Of whole rows it has every column. In a
 // parallelogram it has the columns that the wave works on there, each row preceded by its first
@@ -20,7 +21,7 @@
 
 namespace lanewise::wavefront {
 
-struct BorderSetting {
+struct HaloRowsSetting {
     HaloExchange *halo_exchange = nullptr; /* none: nothing waits and nothing moves */
     MatrixShape shape;
     std::uint64_t rows_per_block = 1;
@@ -31,13 +32,13 @@ struct BorderSetting {
     std::uint64_t iterations_before = 0;
 };
 
-class Border {
+class HaloRows {
   public:
     /* The bytes of a strip of data matrix `matrix` in memory. */
     using Locate = std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)>;
 
-    Border() = default;
-    explicit Border(const BorderSetting& setting) : set_(setting) {}
+    HaloRows() = default;
+    explicit HaloRows(const HaloRowsSetting& setting) : set_(setting) {}
 
     /* `iteration` counts from the store's beginning: that of the wave which is to work on
      * `row_block`. */
@@ -70,7 +71,7 @@ class Border {
     void unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
                 const Locate& locate) const;
 
-    BorderSetting set_;
+    HaloRowsSetting set_;
 };
 
 }  // namespace lanewise::wavefront
