@@ -28,8 +28,8 @@ using namespace lanewise;
 using namespace lanewise::tune;
 using measure::Bench;
 using measure::Running;
-using tools::complain;
 using tools::run_under_mpi;
+using tools::say_failure_once;
 
 constexpr const char *program = "lanewise-lane-compare";
 // A connection that has been idle starts slowly, and in the loop of a program it is not idle. A
@@ -168,6 +168,6 @@ Outcome compare(const Arguments& arguments) {
 
 int main(int argc, char **argv) {
     const auto arguments = read_arguments({argv + 1, argv + argc});
-    if (!arguments) return complain(program, arguments.failure());
+    if (!arguments) return say_failure_once(program, arguments.failure());
     return run_under_mpi(program, 0, [&] { return compare(*arguments); });
 }

@@ -216,7 +216,8 @@ Outcome compare(std::size_t rounds, std::span<char *const> sizes) {
 int main(int argc, char **argv) {
     const int rounds = argc > 2 ? std::atoi(argv[1]) : 0;
     if (rounds < 1) {
-        return tools::complain(program, {LW_ERR_ARGUMENT, "give a number of rounds, then sizes"});
+        return tools::say_failure_once(program,
+                                       {LW_ERR_ARGUMENT, "give a number of rounds, then sizes"});
     }
     const std::span sizes(argv + 2, static_cast<std::size_t>(argc) - 2);
     return tools::run_under_mpi(program, 0,

@@ -117,17 +117,18 @@ class Parser {
         app_.add_flag("--describe")->description("Print these options as JSON");
     }
 
-    Result<std::optional<std::string>> parse(int argc, char **argv) {
+    Result<std::optional<Leave>> parse(int argc, char **argv) {
         for (int i = 1; i < argc; ++i) {
             // Asked for without what is required, as is --help.
-            if (std::string_view(argv[i]) == "--describe") return {options_.described() + "\n"};
+            if (std::string_view(argv[i]) == "--describe")
+                return {Leave{options_.described() + "\n"}};
         }
         try {
             app_.parse(argc, argv);
         } catch (const CLI::CallForHelp&) {
-            return {app_.help("", CLI::AppFormatMode::Normal)};
+            return {Leave{app_.help("", CLI::AppFormatMode::Normal)}};
         } catch (const CLI::CallForVersion& version) {
-            return {std::string(version.what()) + "\n"};
+            return {Leave{std::string(version.what()) + "\n"}};
         } catch (const CLI::RequiredError& error) {
             // A misspelt option is often the reason why what is required is missing.
             const auto unknown = unknown_options();
@@ -457,7 +458,7 @@ Options& Options::subcommand(const std::string& name, const std::string& summary
     return subcommands_.emplace_back(name, summary);
 }
 
-Result<std::optional<std::string>> Options::parse(int argc, char **argv) {
+Result<std::optional<Leave>> Options::parse(int argc, char **argv) {
     return Parser(*this).parse(argc, argv);
 }
 

@@ -6,7 +6,7 @@
 //     Options options("lanewise-fit", "Fits communication models to samples of lanewise measure.");
 //     options.text("-o,--output", "FILE", output, "Platform file to write");
 //     options.number("--seed", "N", seed, "Seed of the bootstrap");
-//     const auto text = options.parse(argc, argv);
+//     const auto parsed = options.parse(argc, argv);
 //
 // A declaration binds a variable, whose value at that time is the default. Values are read in the
 // order of declaration, and the first that is refused is the failure.
@@ -26,6 +26,11 @@
 #include "base/result.hpp"
 
 namespace lanewise {
+
+/* Text to print before leaving with status 0: help, version or the declarations. */
+struct Leave {
+    std::string text;
+};
 
 /* One option, as it was declared. */
 class Option {
@@ -125,9 +130,8 @@ class Options {
     const Options *chosen() const { return chosen_; }
     const std::string& name() const { return name_; }
 
-    /* Reads the command line. A text is to be printed, and the program to be left with status 0:
-       the help, the version, or with --describe the declarations as JSON. */
-    Result<std::optional<std::string>> parse(int argc, char **argv);
+    /* Reads the command line. With --help, --version or --describe the program is to be left. */
+    Result<std::optional<Leave>> parse(int argc, char **argv);
 
     /* After parsing: whether the command line has the option of this name, such as "--output". */
     bool given(const std::string& name) const;

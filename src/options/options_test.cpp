@@ -64,7 +64,7 @@ class Declared : public ::testing::Test {
         options.choice("--colour", colours, values.colour, "which colour");
     }
 
-    Result<std::optional<std::string>> parse(std::vector<std::string> words) {
+    Result<std::optional<Leave>> parse(std::vector<std::string> words) {
         words.insert(words.begin(), "lanewise-example");
         std::vector<char *> pointers;
         for (auto& word : words) pointers.push_back(word.data());
@@ -81,7 +81,7 @@ class Declared : public ::testing::Test {
     std::string text(const std::vector<std::string>& words) {
         const auto parsed = parse(words);
         EXPECT_TRUE(parsed);
-        return parsed ? parsed->value_or("") : "";
+        return parsed && *parsed ? (*parsed)->text : "";
     }
 
     Values values;

@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "options/options.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 #include "tune/collectives_named.hpp"
 #include "tune/guideline_check.hpp"
@@ -43,13 +44,13 @@ int check_main(int argc, char **argv) {
     options.flag("--plan", plan, "Check the arguments and print the points without measuring");
     declare(options, arguments.session);
     const auto parsed = options.parse(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (!parsed) return say_failure_once(program, parsed.failure());
+    if (*parsed) return print(**parsed);
     const auto named = tune::collectives_named(names);
-    if (!named) return complain(program, named.failure());
+    if (!named) return say_failure_once(program, named.failure());
     arguments.collectives = *named;
     const auto admitted = admit(arguments.session);
-    if (!admitted) return complain(program, admitted.failure());
+    if (!admitted) return say_failure_once(program, admitted.failure());
     if (plan) return print_plan(arguments);
     return run_under_mpi(program, arguments.session.ranks_expected,
                          [&] { return tune::check_guidelines(arguments); });

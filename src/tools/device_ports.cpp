@@ -53,7 +53,7 @@ int device_ports_main(int argc, char **argv) {
     Options options(program, "Prints the ports of this host's RDMA devices as JSON.");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (*parsed) return print(**parsed);
     const auto verbs = paths::load_verbs();
     if (!verbs) return say_failure(program, verbs.failure());
     std::puts(describe_ports(*verbs).c_str());

@@ -75,12 +75,12 @@ int fit_main(int argc, char **argv) {
         .without_default();
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (*parsed) return print(**parsed);
     if (arguments.experiments_ranks > 0) return print_experiments(arguments.experiments_ranks);
     if (arguments.files.empty())
         return say_failure(program,
                            {LW_ERR_ARGUMENT, "no samples; try: lanewise model fit pairs.jsonl"});
-    return said_what_is_thrown(program, [&] {
+    return run_and_report(program, "fit fewer files at a time", [&] {
         const auto fitted = fit(arguments);
         return fitted ? 0 : say_failure(program, fitted.failure());
     });

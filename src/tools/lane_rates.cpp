@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "options/options.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 #include "tune/lane_rates.hpp"
 
@@ -46,8 +47,8 @@ int lane_rates_main(int argc, char **argv) {
                     "Measures what lanes between sites carry. Started by an MPI launcher.");
     options.text("-o,--output", "FILE", path, "Platform file to write, or to add the curves to");
     const auto parsed = options.parse(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (!parsed) return say_failure_once(program, parsed.failure());
+    if (*parsed) return print(**parsed);
     return run_under_mpi(program, 0, [&] { return measure_and_print(path); });
 }
 

@@ -10,6 +10,7 @@
 #include "measure/session/arguments.hpp"
 #include "measure/session/session.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 
 namespace lanewise::tools {
@@ -39,9 +40,9 @@ bool needs_threads(const Arguments& arguments) {
 
 int print_plan(const Arguments& arguments) {
     const auto usable = measure::session::check_output(arguments);
-    if (!usable) return complain(measure_program, usable.failure());
+    if (!usable) return say_failure_once(measure_program, usable.failure());
     const auto plan = measure::session::describe_plan(arguments);
-    if (!plan) return complain(measure_program, plan.failure());
+    if (!plan) return say_failure_once(measure_program, plan.failure());
     std::puts(plan->c_str());
     return 0;
 }
@@ -50,11 +51,8 @@ int print_plan(const Arguments& arguments) {
 
 int measure_main(int argc, char **argv) {
     const auto parsed = measure::session::parse_arguments(argc, argv);
-    if (!parsed) return complain(measure_program, parsed.failure());
-    if (const auto *leave = std::get_if<measure::session::Leave>(&*parsed)) {
-        std::fputs(leave->text.c_str(), stdout);
-        return 0;
-    }
+    if (!parsed) return say_failure_once(measure_program, parsed.failure());
+    if (const auto *leave = std::get_if<Leave>(&*parsed)) return print(*leave);
     const auto& arguments = std::get<Arguments>(*parsed);
     if (arguments.list) return print_operations();
     if (arguments.plan) return print_plan(arguments);

@@ -42,20 +42,28 @@ Outcome check_rank_count(int ranks_expected) {
                                         ", or srun --mpi=pmix, of the MPI it was built for"};
 }
 
+void initialize(Threads threads) {
+    int provided = MPI_THREAD_SINGLE;
+    switch (threads) {
+        case Threads::one: MPI_Init(nullptr, nullptr); return;
+        case Threads::serialized:
+            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+            return;
+        case Threads::several:
+            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+            return;
+    }
+}
+
 }  // namespace
 
-int complain(const char *program, const Failure& failure) {
+int say_failure_once(const char *program, const Failure& failure) {
     return is_first_process() ? say_failure(program, failure) : exit_status(failure);
 }
 
 int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work,
                   Threads threads) {
-    if (threads == Threads::several) {
-        int provided = MPI_THREAD_SINGLE;
-        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-    } else {
-        MPI_Init(nullptr, nullptr);
-    }
+    initialize(threads);
     int status = 0;
     try {
         const auto counted = check_rank_count(ranks_expected);
@@ -63,7 +71,7 @@ int run_under_mpi(const char *program, int ranks_expected, const std::function<O
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         const auto outcome = counted ? work() : counted;
         // The outcome is the same on every rank; rank 0 says it.
-        if (!outcome && rank == 0) status = complain(program, outcome.failure());
+        if (!outcome && rank == 0) status = say_failure_once(program, outcome.failure());
     } catch (const measure::MpiFailure& failure) {
         std::fprintf(stderr, "%s: MPI: %s\n", program, failure.what());
         MPI_Abort(MPI_COMM_WORLD, 1);

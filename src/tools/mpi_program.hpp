@@ -11,15 +11,19 @@
 
 namespace lanewise::tools {
 
-/* Before MPI is up every process reads the same command line; the first prints the failure.
-   Returns the exit status. */
-int complain(const char *program, const Failure& failure);
+/* As say_failure, but only the first process prints: every process reads the same command line. */
+int say_failure_once(const char *program, const Failure& failure);
 
-/* How many threads of a rank will call the MPI. */
-enum class Threads { one, several };
+/* How threads of a rank will call the MPI. */
+enum class Threads {
+    one,
+    serialized, /* several, one at a time */
+    several,
+};
 
 /* Runs `work` between MPI_Init and MPI_Finalize and returns the exit status. `ranks_expected` is
-   what the command line says; 0: what the launcher says counts. */
+   what the command line says; 0: what the launcher says counts. An MPI may provide fewer `threads`
+   than that. */
 int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work,
                   Threads threads = Threads::one);
 

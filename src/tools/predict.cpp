@@ -28,7 +28,6 @@ namespace lanewise::tools {
 namespace {
 
 using report::PredictArguments;
-using report::PredictLeave;
 
 Result<Json> predict(PredictArguments arguments) {
     const auto platform = model::read_platform(arguments.platform);
@@ -51,11 +50,8 @@ int predict_main(int argc, char **argv) {
     constexpr const char *program = "lanewise-predict";
     auto parsed = report::parse_predict(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
-    if (const auto *leave = std::get_if<PredictLeave>(&*parsed)) {
-        std::fputs(leave->text.c_str(), stdout);
-        return 0;
-    }
-    return said_what_is_thrown(program, [&] {
+    if (const auto *leave = std::get_if<Leave>(&*parsed)) return print(*leave);
+    return run_and_report(program, "ask for fewer ranks", [&] {
         const auto predicted = predict(std::move(std::get<PredictArguments>(*parsed)));
         if (!predicted) return say_failure(program, predicted.failure());
         std::puts(predicted->dump().c_str());

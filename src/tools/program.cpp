@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 namespace lanewise::tools {
 
@@ -29,11 +30,18 @@ int say_failure(const char *program, const Failure& failure) {
     return exit_status(failure);
 }
 
-int said_what_is_thrown(const char *program, const std::function<int()>& work) {
+int print(const Leave& leave) {
+    std::fputs(leave.text.c_str(), stdout);
+    return 0;
+}
+
+int run_and_report(const char *program, const char *memory_remedy,
+                   const std::function<int()>& work) {
     try {
         return work();
     } catch (const std::bad_alloc&) {
-        return say_failure(program, {LW_ERR_MEMORY, "out of memory; ask for fewer ranks"});
+        return say_failure(program,
+                           {LW_ERR_MEMORY, std::string("out of memory; ") + memory_remedy});
     } catch (const std::exception& error) {
         return say_failure(program, {LW_ERR_OPERATION, error.what()});
     }

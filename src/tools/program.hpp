@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/result.hpp"
+#include "options/options.hpp"
 
 namespace lanewise::tools {
 
@@ -16,8 +17,13 @@ int exit_status(const Failure& failure);
 /* Prints "PROGRAM: SENTENCE" on standard error and returns the exit status. */
 int say_failure(const char *program, const Failure& failure);
 
-/* The status of `work`, which needs no MPI; what it throws is a failure, said in one sentence. */
-int said_what_is_thrown(const char *program, const std::function<int()>& work);
+/* Prints the text on standard output and returns the exit status, 0. */
+int print(const Leave& leave);
+
+/* Runs `work`, which needs no MPI, and returns its status. An exception is printed as a failure;
+   `memory_remedy` ends the sentence where memory ran out. */
+int run_and_report(const char *program, const char *memory_remedy,
+                   const std::function<int()>& work);
 
 /* A program that is started with a standard stream closed would write into the first file that it
    opens. What takes its place refuses to be read or written, as a closed one does. */

@@ -12,6 +12,7 @@
 
 #include "options/options.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 #include "tune/proof.hpp"
 
@@ -40,12 +41,12 @@ int prove_main(int argc, char **argv) {
     options.texts("requests", "COLLECTIVE:BYTES:RANKS", texts, "Calls to make");
     options.flag("--sparse", sparse, "Also call with insignificant arguments empty");
     const auto parsed = options.parse(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (!parsed) return say_failure_once(program, parsed.failure());
+    if (*parsed) return print(**parsed);
     std::vector<tune::ProofRequest> requests;
     for (const auto& text : texts) {
         const auto request = tune::read_proof_request(text);
-        if (!request) return complain(program, request.failure());
+        if (!request) return say_failure_once(program, request.failure());
         requests.push_back(*request);
     }
     const auto manners = sparse ? tune::Manners::full_and_sparse : tune::Manners::full;

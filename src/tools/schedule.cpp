@@ -40,8 +40,8 @@ int schedule_main(int argc, char **argv) {
     declare(options, request);
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
-    return said_what_is_thrown(program, [&] {
+    if (*parsed) return print(**parsed);
+    return run_and_report(program, "ask for fewer ranks", [&] {
         const auto answer =
             request.list ? Result<Json>(report::algorithms_json()) : report::schedules(request);
         if (!answer) return say_failure(program, answer.failure());

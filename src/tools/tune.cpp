@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 #include "tune/arguments.hpp"
 #include "tune/collectives_named.hpp"
@@ -42,16 +43,13 @@ int print_plan(const tune::TuneArguments& arguments) {
 int tune_main(int argc, char **argv) {
     constexpr const char *program = "lanewise-tune";
     const auto parsed = tune::parse_tune_arguments(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
-    if (const auto *text = std::get_if<std::string>(&*parsed)) {
-        std::fputs(text->c_str(), stdout);
-        return 0;
-    }
+    if (!parsed) return say_failure_once(program, parsed.failure());
+    if (const auto *leave = std::get_if<Leave>(&*parsed)) return print(*leave);
     const auto& arguments = std::get<tune::TuneArguments>(*parsed);
     if (arguments.list) return print_collectives();
     if (arguments.plan) return print_plan(arguments);
     const auto preloaded = tune::preload(argv, arguments.platform);
-    if (!preloaded) return complain(program, preloaded.failure());
+    if (!preloaded) return say_failure_once(program, preloaded.failure());
     tune::MpiAlgorithms::announce();
     return run_under_mpi(program, arguments.session.ranks_expected,
                          [&] { return tune::tune(arguments); });

@@ -14,6 +14,7 @@
 
 #include "options/options.hpp"
 #include "tools/mpi_program.hpp"
+#include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 #include "wavefront/ranks/arguments.hpp"
 
@@ -24,20 +25,27 @@ using wavefront::RankArguments;
 
 constexpr const char *sweep_program = "lanewise-wavefront-ranks";
 
-int run_part(const RankArguments& arguments) {
+Outcome run_part(const RankArguments& arguments) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_SERIALIZED) {
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "this MPI serves one thread only, and halos are exchanged by another; use "
+                       "an MPI with MPI_THREAD_SERIALIZED"};
+    }
     int rank = 0;
     int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const auto report = run_rank(MPI_COMM_WORLD, run_of_rank(arguments, rank));
     if (!report) {
-        const int status = complain(sweep_program, report.failure());
+        const int status = say_failure_once(sweep_program, report.failure());
         // Others may wait for what this rank will never send.
         MPI_Abort(MPI_COMM_WORLD, status);
-        return status;
+        return report.failure();
     }
     if (rank == 0) std::puts(summary(*report, ranks, arguments.json).c_str());
-    return 0;
+    return Done{};
 }
 
 }  // namespace
@@ -47,19 +55,10 @@ int wavefront_ranks_main(int argc, char **argv) {
     Options options(sweep_program, "Sweeps over the parts of a store, one on each rank.");
     declare(options, arguments);
     const auto parsed = options.parse(argc, argv);
-    if (!parsed) return complain(sweep_program, parsed.failure());
-    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    const bool threads = provided >= MPI_THREAD_SERIALIZED;
-    const int status =
-        threads ? run_part(arguments)
-                : complain(sweep_program, {LW_ERR_UNSUPPORTED,
-                                           "this MPI serves one thread only, and halos are "
-                                           "exchanged by another; use an MPI with "
-                                           "MPI_THREAD_SERIALIZED"});
-    MPI_Finalize();
-    return status;
+    if (!parsed) return say_failure_once(sweep_program, parsed.failure());
+    if (*parsed) return print(**parsed);
+    return run_under_mpi(
+        sweep_program, 0, [&] { return run_part(arguments); }, Threads::serialized);
 }
 
 }  // namespace lanewise::tools

@@ -27,7 +27,7 @@ Outcome admit_same_bits(const std::string& same_bits, std::vector<std::string>& 
 
 }  // namespace
 
-Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, char **argv) {
+Result<std::variant<TuneArguments, Leave>> parse_tune_arguments(int argc, char **argv) {
     TuneArguments arguments;
     std::vector<std::string> names;
     arguments.session.words.assign(argv + 1, argv + argc);

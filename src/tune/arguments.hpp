@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "collectives/algorithm.hpp"
+#include "options/options.hpp"
 #include "tune/session_options.hpp"
 
 namespace lanewise::tune {
@@ -26,6 +27,6 @@ struct TuneArguments {
     bool list = false;
 };
 
-Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, char **argv);
+Result<std::variant<TuneArguments, Leave>> parse_tune_arguments(int argc, char **argv);
 
 }  // namespace lanewise::tune

@@ -2,6 +2,7 @@
 """lanewise model fit on a simulated cluster: measured, fitted, written, read again and asked."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from jsonschema import Draft202012Validator
 
 from lanewise import fit, read, read_platform
 from lanewise.errors import RequestError
+from lanewise.launch.native import find_program
+from lanewise.model.program import FIT
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -139,3 +142,17 @@ def test_refuses_in_one_line_what_it_cannot_fit(
         assert done.returncode in (1, 2)
         assert sentence in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_tells_who_runs_out_of_memory_to_fit_fewer_files(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.touch()
+    os.truncate(samples, 1 << 30)
+
+    done = subprocess.run(
+        ["prlimit", f"--as={512 << 20}", find_program(FIT, os.environ), samples],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "lanewise-fit: out of memory; fit fewer files at a time\n"

@@ -187,7 +187,7 @@ Json as_json(const model::Span& span) {
 
 }  // namespace
 
-Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv) {
+Result<std::variant<PredictArguments, Leave>> parse_predict(int argc, char **argv) {
     PredictArguments arguments;
     Texts texts;
     bool json = false;
@@ -219,7 +219,7 @@ Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, cha
     options.flag("--json", json, "Print one JSON object, which is the default");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
-    if (*parsed) return {PredictLeave{**parsed}};
+    if (*parsed) return {**parsed};
     const auto outcome = read(texts, ranks, arguments);
     if (!outcome) return outcome.failure();
     return {std::move(arguments)};

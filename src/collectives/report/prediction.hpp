@@ -13,6 +13,7 @@
 #include "collectives/algorithm.hpp"
 #include "model/platform/platform.hpp"
 #include "model/simulation/network.hpp"
+#include "options/options.hpp"
 
 namespace lanewise::report {
 
@@ -34,12 +35,7 @@ struct PredictArguments {
     bool spans = false; /* tell who is busy when; of one candidate at one size */
 };
 
-/* Text to print before leaving with status 0. */
-struct PredictLeave {
-    std::string text;
-};
-
-Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv);
+Result<std::variant<PredictArguments, Leave>> parse_predict(int argc, char **argv);
 
 /* `arguments.ranks` is set. */
 Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,

@@ -338,7 +338,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     declare_output(options, arguments);
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
-    if (*parsed) return {Leave{**parsed}};
+    if (*parsed) return {**parsed};
     using Step = Outcome (*)(const Texts&, Arguments&);
     static constexpr Step steps[] = {
         [](const Texts& t, Arguments& a) { return read_intervals(t.intervals, a); },

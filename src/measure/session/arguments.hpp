@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.hpp"
+#include "options/options.hpp"
 
 namespace lanewise::measure {
 struct Definition;
@@ -53,11 +55,6 @@ struct Arguments {
     std::string launcher;
     std::string transport;
     std::vector<std::string> words; /* as typed */
-};
-
-/* Text to print and leave with status 0: help or version. */
-struct Leave {
-    std::string text;
 };
 
 Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv);

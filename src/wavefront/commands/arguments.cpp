@@ -347,7 +347,7 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
 
 }  // namespace
 
-Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int argc, char **argv) {
+Result<std::variant<WavefrontArguments, Leave>> parse_wavefront(int argc, char **argv) {
     WavefrontArguments arguments;
     Texts texts;
     Options options("lanewise-wavefront",
@@ -357,7 +357,7 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     const auto commands = declare(options, texts, arguments);
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
-    if (*parsed) return {WavefrontLeave{**parsed}};
+    if (*parsed) return {**parsed};
     for (const auto& [command, id] : commands) {
         if (command == options.chosen()) arguments.command = id;
     }

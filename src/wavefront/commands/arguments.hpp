@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "options/options.hpp"
 #include "wavefront/run/run.hpp"
 
 namespace lanewise::wavefront::commands {
@@ -49,11 +50,6 @@ struct WavefrontArguments {
     bool json = false;
 };
 
-/* Text to print before leaving with status 0. */
-struct WavefrontLeave {
-    std::string text;
-};
-
-Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int argc, char **argv);
+Result<std::variant<WavefrontArguments, Leave>> parse_wavefront(int argc, char **argv);
 
 }  // namespace lanewise::wavefront::commands
