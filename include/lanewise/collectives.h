@@ -124,8 +124,8 @@ LW_API lw_status lw_alltoallv(const void *send, const int *send_counts,
                               MPI_Datatype receive_type, MPI_Comm comm,
                               const lw_algorithm *algorithm);
 LW_API lw_status lw_alltoallw(const void *send, const int *send_counts,
-                              const int *send_places_bytes, const MPI_Datatype *send_types,
-                              void *receive, const int *counts, const int *places_bytes,
+                              const int *send_displacements_bytes, const MPI_Datatype *send_types,
+                              void *receive, const int *counts, const int *displacements_bytes,
                               const MPI_Datatype *receive_types, MPI_Comm comm,
                               const lw_algorithm *algorithm);
 LW_API lw_status lw_reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,

@@ -55,14 +55,14 @@ void check_interval(JsonObject& interval) {
 }
 
 /* The keys by which rules and candidates name an algorithm. */
-struct Choice {
+struct NamedChoice {
     std::string algorithm;
     std::int64_t segment_bytes = 0;
     int lanes = 1;
 };
 
-Choice read_choice(JsonObject& from) {
-    Choice read{.algorithm = from.string("algorithm")};
+NamedChoice read_choice(JsonObject& from) {
+    NamedChoice read{.algorithm = from.string("algorithm")};
     if (from.has("segment_bytes")) read.segment_bytes = from.count("segment_bytes");
     if (from.has("lanes")) read.lanes = from.count<int>("lanes", 1);
     return read;
@@ -105,7 +105,7 @@ void check_point(JsonObject& point) {
 }
 
 /* A rule of the MPI's own algorithms names one that Lanewise need not have. */
-Choice read_rule_of_mpi(JsonObject& from, Rule& rule) {
+NamedChoice read_rule_of_mpi(JsonObject& from, Rule& rule) {
     rule.from_bytes = from.count<std::uint64_t>("from_bytes");
     rule.to_bytes = from.count<std::uint64_t>("to_bytes");
     return read_choice(from);

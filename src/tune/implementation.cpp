@@ -67,9 +67,10 @@ Call call_of(Collective collective, const Exchange& e) {
     if (is_uneven_exchange(collective)) {
         const bool bytewise = collective == Collective::alltoallw;
         call.send_counts = e.own_counts.data();
-        call.send_displacements = bytewise ? e.own_places_bytes.data() : e.own_displacements.data();
+        call.send_displacements =
+            bytewise ? e.own_displacements_bytes.data() : e.own_displacements.data();
         if (bytewise) {
-            call.displacements = e.places_bytes.data();
+            call.displacements = e.displacements_bytes.data();
             call.send_types = call.receive_types = e.types.data();
         }
     }

@@ -272,10 +272,10 @@ lw_status lw_model_describe(const lw_platform *platform, size_t index,
     if (index >= platform->models.size()) return LW_ERR_NOT_FOUND;
     const auto& name = platform->models[index];
     lw_model_description found{sizeof found, name.c_str(), name == platform->platform.best, 0, 0.0};
-    const auto verdict = platform->platform.verdicts.find(name);
-    if (verdict != platform->platform.verdicts.end()) {
-        found.held_out_points = verdict->second.held_out_points;
-        found.held_out_error = verdict->second.held_out_rms;
+    const auto quality = platform->platform.fit_quality.find(name);
+    if (quality != platform->platform.fit_quality.end()) {
+        found.held_out_points = quality->second.held_out_points;
+        found.held_out_error = quality->second.held_out_rms;
     }
     *description = found;
     return LW_OK;

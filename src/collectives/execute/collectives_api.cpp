@@ -434,17 +434,18 @@ lw_status lw_alltoallv(const void *send, const int *send_counts, const int *send
     return carry_out(call, algorithm);
 }
 
-lw_status lw_alltoallw(const void *send, const int *send_counts, const int *send_places_bytes,
-                       const MPI_Datatype *send_types, void *receive, const int *counts,
-                       const int *places_bytes, const MPI_Datatype *receive_types, MPI_Comm comm,
+lw_status lw_alltoallw(const void *send, const int *send_counts,
+                       const int *send_displacements_bytes, const MPI_Datatype *send_types,
+                       void *receive, const int *counts, const int *displacements_bytes,
+                       const MPI_Datatype *receive_types, MPI_Comm comm,
                        const lw_algorithm *algorithm) {
     return carry_out({.collective = Collective::alltoallw,
                       .send = send,
                       .receive = receive,
                       .counts = counts,
-                      .displacements = places_bytes,
+                      .displacements = displacements_bytes,
                       .send_counts = send_counts,
-                      .send_displacements = send_places_bytes,
+                      .send_displacements = send_displacements_bytes,
                       .send_types = send_types,
                       .receive_types = receive_types,
                       .comm = comm},

@@ -130,11 +130,11 @@ std::string described(const model::Piecewise& model) {
 }
 
 std::string summary_row(const Platform& platform, const std::string& name) {
-    const auto& verdict = platform.verdicts.at(name);
+    const auto& quality = platform.fit_quality.at(name);
     double worst = 0.0;
     double squares = 0.0;
     std::size_t points = 0;
-    for (const auto& residual : verdict.residuals) {
+    for (const auto& residual : quality.residuals) {
         worst = std::max(worst, residual.relative_worst);
         squares +=
             residual.relative_rms * residual.relative_rms * static_cast<double>(residual.points);
@@ -142,9 +142,9 @@ std::string summary_row(const Platform& platform, const std::string& name) {
     }
     const auto rms = points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
     const auto held =
-        verdict.held_out_points == 0
+        quality.held_out_points == 0
             ? std::string("-")
-            : fmt::format("{} of {}", percent(verdict.held_out_rms), verdict.held_out_points);
+            : fmt::format("{} of {}", percent(quality.held_out_rms), quality.held_out_points);
     return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(rms), percent(worst), held,
                        name == platform.best ? "   best" : "");
 }
@@ -155,9 +155,9 @@ std::string residual_table(const Platform& platform) {
     std::map<Key, std::map<std::string, double>> rows;
     auto text = fmt::format("\n{:<20}{:>10}{:>10}", "# residual rms", "bytes", "points");
     std::map<Key, std::size_t> points;
-    for (const auto& [name, verdict] : platform.verdicts) {
+    for (const auto& [name, quality] : platform.fit_quality) {
         text += fmt::format("{:>10}", name);
-        for (const auto& residual : verdict.residuals) {
+        for (const auto& residual : quality.residuals) {
             const Key key{residual.operation, residual.message_bytes, residual.reply_bytes};
             rows[key][name] = residual.relative_rms;
             points[key] = residual.points;
@@ -168,7 +168,7 @@ std::string residual_table(const Platform& platform) {
         const auto& [operation, bytes, reply] = key;
         text += fmt::format("{:<20}{:>10}{:>10}", operation,
                             format_size(static_cast<std::uint64_t>(bytes)), points[key]);
-        for (const auto& [name, verdict] : platform.verdicts) {
+        for (const auto& [name, quality] : platform.fit_quality) {
             const auto found = by_model.find(name);
             text += fmt::format("{:>10}", found == by_model.end() ? "-" : percent(found->second));
         }

@@ -98,20 +98,21 @@ Once agreed(const Bench& bench, Pairs& pairs, std::uint64_t steps) {
     return {values[0], values[1], values[2], values[3]};
 }
 
-std::vector<Waited> every_amount(std::uint64_t message_bytes) {
-    std::vector<Waited> all;
+std::vector<PostWorkWaitPoint> every_amount(std::uint64_t message_bytes) {
+    std::vector<PostWorkWaitPoint> all;
     for (const double amount : amounts) {
-        Waited waited;
-        waited.message_bytes = message_bytes;
-        waited.over_base = amount;
-        all.push_back(waited);
+        PostWorkWaitPoint point;
+        point.message_bytes = message_bytes;
+        point.over_base = amount;
+        all.push_back(point);
     }
     return all;
 }
 
 }  // namespace
 
-Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan) {
+Result<std::vector<PostWorkWaitPoint>> measure_post_work_wait(Bench& bench,
+                                                              const PostWorkWaitPlan& plan) {
     const auto& harness = bench.harness();
     const auto& layout = bench.options().buffers;
     const std::uint64_t buffers = 2 * std::uint64_t{layout.rotating_sets};
@@ -131,14 +132,14 @@ Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPl
 
     auto all = every_amount(plan.message_bytes);
     for (std::size_t i = 0; i < plan.repetitions; ++i) {
-        for (auto& waited : all) {
+        for (auto& point : all) {
             const auto steps =
-                waited.over_base > 0.0 ? steps_for(waited.over_base * base_s, step_s) : 0;
+                point.over_base > 0.0 ? steps_for(point.over_base * base_s, step_s) : 0;
             const auto once = agreed(bench, *pairs, steps);
-            waited.alone_s.push_back(once.alone_s);
-            waited.loop_s.push_back(once.loop_s);
-            waited.post_s.push_back(once.post_s);
-            waited.wait_s.push_back(once.wait_s);
+            point.alone_s.push_back(once.alone_s);
+            point.loop_s.push_back(once.loop_s);
+            point.post_s.push_back(once.post_s);
+            point.wait_s.push_back(once.wait_s);
         }
     }
     const bool looks = plan.validate && harness.rank() < 2;

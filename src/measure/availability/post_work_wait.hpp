@@ -15,7 +15,7 @@
 namespace lanewise::measure {
 
 /* The values of one amount of work, one per repetition, each of the slower rank. */
-struct Waited {
+struct PostWorkWaitPoint {
     std::uint64_t message_bytes = 0;
     double over_base = 0.0;      /* the amount asked for, over the time without work */
     std::vector<double> alone_s; /* the work without messages */
@@ -24,13 +24,14 @@ struct Waited {
     std::vector<double> wait_s;
 };
 
-struct WaitingPlan {
+struct PostWorkWaitPlan {
     std::uint64_t message_bytes = 100'000;
     std::size_t repetitions = 10;
     bool validate = false; /* compare what arrived with what was sent, at the end */
 };
 
 /* All amounts of work for one size, none first. Collective; ranks 0 and 1 take part. */
-Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan);
+Result<std::vector<PostWorkWaitPoint>> measure_post_work_wait(Bench& bench,
+                                                              const PostWorkWaitPlan& plan);
 
 }  // namespace lanewise::measure

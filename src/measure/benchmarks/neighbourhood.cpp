@@ -29,7 +29,7 @@ struct Neighbourhood {
     MPI_Datatype type = MPI_BYTE;           /* of the counts and places */
     std::vector<int> counts;
     std::vector<int> places;
-    std::vector<MPI_Aint> places_bytes;
+    std::vector<MPI_Aint> displacements_bytes;
     std::vector<MPI_Datatype> types;
 
     ~Neighbourhood() {
@@ -46,7 +46,7 @@ struct Neighbourhood {
         for (int i = 0; i < neighbours; ++i) {
             counts.push_back(count);
             places.push_back(i * count);
-            places_bytes.push_back(static_cast<MPI_Aint>(e.message_bytes) * i);
+            displacements_bytes.push_back(static_cast<MPI_Aint>(e.message_bytes) * i);
             types.push_back(type);
         }
         return MPI_SUCCESS;
@@ -108,9 +108,9 @@ int alltoallv(Exchange& e) {
 
 int alltoallw(Exchange& e) {
     const auto& state = state_of<Neighbourhood>(e);
-    return MPI_Neighbor_alltoallw(e.send, state.counts.data(), state.places_bytes.data(),
+    return MPI_Neighbor_alltoallw(e.send, state.counts.data(), state.displacements_bytes.data(),
                                   state.types.data(), e.receive, state.counts.data(),
-                                  state.places_bytes.data(), state.types.data(), state.comm);
+                                  state.displacements_bytes.data(), state.types.data(), state.comm);
 }
 
 int start_allgather(Exchange& e, MPI_Request *request) {
@@ -138,9 +138,10 @@ int start_alltoallv(Exchange& e, MPI_Request *request) {
 
 int start_alltoallw(Exchange& e, MPI_Request *request) {
     const auto& state = state_of<Neighbourhood>(e);
-    return MPI_Ineighbor_alltoallw(
-        e.send, state.counts.data(), state.places_bytes.data(), state.types.data(), e.receive,
-        state.counts.data(), state.places_bytes.data(), state.types.data(), state.comm, request);
+    return MPI_Ineighbor_alltoallw(e.send, state.counts.data(), state.displacements_bytes.data(),
+                                   state.types.data(), e.receive, state.counts.data(),
+                                   state.displacements_bytes.data(), state.types.data(), state.comm,
+                                   request);
 }
 
 template <Start start>

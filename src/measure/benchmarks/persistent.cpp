@@ -180,9 +180,10 @@ int alltoallv(Exchange& e, MPI_Request *request) {
 }
 
 int alltoallw(Exchange& e, MPI_Request *request) {
-    return MPI_Alltoallw_init(e.send, e.own_counts.data(), e.own_places_bytes.data(),
-                              e.types.data(), e.receive, e.counts.data(), e.places_bytes.data(),
-                              e.types.data(), e.comm, MPI_INFO_NULL, request);
+    return MPI_Alltoallw_init(e.send, e.own_counts.data(), e.own_displacements_bytes.data(),
+                              e.types.data(), e.receive, e.counts.data(),
+                              e.displacements_bytes.data(), e.types.data(), e.comm, MPI_INFO_NULL,
+                              request);
 }
 
 int reduce_scatter(Exchange& e, MPI_Request *request) {

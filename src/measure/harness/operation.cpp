@@ -219,8 +219,8 @@ void Running::place_blocks(std::uint64_t bytes) {
     }
     if (!entry_->bytewise) return;
     exchange.types.assign(ranks, exchange.type);
-    exchange.places_bytes = exchange.displacements;
-    exchange.own_places_bytes = exchange.own_displacements;
+    exchange.displacements_bytes = exchange.displacements;
+    exchange.own_displacements_bytes = exchange.own_displacements;
 }
 
 Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,

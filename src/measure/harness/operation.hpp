@@ -46,8 +46,8 @@ struct Exchange {
     std::vector<int> displacements;
     std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
     std::vector<int> own_displacements;
-    std::vector<int> places_bytes; /* alltoallw: the displacements in bytes, and the types */
-    std::vector<int> own_places_bytes;
+    std::vector<int> displacements_bytes; /* alltoallw: the displacements in bytes, and the types */
+    std::vector<int> own_displacements_bytes;
     std::vector<MPI_Datatype> types;
     Function function = nullptr; /* the user's, or the MPI's own */
     Start start = nullptr;       /* the nonblocking form */

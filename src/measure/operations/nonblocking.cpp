@@ -64,9 +64,9 @@ int start_alltoallv(Exchange& e, MPI_Request *request) {
 }
 
 int start_alltoallw(Exchange& e, MPI_Request *request) {
-    return MPI_Ialltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
-                          e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(), e.comm,
-                          request);
+    return MPI_Ialltoallw(e.send, e.own_counts.data(), e.own_displacements_bytes.data(),
+                          e.types.data(), e.receive, e.counts.data(), e.displacements_bytes.data(),
+                          e.types.data(), e.comm, request);
 }
 
 int start_reduce_scatter(Exchange& e, MPI_Request *request) {

@@ -35,8 +35,9 @@ int alltoallv(Exchange& e) {
 
 // Elements are bytes, so displacements in bytes are those of alltoallv.
 int alltoallw(Exchange& e) {
-    return MPI_Alltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
-                         e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(), e.comm);
+    return MPI_Alltoallw(e.send, e.own_counts.data(), e.own_displacements_bytes.data(),
+                         e.types.data(), e.receive, e.counts.data(), e.displacements_bytes.data(),
+                         e.types.data(), e.comm);
 }
 
 int reduce_scatter(Exchange& e) {

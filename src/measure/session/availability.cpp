@@ -60,8 +60,8 @@ Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench
         const auto all = measure::measure_post_work_wait(
             bench, {bytes, arguments.options.repetitions_min, arguments.validate});
         if (!all) return all.failure();
-        for (const auto& waited : *all) {
-            const auto written = write(bench, output, waiting_record(waited), "waiting");
+        for (const auto& point : *all) {
+            const auto written = write(bench, output, post_work_wait_record(point), "waiting");
             if (!written) return written;
         }
     }

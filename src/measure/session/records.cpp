@@ -179,14 +179,14 @@ Json polling_record(const measure::PollingPlan& plan, const measure::Polled& pol
             {"rate_bytes_per_s", polled.rate_bytes_per_s}};
 }
 
-Json waiting_record(const measure::Waited& waited) {
+Json post_work_wait_record(const measure::PostWorkWaitPoint& point) {
     return {{"record", "waiting"},
-            {"message_bytes", waited.message_bytes},
-            {"over_base", waited.over_base},
-            {"alone_s", rounded(waited.alone_s)},
-            {"loop_s", rounded(waited.loop_s)},
-            {"post_s", rounded(waited.post_s)},
-            {"wait_s", rounded(waited.wait_s)}};
+            {"message_bytes", point.message_bytes},
+            {"over_base", point.over_base},
+            {"alone_s", rounded(point.alone_s)},
+            {"loop_s", rounded(point.loop_s)},
+            {"post_s", rounded(point.post_s)},
+            {"wait_s", rounded(point.wait_s)}};
 }
 
 Json end_record(std::size_t points, double elapsed_s) {

@@ -31,7 +31,7 @@ Json point_record(const std::string& operation, int launch, const measure::Measu
                   const measure::Definition *definition = nullptr);
 Json clock_record(const lw_clock_report& report);
 Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled);
-Json waiting_record(const measure::Waited& waited);
+Json post_work_wait_record(const measure::PostWorkWaitPoint& point);
 Json end_record(std::size_t points, double elapsed_s);
 
 /* What is measured in one go: an operation at one size, by a definition or isolated, or all

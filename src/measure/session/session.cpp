@@ -91,8 +91,8 @@ std::size_t count_points(const Arguments& arguments, const std::vector<Operation
     return arguments.definition ? 2 * points : points;
 }
 
-// Rank 0's verdict, known to all ranks.
-Outcome agree(const Bench& bench, const Outcome& outcome) {
+// The same on all ranks.
+Outcome outcome_of_rank_0(const Bench& bench, const Outcome& outcome) {
     int status = outcome ? LW_OK : outcome.failure().status;
     bench.harness().broadcast_value(status);
     if (status == LW_OK) return Done{};
@@ -154,7 +154,7 @@ Outcome measure_operations(Session& session, const std::vector<Operation>& opera
         });
     session.next += points.size();
     if (!measured) return measured.failure();
-    return agree(session.bench, session.written);
+    return outcome_of_rank_0(session.bench, session.written);
 }
 
 Outcome measure_curves(Session& session, const std::vector<Operation>& operations) {
@@ -181,7 +181,7 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
             curve.add(medians_s);
         }
     }
-    return agree(session.bench, session.written);
+    return outcome_of_rank_0(session.bench, session.written);
 }
 
 Outcome measure_pair_rounds(Session& session) {
@@ -203,7 +203,7 @@ Outcome measure_pair_rounds(Session& session) {
         if (!measured) return measured.failure();
         for (const auto& pairing : *measured) keep(session, session.next++, name, pairing);
     }
-    return agree(session.bench, session.written);
+    return outcome_of_rank_0(session.bench, session.written);
 }
 
 Outcome measure_clock(Session& session) {
@@ -213,7 +213,7 @@ Outcome measure_clock(Session& session) {
     if (status != LW_OK) return Failure{status, "the clocks could not be synchronised"};
     if (session.bench.harness().rank() == 0)
         session.written = session.output.other(clock_record(report), "clock");
-    return agree(session.bench, session.written);
+    return outcome_of_rank_0(session.bench, session.written);
 }
 
 // Opens the file on rank 0 and learns which tasks it holds already.
@@ -252,7 +252,7 @@ Outcome open_file(Session& session) {
             return Done{};
         }();
     }
-    const auto agreed = agree(session.bench, opened);
+    const auto agreed = outcome_of_rank_0(session.bench, opened);
     if (!agreed) return agreed;
     auto length = tasks.size();
     session.bench.harness().broadcast_value(length);
@@ -287,11 +287,12 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
         case Subject::clock: return measure_clock(session);
         case Subject::pair_rounds: return measure_pair_rounds(session);
         case Subject::polling:
-            return agree(session.bench,
-                         measure_polling(session.arguments, session.bench, session.output));
+            return outcome_of_rank_0(
+                session.bench, measure_polling(session.arguments, session.bench, session.output));
         case Subject::post_work_wait:
-            return agree(session.bench,
-                         measure_post_work_wait(session.arguments, session.bench, session.output));
+            return outcome_of_rank_0(
+                session.bench,
+                measure_post_work_wait(session.arguments, session.bench, session.output));
         case Subject::operations: break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)
@@ -346,7 +347,8 @@ Outcome run_session(const Arguments& arguments) {
     Output output(arguments.events);
     Session session{arguments, bench, output, {}, 0, 0, 0, Done{}};
     session.points = count_points(arguments, *operations, bench.harness().size());
-    const auto usable = agree(bench, rank == 0 ? check_output(arguments) : Outcome(Done{}));
+    const auto usable =
+        outcome_of_rank_0(bench, rank == 0 ? check_output(arguments) : Outcome(Done{}));
     if (!usable) return usable;
 
     // Synchronising clocks is part of what a method costs.
@@ -359,7 +361,7 @@ Outcome run_session(const Arguments& arguments) {
     if (!measured) return measured;
     const double elapsed_s = bench.clock().now_s() - begin_s;
     if (rank == 0) session.written = output.end(session.before + session.next, elapsed_s);
-    return agree(bench, session.written);
+    return outcome_of_rank_0(bench, session.written);
 }
 
 }  // namespace lanewise::measure::session

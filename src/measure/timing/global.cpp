@@ -18,12 +18,12 @@ Batch run(Bench& bench, Running& running, std::size_t count) {
     for (const auto& reading : readings) rows.push_back(clock.at_s(reading.end_s));
     for (const auto& reading : readings) rows.push_back(-clock.at_s(reading.begin_s));
     const double elapsed_s = bench.clock().now_s() - begin_s;
-    const auto agreement = agree(bench, readings, rows, elapsed_s, failed);
+    const auto reduced = reduce_batch(bench, readings, rows, elapsed_s, failed);
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i) {
-        values.push_back(agreement.rows[i] + agreement.rows[count + i]);
+        values.push_back(reduced.rows[i] + reduced.rows[count + i]);
     }
-    return keep_on_time(agreement, values);
+    return keep_on_time(reduced, values);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ Batch run(Bench& bench, Running& running, std::size_t count) {
     std::vector<double> values;
     for (const auto& reading : readings) values.push_back(reading.end_s - reading.begin_s);
     const double elapsed_s = bench.clock().now_s() - begin_s;
-    const auto agreement = agree(bench, readings, values, elapsed_s, failed);
-    return keep_on_time(agreement, agreement.rows);
+    const auto reduced = reduce_batch(bench, readings, values, elapsed_s, failed);
+    return keep_on_time(reduced, reduced.rows);
 }
 
 }  // namespace

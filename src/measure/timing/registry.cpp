@@ -25,31 +25,31 @@ std::span<const TimingMethod *const> timing_methods() {
     return methods;
 }
 
-Agreement agree(const Bench& bench, std::span<const Reading> readings, std::span<const double> rows,
-                double elapsed_s, bool failed) {
+ReducedBatch reduce_batch(const Bench& bench, std::span<const Reading> readings,
+                          std::span<const double> rows, double elapsed_s, bool failed) {
     std::vector<double> all(rows.begin(), rows.end());
     for (const auto& reading : readings) all.push_back(reading.late ? 1.0 : 0.0);
     all.push_back(elapsed_s);
     all.push_back(failed ? 1.0 : 0.0);
     bench.harness().maximum(all);
 
-    Agreement agreement;
-    agreement.failed = all.back() > 0.0;
-    agreement.elapsed_s = all[all.size() - 2];
+    ReducedBatch reduced;
+    reduced.failed = all.back() > 0.0;
+    reduced.elapsed_s = all[all.size() - 2];
     for (std::size_t i = 0; i < readings.size(); ++i) {
-        if (all[rows.size() + i] == 0.0) agreement.on_time.push_back(i);
+        if (all[rows.size() + i] == 0.0) reduced.on_time.push_back(i);
     }
     all.resize(rows.size());
-    agreement.rows = std::move(all);
-    return agreement;
+    reduced.rows = std::move(all);
+    return reduced;
 }
 
-Batch keep_on_time(const Agreement& agreement, std::span<const double> values_s) {
+Batch keep_on_time(const ReducedBatch& reduced, std::span<const double> values_s) {
     Batch batch;
-    batch.elapsed_s = agreement.elapsed_s;
-    batch.failed = agreement.failed;
-    batch.late_count = values_s.size() - agreement.on_time.size();
-    for (const auto i : agreement.on_time) batch.values_s.push_back(values_s[i]);
+    batch.elapsed_s = reduced.elapsed_s;
+    batch.failed = reduced.failed;
+    batch.late_count = values_s.size() - reduced.on_time.size();
+    for (const auto i : reduced.on_time) batch.values_s.push_back(values_s[i]);
     return batch;
 }
 

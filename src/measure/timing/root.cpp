@@ -30,8 +30,8 @@ Batch run(Bench& bench, Running& running, std::size_t count) {
                               : -std::numeric_limits<double>::infinity());
     }
     const double elapsed_s = bench.clock().now_s() - begin_s;
-    const auto agreement = agree(bench, readings, values, elapsed_s, failed);
-    return keep_on_time(agreement, agreement.rows);
+    const auto reduced = reduce_batch(bench, readings, values, elapsed_s, failed);
+    return keep_on_time(reduced, reduced.rows);
 }
 
 }  // namespace

@@ -42,16 +42,16 @@ std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, b
 }
 
 /* What all ranks know of a batch after its one reduction. */
-struct Agreement {
+struct ReducedBatch {
     std::vector<double> rows;         /* elementwise maxima over the ranks */
     std::vector<std::size_t> on_time; /* repetitions that no rank began late */
     double elapsed_s = 0.0;
     bool failed = false;
 };
-Agreement agree(const Bench& bench, std::span<const Reading> readings, std::span<const double> rows,
-                double elapsed_s, bool failed);
+ReducedBatch reduce_batch(const Bench& bench, std::span<const Reading> readings,
+                          std::span<const double> rows, double elapsed_s, bool failed);
 
-/* The batch of an agreement: of `values_s`, one a repetition, those on time. */
-Batch keep_on_time(const Agreement& agreement, std::span<const double> values_s);
+/* The batch with those of `values_s`, one a repetition, that are on time. */
+Batch keep_on_time(const ReducedBatch& reduced, std::span<const double> values_s);
 
 }  // namespace lanewise::measure

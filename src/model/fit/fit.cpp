@@ -128,8 +128,8 @@ void add_model(const Fitting& task, const char *name, FitModel<Model> fit_model,
     give_intervals(fitted->model, fit_model, task.observations, task.options);
     const int ranks = task.observations.conditions.ranks;
     const auto& region = task.fit.platform.gather;
-    auto& verdict = task.fit.platform.verdicts[name];
-    verdict.residuals =
+    auto& quality = task.fit.platform.fit_quality[name];
+    quality.residuals =
         residuals_of(network_of(fitted->model, ranks, region), task.observations, task.options);
     if (const auto part = fit_model(task.kept)) {
         const auto made = network_of(part->model, ranks, region);
@@ -138,8 +138,8 @@ void add_model(const Fitting& task, const char *name, FitModel<Model> fit_model,
             const auto expected = expected_s(made, seen, task.options.algorithms_of);
             if (expected) misses.add((*expected - seen.time_s) / seen.time_s);
         }
-        verdict.held_out_points = misses.points;
-        verdict.held_out_rms = misses.rms();
+        quality.held_out_points = misses.points;
+        quality.held_out_rms = misses.rms();
     }
     slot = std::move(fitted->model);
 }
@@ -158,10 +158,10 @@ std::string best_of(const Platform& platform) {
     for (const auto& name : model_names()) {
         if (!has_model(platform, name)) continue;
         if (best.empty()) best = name;
-        const auto& verdict = platform.verdicts.at(name);
-        const auto& leader = platform.verdicts.at(best);
-        if (verdict.held_out_points == 0) continue;
-        if (leader.held_out_points == 0 || verdict.held_out_rms < leader.held_out_rms) best = name;
+        const auto& quality = platform.fit_quality.at(name);
+        const auto& leader = platform.fit_quality.at(best);
+        if (quality.held_out_points == 0) continue;
+        if (leader.held_out_points == 0 || quality.held_out_rms < leader.held_out_rms) best = name;
     }
     return best;
 }

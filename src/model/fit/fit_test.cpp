@@ -63,14 +63,14 @@ TEST(FitTest, CallsBestTheModelThatThePlatformIsMadeAfter) {
         fit(measured(differing, 0.02, 1).observations(), {.redraws = 5, .algorithms_of = {}});
     ASSERT_TRUE(lmo);
     EXPECT_EQ(lmo->platform.best, "lmo");
-    EXPECT_LT(lmo->platform.verdicts.at("lmo").held_out_rms, 0.03);
+    EXPECT_LT(lmo->platform.fit_quality.at("lmo").held_out_rms, 0.03);
     EXPECT_TRUE(lmo->lacks.empty());
 
     const LogGP truth{Parameter(2e-5), Parameter(2e-6), Parameter(5e-6), Parameter(3e-9)};
     const auto loggp = fit(measured(network(truth, 5), 0.0, 1).observations(),
                            {.redraws = 5, .algorithms_of = {}});
     ASSERT_TRUE(loggp);
-    EXPECT_LT(loggp->platform.verdicts.at("loggp").held_out_rms, 1e-6);
+    EXPECT_LT(loggp->platform.fit_quality.at("loggp").held_out_rms, 1e-6);
     EXPECT_THAT(loggp->platform.best, ::testing::EndsWith("loggp"));
 }
 

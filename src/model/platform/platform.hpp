@@ -49,7 +49,7 @@ struct Residual {
 };
 
 /* What is kept of every fitted model beside its parameters. */
-struct Verdict {
+struct FitQuality {
     std::vector<Residual> residuals;
     std::size_t held_out_points = 0;
     double held_out_rms = 0.0; /* of points that a fit without them was asked for */
@@ -99,7 +99,7 @@ struct Platform {
     std::optional<PLogP> plogp;
     std::optional<Lmo> lmo;
     std::optional<Piecewise> piecewise;
-    std::map<std::string, Verdict> verdicts; /* by model */
+    std::map<std::string, FitQuality> fit_quality; /* by model */
     std::optional<GatherRegion> gather;
     std::vector<LaneCurve> lanes;
     std::vector<LanRate> lans;

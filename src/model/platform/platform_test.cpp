@@ -84,7 +84,7 @@ TEST(PlatformTest, ReadsAFileOfVersion1AndWritesItWithTheNewKeys) {
 
     ASSERT_TRUE(read) << read.failure().sentence;
     EXPECT_EQ(read->fingerprint.launcher, "openmpi");
-    EXPECT_EQ(read->verdicts.at("loggp").held_out_points, 3U);
+    EXPECT_EQ(read->fit_quality.at("loggp").held_out_points, 3U);
     const auto again = to_json(*read);
     EXPECT_EQ(again["version"], 3);
     EXPECT_EQ(again["fingerprint"]["launcher"], "openmpi");

@@ -157,18 +157,18 @@ Piecewise read_piecewise(JsonObject& model, int ranks, const std::string& measur
     return read;
 }
 
-Verdict read_verdict(JsonObject& model, const Keys& keys) {
-    Verdict verdict;
+FitQuality read_fit_quality(JsonObject& model, const Keys& keys) {
+    FitQuality quality;
     model.object(keys.held_out, [&](JsonObject& held_out) {
-        verdict.held_out_points = held_out.count<std::size_t>("points");
-        verdict.held_out_rms = held_out.number("relative_rms");
+        quality.held_out_points = held_out.count<std::size_t>("points");
+        quality.held_out_rms = held_out.number("relative_rms");
     });
     model.each("residuals", [&](JsonObject& item) {
-        verdict.residuals.push_back({item.string("operation"), item.count("message_bytes"),
+        quality.residuals.push_back({item.string("operation"), item.count("message_bytes"),
                                      item.count("reply_bytes"), item.count<std::size_t>("points"),
                                      item.number("relative_rms"), item.number("relative_worst")});
     });
-    return verdict;
+    return quality;
 }
 
 void read_models(JsonObject& models, const Keys& keys, Platform& platform) {
@@ -185,7 +185,7 @@ void read_models(JsonObject& models, const Keys& keys, Platform& platform) {
             if (name == "lmo") platform.lmo = read_lmo(model, platform.ranks, pairs);
             if (name == "piecewise")
                 platform.piecewise = read_piecewise(model, platform.ranks, pairs);
-            platform.verdicts[name] = read_verdict(model, keys);
+            platform.fit_quality[name] = read_fit_quality(model, keys);
         });
     }
 }

@@ -97,12 +97,12 @@ void write_model(const Platform& platform, const char *name, const std::optional
                  Json& models) {
     if (!model) return;
     auto json = written(*model);
-    const auto found = platform.verdicts.find(name);
-    const auto verdict = found == platform.verdicts.end() ? Verdict{} : found->second;
-    json["held_out"] = {{"points", verdict.held_out_points},
-                        {"relative_rms", verdict.held_out_rms}};
+    const auto found = platform.fit_quality.find(name);
+    const auto quality = found == platform.fit_quality.end() ? FitQuality{} : found->second;
+    json["held_out"] = {{"points", quality.held_out_points},
+                        {"relative_rms", quality.held_out_rms}};
     json["residuals"] = Json::array();
-    for (const auto& residual : verdict.residuals) {
+    for (const auto& residual : quality.residuals) {
         json["residuals"].push_back({{"operation", residual.operation},
                                      {"message_bytes", residual.message_bytes},
                                      {"reply_bytes", residual.reply_bytes},
