@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/migration_cause.hpp"
 #include "paths/alternate.hpp"
 #include "paths/device.hpp"
 #include "paths/directory.hpp"
@@ -36,17 +37,13 @@ enum class NoticeKind : std::uint8_t {
     port_up,
 };
 
-// Why a queue pair has migrated, where the device tells. The numbers are those of
-// lanewise_migration_cause().
-enum class MigrationCause : std::uint8_t { unknown, command, carrier, retries, silence, peer };
-
 struct Notice {
     NoticeKind kind = NoticeKind::loaded;
     ibv_qp *queue_pair = nullptr;    // null for notices of ports
     std::uint8_t port = 0;           // where it is now, or the port itself
     Nanoseconds at = 0;              // CLOCK_MONOTONIC
     std::optional<Failure> failure;  // why the thread was refused; a call returns it instead
-    MigrationCause cause = MigrationCause::unknown;
+    MigrationCause cause = MigrationCause::unknown;  // where the device tells
 };
 
 struct ProtectionOptions {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/migration_cause.hpp"
 #include "verbs/proto/connection/attributes.hpp"
 #include "verbs/proto/connection/counters.hpp"
 #include "verbs/proto/connection/device_context.hpp"
@@ -25,16 +26,6 @@ struct NextPacket {
     // Whether it may have to wait where the network is congested: what a program asked for. Answers
     // without data do not.
     bool is_paced = true;
-};
-
-// Why a queue pair has left its path. The numbers are those of lanewise_migration_cause().
-enum class MigrationCause : std::uint8_t {
-    unknown,
-    command,  // the program asked for it
-    carrier,  // its port has lost the carrier, or had none when the alternate path was loaded
-    retries,  // they were exhausted
-    silence,  // the peer had not answered for a long time
-    peer,     // that has migrated before
 };
 
 inline constexpr std::size_t migration_causes_max = 8;
