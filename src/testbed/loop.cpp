@@ -185,7 +185,7 @@ void hurry() {
 
 }  // namespace
 
-Outcome serve(const Configuration& configuration) {
+Failure serve(const Configuration& configuration) {
     World world;
     if (!configuration.control.empty()) {
         auto control = listen_at(configuration.control);

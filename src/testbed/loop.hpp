@@ -9,7 +9,8 @@
 
 namespace lanewise::testbed {
 
-/* Makes the devices, says "ready" on standard output, and returns only where it fails. */
-Outcome serve(const Configuration& configuration);
+/* Makes the devices, says "ready" on standard output and carries packets until the process is
+   ended; returns only a failure. */
+Failure serve(const Configuration& configuration);
 
 }  // namespace lanewise::testbed

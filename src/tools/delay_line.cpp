@@ -11,6 +11,7 @@
 #include "tools/subcommands.hpp"
 
 namespace lanewise::tools {
+
 int delay_line_main(int argc, char **argv) {
     constexpr const char *program = "lanewise-delay-line";
     if (argc != 2)
@@ -21,7 +22,7 @@ int delay_line_main(int argc, char **argv) {
     if (!text) return say_failure(program, {LW_ERR_ARGUMENT, text.failure().sentence});
     const auto configuration = testbed::read_configuration(*text);
     if (!configuration) return say_failure(program, configuration.failure());
-    return say_failure(program, testbed::serve(*configuration).failure());
+    return say_failure(program, testbed::serve(*configuration));
 }
 
 }  // namespace lanewise::tools
