@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -27,10 +26,6 @@ Failure failed(const std::string& what) {
 }
 
 }  // namespace
-
-Descriptor::~Descriptor() {
-    if (number_ >= 0) close(number_);
-}
 
 Result<Descriptor> open_device(const End& end, Layer layer) {
     if (!end.network_namespace.empty()) {

@@ -5,28 +5,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "testbed/configuration.hpp"
 
 namespace lanewise::testbed {
-
-/* A file descriptor that closes itself. */
-class Descriptor {
-  public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Descriptor();
-    int number() const { return number_; }
-
-  private:
-    int number_;
-};
 
 /* Makes the device of `end`, with checksums and segmentation left to whoever reads it. */
 Result<Descriptor> open_device(const End& end, Layer layer);

@@ -70,7 +70,7 @@ Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
                                                std::function<void(const Event&)> notify) {
     Result<port::Wire> wire = port::Wire::open(homes_of(port::read_interfaces(config.interfaces)));
     if (!wire) return wire.failure();
-    Result<port::Descriptor> watch = port::watch_interfaces();
+    Result<Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
     std::unique_ptr<Adapter> made(
         new Adapter(config, std::move(*wire), std::move(*watch), std::move(notify)));
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
     return made;
 }
 
-Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
+Adapter::Adapter(Config config, port::Wire wire, Descriptor watch,
                  std::function<void(const Event&)> notify)
     : config_(std::move(config)),
       wire_(std::move(wire)),

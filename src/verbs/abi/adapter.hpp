@@ -115,7 +115,7 @@ class Adapter {
     // Shorter than anything that happens by time.
     static constexpr Nanoseconds round_least_ns = 1'000;
 
-    Adapter(Config config, port::Wire wire, port::Descriptor watch,
+    Adapter(Config config, port::Wire wire, Descriptor watch,
             std::function<void(const Event&)> notify);
 
     DeviceConfig engine_config() const;
@@ -153,7 +153,7 @@ class Adapter {
     Config config_;
     std::mutex lock_;
     port::Wire wire_;
-    port::Descriptor watch_;
+    Descriptor watch_;
     std::vector<Port> ports_;
     std::vector<port::Home> groups_;     // that queue pairs are attached to
     Address last_address_ = no_address;  // that a packet came to, and its port

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <optional>
 
-#include "verbs/port/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace lanewise::verbs::abi {
 
@@ -91,7 +91,7 @@ class Notices {
         return poll(&ready, 1, 0) > 0 && eventfd_read(count_.number(), &unused) == 0;
     }
 
-    port::Descriptor count_;
+    Descriptor count_;
     std::mutex lock_;
     std::deque<Notice> waiting_;
     std::size_t surplus_ = 0;  // read from the descriptor for what was forgotten meanwhile

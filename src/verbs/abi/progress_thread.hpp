@@ -19,9 +19,9 @@
 #include <atomic>
 #include <thread>
 
+#include "base/descriptor.hpp"
 #include "verbs/abi/adapter.hpp"
 #include "verbs/abi/polls.hpp"
-#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::abi {
 
@@ -59,7 +59,7 @@ class ProgressThread {
     bool polled_within(Nanoseconds duration) const;
 
     Adapter& adapter_;
-    port::Descriptor wake_;
+    Descriptor wake_;
     Polls polls_;
     std::atomic<bool> stop_{false};
     std::atomic<Nanoseconds> wakes_at_{0};

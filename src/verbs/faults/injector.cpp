@@ -32,10 +32,10 @@ void complain(const std::string& sentence) {
 }
 
 // A file that the environment names, to which lines are added; none where it names none.
-port::Descriptor opened(const char *variable) {
+Descriptor opened(const char *variable) {
     const char *file = std::getenv(variable);
     if (!file || !*file) return {};
-    port::Descriptor found(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    Descriptor found(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!found) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
     return found;
 }
@@ -60,7 +60,7 @@ std::string line_of(const Decision& decision, Place place, std::string_view name
 
 Injector *Injector::open() {
     const char *text = std::getenv("LANEWISE_HCA_FAULTS");
-    port::Descriptor census = opened("LANEWISE_HCA_CENSUS");
+    Descriptor census = opened("LANEWISE_HCA_CENSUS");
     if ((!text || !*text) && !census) return nullptr;
     Result<Script> script = read_script(text ? text : "");
     if (!script) {

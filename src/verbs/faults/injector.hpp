@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "verbs/faults/census.hpp"
 #include "verbs/faults/plan.hpp"
-#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::faults {
 
@@ -38,14 +38,14 @@ class Injector {
     void write_census();
 
   private:
-    Injector(Script script, port::Descriptor log, port::Descriptor census)
+    Injector(Script script, Descriptor log, Descriptor census)
         : plan_(std::move(script)), log_(std::move(log)), census_file_(std::move(census)) {}
     static Injector *open();
 
     Plan plan_;
-    port::Descriptor log_;
+    Descriptor log_;
     Census census_;
-    port::Descriptor census_file_;
+    Descriptor census_file_;
     pid_t process_ = getpid();
     std::int64_t begun_ns_ = monotonic_ns();
 };

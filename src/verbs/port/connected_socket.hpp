@@ -18,8 +18,8 @@
 #include <optional>
 #include <span>
 
+#include "base/descriptor.hpp"
 #include "verbs/port/address.hpp"
-#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::port {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
-#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::port {
 

@@ -15,10 +15,10 @@
 #include <span>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
 #include "verbs/port/connected_socket.hpp"
-#include "verbs/port/descriptor.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/proto/wire/packet.hpp"
 

@@ -21,9 +21,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
-#include "verbs/port/descriptor.hpp"
 
 namespace lanewise::verbs::port {
 

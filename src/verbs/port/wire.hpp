@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
 #include "verbs/port/connected_socket.hpp"
-#include "verbs/port/descriptor.hpp"
 #include "verbs/port/listener.hpp"
 #include "verbs/port/neighbours.hpp"
 #include "verbs/port/services.hpp"

@@ -59,7 +59,7 @@ bool is_loopback(const Address& address) {
 
 // The kernel knows: a datagram socket that is connected sends nothing.
 std::optional<Address> source_towards(const sockaddr *remote) {
-    const port::Descriptor any(socket(remote->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const Descriptor any(socket(remote->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage to{};
     const socklen_t bytes =
         remote->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);

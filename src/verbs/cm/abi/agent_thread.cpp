@@ -90,13 +90,13 @@ Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const ConnectionE
     if (!devices) return devices.failure();
     Result<port::Wire> wire = port::Wire::open(homes_at(ports_now(*devices, {})));
     if (!wire) return wire.failure();
-    Result<port::Descriptor> watch = port::watch_interfaces();
+    Result<Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
     return std::unique_ptr<Manager>(
         new Manager(std::move(*devices), std::move(*wire), std::move(*watch), deliver));
 }
 
-Manager::Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
+Manager::Manager(std::vector<abi::Config> devices, port::Wire wire, Descriptor watch,
                  void (*deliver)(const ConnectionEvent&))
     : devices_(std::move(devices)),
       wire_(std::move(wire)),

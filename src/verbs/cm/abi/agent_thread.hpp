@@ -18,11 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "verbs/abi/config.hpp"
 #include "verbs/abi/ports.hpp"
 #include "verbs/cm/machine/agent.hpp"
-#include "verbs/port/descriptor.hpp"
 #include "verbs/port/wire.hpp"
 
 namespace lanewise::verbs::cm {
@@ -80,7 +80,7 @@ class Manager {
     std::uint64_t take_cookie() { return ++cookies_; }
 
   private:
-    Manager(std::vector<abi::Config> devices, port::Wire wire, port::Descriptor watch,
+    Manager(std::vector<abi::Config> devices, port::Wire wire, Descriptor watch,
             void (*deliver)(const ConnectionEvent&));
 
     static Result<std::unique_ptr<Manager>> open(void (*deliver)(const ConnectionEvent&));
@@ -100,8 +100,8 @@ class Manager {
     std::vector<abi::Config> devices_;
     Lock lock_;
     port::Wire wire_;
-    port::Descriptor watch_;
-    port::Descriptor wake_;
+    Descriptor watch_;
+    Descriptor wake_;
     std::vector<abi::Port> ports_;
     Agent agent_;
     void (*deliver_)(const ConnectionEvent&);

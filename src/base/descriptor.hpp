@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace lanewise::verbs::port {
+namespace lanewise {
 
 class Descriptor {
   public:
@@ -32,4 +32,4 @@ class Descriptor {
     int number_ = -1;
 };
 
-}  // namespace lanewise::verbs::port
+}  // namespace lanewise
