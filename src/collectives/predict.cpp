@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/numbering.hpp"
 #include "collectives/neighborhood.hpp"
 
 namespace lanewise::collectives {
@@ -151,11 +151,10 @@ Outcome can_be_built(const Algorithm& algorithm, const Question& call) {
 
 std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
     if (ranks > static_cast<int>(names.size())) return {};
-    std::map<std::string, int> numbers;
+    Numbering<std::string> numbering;
     std::vector<int> found;
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        const int next = static_cast<int>(numbers.size());
-        found.push_back(numbers.try_emplace(names[rank], next).first->second);
+        found.push_back(numbering.of(names[rank]));
     }
     return found;
 }

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <functional>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/launcher.hpp"
+#include "base/numbering.hpp"
 #include "collectives/placement_file.hpp"
 
 namespace lanewise::collectives {
@@ -61,17 +61,6 @@ RankLocation own_location() {
     return location;
 }
 
-/* Numbers values in the order of their first occurrence. */
-class Numbering {
-  public:
-    int of(std::uint64_t value) {
-        return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second;
-    }
-
-  private:
-    std::unordered_map<std::uint64_t, int> numbers_;
-};
-
 std::string why_unknown(std::size_t rank) {
     if (!placement()) return placement().failure().sentence;
     return placement_file_path() + " has no site for rank " + std::to_string(rank);
@@ -97,8 +86,8 @@ RankPlacement rank_placement(MPI_Comm comm) {
         MPI_SUCCESS) {
         return found;
     }
-    Numbering hosts;
-    Numbering sites;
+    Numbering<std::uint64_t> hosts;
+    Numbering<std::uint64_t> sites;
     for (const auto& location : locations) {
         found.hosts.push_back(hosts.of(location.host));
         found.sites.push_back(sites.of(location.site));

@@ -13,7 +13,8 @@
 
 namespace lanewise::collectives {
 
-/* The size of segments over lanes where the shape leaves the choice. */
+/* The size of segments over lanes where the shape leaves the choice. Large against what a message
+   costs, small against what a lane has under way. */
 inline constexpr std::int64_t lane_segment_bytes = std::int64_t{256} * 1024;
 
 /* A segment of a slice. All ranks know it by its position in one order. */

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
+#include "collectives/lanes/slices.hpp"
 #include "collectives/rank_order.hpp"
 
 namespace lanewise::collectives {
@@ -19,9 +20,6 @@ using model::Builder;
 using model::Place;
 using model::Slice;
 using model::StepId;
-
-// Large against what a message costs, small against what a lane has under way.
-constexpr std::int64_t own_segment_bytes = std::int64_t{256} * 1024;
 
 /* A segment and the ranks that it passes: root, lane sender, lane receiver and owner, without
    repetitions. A gather is the same in reverse. The order of segments is the same on every rank,
@@ -109,7 +107,7 @@ std::vector<RoutedSegment> flow(const CallShape& shape, const TransferMode& mode
     for (int rank = 0; rank < shape.ranks; ++rank) units += shape.count_of(rank);
     const auto segment = mode.stages == Stages::in_turn
                              ? std::numeric_limits<std::int64_t>::max() / 2
-                             : segments_of(shape, units, own_segment_bytes).piece;
+                             : segments_of(shape, units, lane_segment_bytes).piece;
     return flow_of(shape, lanes_of(shape, mode.dealing), segment);
 }
 

@@ -7,11 +7,11 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/host.hpp"
+#include "base/numbering.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -23,14 +23,13 @@ struct Place {
 
 /* The number of the host of each rank, counted as they come, as text. */
 std::string hosts_in_order(const Json& context) {
-    std::map<std::string, std::size_t> numbers;
+    Numbering<std::string> numbering;
     std::string text;
     if (!context.contains("placement")) return text;
     for (const auto& place : context["placement"]) {
         const bool named = place.is_object() && place.contains("host");
         const auto host = named ? json_text(place["host"]) : std::string();
-        const auto number = numbers.try_emplace(host, numbers.size()).first;
-        text += (text.empty() ? "" : ", ") + std::to_string(number->second);
+        text += (text.empty() ? "" : ", ") + std::to_string(numbering.of(host));
     }
     return text;
 }
