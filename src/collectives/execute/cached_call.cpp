@@ -3,9 +3,10 @@
 #include "collectives/execute/cached_call.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 #include <span>
+
+#include "collectives/execute/datatype.hpp"
 
 namespace lanewise::collectives {
 
@@ -53,11 +54,6 @@ bool may_be_kept(const Call& call) {
     const bool by_counts = is_sizeless(call.collective) && !has_even_blocks(call.collective);
     return !by_counts && !call.counts && is_predefined_type(call.send_type) &&
            is_predefined_type(call.receive_type);
-}
-
-template <typename Handle, std::size_t count>
-bool is_one_of(Handle handle, const Handle (&handles)[count]) {
-    return std::find(std::begin(handles), std::end(handles), handle) != std::end(handles);
 }
 
 }  // namespace

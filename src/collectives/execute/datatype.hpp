@@ -8,8 +8,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace lanewise::collectives {
 
@@ -21,6 +23,11 @@ struct TypeLayout {
     bool plain = false;
     bool predefined = false; /* its handle is never reused */
 };
+
+template <typename Handle, std::size_t count>
+bool is_one_of(Handle handle, const Handle (&handles)[count]) {
+    return std::ranges::find(handles, handle) != std::end(handles);
+}
 
 TypeLayout layout_of(MPI_Datatype type);
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <new>
 #include <vector>
 
 #include "collectives/blocks.hpp"
 #include "collectives/execute/cached_call.hpp"
+#include "collectives/execute/datatype.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 #include "sums/mpi/f90_types.hpp"
 
@@ -37,7 +37,7 @@ bool holds_integers(MPI_Datatype type) {
                                   MPI_INTEGER8,       MPI_2INT,
                                   MPI_SHORT_INT,      MPI_LONG_INT,
                                   MPI_2INTEGER};
-    return std::ranges::find(known, type) != std::end(known);
+    return is_one_of(type, known);
 }
 
 /* A maximum or minimum that sums/combine takes, whatever the order. */

@@ -2,12 +2,11 @@
 
 #include "collectives/tuned/intercept.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <iterator>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/exact_call.hpp"
@@ -18,6 +17,7 @@
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/roll_call.hpp"
+#include "collectives/tuned/rule_bytes.hpp"
 #include "collectives/tuned/same_bits.hpp"
 #include "collectives/tuned/switch.hpp"
 #include "sums/mpi/exact_reduction.hpp"
@@ -30,146 +30,33 @@ using namespace collectives;
 
 // Of so many calls under a rule, the last is forwarded, to compare the times.
 constexpr std::uint32_t sampling_period = 64;
+constexpr const char *left_device_calls = "calls with memory of a GPU are left to the MPI";
 
-using Bytes = std::optional<std::uint64_t>;
+std::atomic<std::uint64_t> decisions{0};
 
-Bytes bytes_of(MPI_Count count, MPI_Datatype type) {
-    if (count < 0 || type == MPI_DATATYPE_NULL) return std::nullopt;
-    MPI_Count size = 0;
-    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return std::nullopt;
-    std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(size),
-                               &bytes)) {
-        return std::nullopt;
-    }
-    return bytes;
+bool may_be_asked(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return false;
+    return (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) || has_world();
 }
 
-Bytes sent(const Call& call) {
-    return call.send == MPI_IN_PLACE ? std::nullopt : bytes_of(call.send_count, call.send_type);
+/* The state of `comm` once its ranks have compared their rules; null before that, where nobody may
+   wait for it, and where there is no such communicator. */
+CommunicatorState *compared_state(Operation operation, MPI_Comm comm) {
+    if (!may_be_asked(comm)) return nullptr;
+    auto *state = state_for(operation, comm);
+    if (!state || state->interception.compared) return state;
+    // A rank alone waits for nobody.
+    if (operation.calling == Calling::nonblocking && state->ranks > 1) return nullptr;
+    compare_rules(*state, comm);
+    return state;
 }
 
-Bytes received(const Call& call) {
-    return bytes_of(call.receive_count, call.receive_type);
-}
-
-/* The size of a block where each rank both sends and receives such blocks. */
-Bytes exchanged(const Call& call) {
-    if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
-    return received(call);
-}
-
-/* At the root, what it gives itself has to be valid too. */
-Bytes scatter_bytes(const Call& call, bool root) {
-    if (!root) return received(call);
-    if (call.receive != MPI_IN_PLACE && !received(call)) return std::nullopt;
-    return sent(call);
-}
-
-Bytes gather_bytes(const Call& call, bool root) {
-    return root ? exchanged(call) : sent(call);
-}
-
-bool valid_numbers(const Numbers& counts, int blocks) {
-    if (!counts) return false;
-    for (int block = 0; block < blocks; ++block) {
-        if (counts[block] < 0) return false;
-    }
-    return true;
-}
-
-bool valid_counts(const Call& call, const CommunicatorState& state) {
-    return valid_numbers(call.counts, state.ranks);
-}
-
-/* The size where ranks do not know each other's counts is 0. */
-Bytes sizeless(bool valid) {
-    return valid ? Bytes(0) : std::nullopt;
-}
-
-Bytes scatterv_bytes(const Call& call, const CommunicatorState& state) {
-    const bool root = state.rank == call.root;
-    const bool receives = root && call.receive == MPI_IN_PLACE;
-    if (!receives && !received(call)) return std::nullopt;
-    if (!root) return 0;
-    return sizeless(valid_counts(call, state) && call.displacements &&
-                    call.send_type != MPI_DATATYPE_NULL);
-}
-
-Bytes gatherv_bytes(const Call& call, const CommunicatorState& state) {
-    const bool root = state.rank == call.root;
-    const bool in_place = root && call.send == MPI_IN_PLACE;
-    if (!in_place && !sent(call)) return std::nullopt;
-    if (!root) return 0;
-    return sizeless(valid_counts(call, state) && call.displacements &&
-                    call.receive_type != MPI_DATATYPE_NULL);
-}
-
-Bytes allgatherv_bytes(const Call& call, const CommunicatorState& state) {
-    if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
-    return sizeless(valid_counts(call, state) && call.displacements &&
-                    call.receive_type != MPI_DATATYPE_NULL);
-}
-
-/* Whether a side of alltoallw has a type for each block that is not empty. */
-bool valid_types(const Types& types, const Numbers& counts, int blocks) {
-    if (!types) return false;
-    for (int block = 0; block < blocks; ++block) {
-        if (counts[block] > 0 && types[block] == MPI_DATATYPE_NULL) return false;
-    }
-    return true;
-}
-
-bool valid_blocks(const Numbers& counts, const Numbers& displacements, int blocks) {
-    return valid_numbers(counts, blocks) && displacements;
-}
-
-bool sends_valid_blocks(const Call& call, int blocks) {
-    if (!valid_blocks(call.send_counts, call.send_displacements, blocks)) return false;
-    return has_types(call.collective) ? valid_types(call.send_types, call.send_counts, blocks)
-                                      : call.send_type != MPI_DATATYPE_NULL;
-}
-
-bool receives_valid_blocks(const Call& call, int blocks) {
-    if (!valid_blocks(call.counts, call.displacements, blocks)) return false;
-    return has_types(call.collective) ? valid_types(call.receive_types, call.counts, blocks)
-                                      : call.receive_type != MPI_DATATYPE_NULL;
-}
-
-Bytes uneven_bytes(const Call& call, const CommunicatorState& state) {
-    const bool sends = call.send == MPI_IN_PLACE || sends_valid_blocks(call, state.ranks);
-    return sizeless(sends && receives_valid_blocks(call, state.ranks));
-}
-
-/* Neighbors have the same size of blocks, but a rank that has none knows no size, and the size may
-   be another one where no edge leads. What is sent to nobody or received from nobody may be
-   anything. */
-Bytes neighbor_bytes(const Call& call, const CommunicatorState& state) {
-    if (!state.neighbors || call.send == MPI_IN_PLACE) return std::nullopt;
-    const int sources = received_blocks(call, state);
-    const int destinations = sent_blocks(call, state);
-    const bool even = has_even_blocks(call.collective);
-    const bool one_size = even || sends_one_block(call.collective);
-    const bool sends = destinations == 0 ||
-                       (one_size ? sent(call).has_value() : sends_valid_blocks(call, destinations));
-    const bool receives =
-        sources == 0 || (even ? received(call).has_value() : receives_valid_blocks(call, sources));
-    return sizeless(sends && receives);
-}
-
-/* Rules were measured with equal blocks. */
-Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
-    if (!call.counts) return received(call);
-    if (!valid_counts(call, state)) return std::nullopt;
-    for (int rank = 1; rank < state.ranks; ++rank) {
-        if (call.counts[rank] != call.counts[0]) return std::nullopt;
-    }
-    return bytes_of(call.counts[0], call.receive_type);
-}
-
-template <typename Handle, std::size_t count>
-bool is_one_of(Handle handle, const Handle (&handles)[count]) {
-    return std::ranges::find(handles, handle) != std::end(handles);
+/* The state of `comm` where all its ranks are: they compare their rules unless they have. */
+CommunicatorState *state_compared_now(MPI_Comm comm) {
+    if (!may_be_asked(comm)) return nullptr;
+    auto *state = state_of(comm);
+    if (state && !state->interception.compared) compare_rules(*state, comm);
+    return state;
 }
 
 /* A value and its place. */
@@ -202,111 +89,36 @@ bool is_refused(const Call& call) {
     return takes_extremes && is_complex(type);
 }
 
-/* Whether this is a reduce_scatter of blocks, of one size or of several. */
-bool has_blocks(const Call& call, const CommunicatorState& state) {
-    return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
-           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
+/* A nonblocking call that is forwarded before the ranks have compared their rules, for the report.
+   Not in the table: the next one may come after that. */
+void count_uncompared(Operation operation, const Call& call, CachedCall& decided) {
+    if (!reports() || !may_be_asked(call.comm)) return;
+    auto *state = state_for(operation, call.comm);
+    int between_groups = 0;
+    PMPI_Comm_test_inter(call.comm, &between_groups);
+    if (!state || between_groups != 0 || is_refused(call)) return;
+    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
+    const auto bytes = message_bytes(call, *state);
+    if (!bytes) return;
+    decided.operation = operation;
+    decided.state = state;
+    decided.valid = true;
+    decided.message_bytes = *bytes;
 }
 
-/* Says once, by one rank, that a rule needs sites which are not known here. */
-void say_no_sites(const Call& call) {
-    static std::once_flag once;
-    std::call_once(once, [&] {
-        const auto reason = why_no_sites(call.comm);
-        int rank = 0;
-        PMPI_Comm_rank(call.comm, &rank);
-        if (rank == 0 && !reason.empty()) say(reason + "; the MPI's own algorithms are used");
-    });
+/* Whether reductions shall have the same bits, but are left out on this communicator. */
+bool lacks_same_bits(const CommunicatorState& state) {
+    return state.interception.is_left_out && environment().same_bits != SameBits::unasked;
 }
 
-}  // namespace
-
-Bytes message_bytes(const Call& call, const CommunicatorState& state) {
-    const bool root = state.rank == call.root;
-    if (is_rooted(call.collective) && (call.root < 0 || call.root >= state.ranks)) {
-        return std::nullopt;
+/* Of an operation that neither rules nor same bits concern. Before all calls are forwarded, it is
+   said of the first whose bits may differ. */
+void forward_all(Operation operation, const Call& call, const CommunicatorState& state) {
+    if (is_reduction(call.collective) && lacks_same_bits(state)) {
+        if (!depends_on_order(call)) return;
+        say_what_may_differ(call, form_of(operation));
     }
-    if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
-    switch (call.collective) {
-        case Collective::barrier: return 0;
-        case Collective::scatter: return scatter_bytes(call, root);
-        case Collective::gather: return gather_bytes(call, root);
-        case Collective::scatterv: return scatterv_bytes(call, state);
-        case Collective::gatherv: return gatherv_bytes(call, state);
-        case Collective::allgatherv: return allgatherv_bytes(call, state);
-        case Collective::alltoallv:
-        case Collective::alltoallw: return uneven_bytes(call, state);
-        case Collective::neighbor_allgather:
-        case Collective::neighbor_allgatherv:
-        case Collective::neighbor_alltoall:
-        case Collective::neighbor_alltoallv:
-        case Collective::neighbor_alltoallw: return neighbor_bytes(call, state);
-        case Collective::reduce_scatter: return reduce_scatter_bytes(call, state);
-        case Collective::allgather:
-        case Collective::alltoall: return exchanged(call);
-        case Collective::bcast:
-        case Collective::reduce:
-        case Collective::allreduce:
-        case Collective::scan:
-        case Collective::exscan: return received(call);
-    }
-    return std::nullopt;
-}
-
-namespace {
-
-bool may_be_asked(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) return false;
-    return (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) || has_world();
-}
-
-/* The state of `comm` once its ranks have compared their rules; null before that, where nobody may
-   wait for it, and where there is no such communicator. */
-CommunicatorState *compared_state(Operation operation, MPI_Comm comm) {
-    if (!may_be_asked(comm)) return nullptr;
-    auto *state = state_for(operation, comm);
-    if (!state || state->interception.compared) return state;
-    // A rank alone waits for nobody.
-    if (operation.calling == Calling::nonblocking && state->ranks > 1) return nullptr;
-    compare_rules(*state, comm);
-    return state;
-}
-
-/* The state of `comm` where all its ranks are: they compare their rules unless they have. */
-CommunicatorState *state_compared_now(MPI_Comm comm) {
-    if (!may_be_asked(comm)) return nullptr;
-    auto *state = state_of(comm);
-    if (state && !state->interception.compared) compare_rules(*state, comm);
-    return state;
-}
-
-/* Of a call that is left to the MPI after all. */
-void say_if_bits_are_asked_for(const Call& call, const CachedCall& decided, profile::Form form) {
-    if (decided.state->interception.same_bits == SameBits::unasked) return;
-    say_what_may_differ(call, form);
-}
-
-/* Has `act` execute the call, start it or prepare it: `act(served)`. */
-template <typename Act>
-bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code, const Act& act) {
-    bool served = false;
-    try {
-        code = act(served);
-    } catch (const std::bad_alloc&) {
-        end_without_memory(call);
-    }
-    if (served && is_switched()) count_served();
-    if (served || code != MPI_SUCCESS) return true;
-    if (decided.state->is_left_to_mpi) say_too_many();
-    if (decided.choice.algorithm->needs.sites) say_no_sites(call);
-    say_if_bits_are_asked_for(call, decided, form);
-    // The same call would be refused again, unless its operator is freed and the handle reused, or
-    // another rank describes its data by another type, about which all ranks are asked each time.
-    if (is_predefined_op(call.op) && !decided.asks) {
-        decided.choice = {};
-        decided.forwards = !reports();
-    }
-    return false;
+    if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
 }
 
 /* Whether MPI_IN_PLACE has the algorithms copy the data once more, and all ranks pass it or none.
@@ -344,21 +156,10 @@ const Rule *rule_for(Operation operation, const Call& call, const CommunicatorSt
     return tuned.for_every_call || costs_as_measured(call) ? rule : nullptr;
 }
 
-/* A nonblocking call that is forwarded before the ranks have compared their rules, for the report.
-   Not in the table: the next one may come after that. */
-void count_uncompared(Operation operation, const Call& call, CachedCall& decided) {
-    if (!reports() || !may_be_asked(call.comm)) return;
-    auto *state = state_for(operation, call.comm);
-    int between_groups = 0;
-    PMPI_Comm_test_inter(call.comm, &between_groups);
-    if (!state || between_groups != 0 || is_refused(call)) return;
-    if (is_neighborhood(call.collective)) learn_neighbors(*state, call.comm);
-    const auto bytes = message_bytes(call, *state);
-    if (!bytes) return;
-    decided.operation = operation;
-    decided.state = state;
-    decided.valid = true;
-    decided.message_bytes = *bytes;
+/* Of a call that is left to the MPI after all. */
+void say_if_bits_are_asked_for(const Call& call, const CachedCall& decided, profile::Form form) {
+    if (decided.state->interception.same_bits == SameBits::unasked) return;
+    say_what_may_differ(call, form);
 }
 
 /* Of a call that would follow a rule, or keep its bits. */
@@ -368,58 +169,9 @@ void say_that_devices_forward(const Call& call, const CachedCall& decided, profi
     say_if_bits_are_asked_for(call, decided, form);
 }
 
-constexpr const char *left_device_calls = "calls with memory of a GPU are left to the MPI";
-
-std::atomic<std::uint64_t> decisions{0};
-
-/* Whether a buffer of any rank is device memory, which schedules cannot copy or reduce. Collective:
-   nobody knows where the buffers of the others are. */
-bool uses_devices(const Call& call, CommunicatorState& state) {
-    if (prepare_to_execute(state, call.comm) != MPI_SUCCESS) return true;
-    if (state.is_left_to_mpi) return false;
-    const int mine = is_device_memory(call.send) || is_device_memory(call.receive) ? 1 : 0;
-    int any = 1;
-    PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);
-    return any != 0;
-}
-
-}  // namespace
-
-constinit bool active = false;
-constinit thread_local bool inside = false;
-
-int raise_error(MPI_Comm comm, int code) {
-    PMPI_Comm_call_errhandler(comm, code);
-    return code;
-}
-
-void end_without_memory(const Call& call) {
-    raise_error(call.comm, MPI_ERR_NO_MEM);
-    say("no memory is left to prepare a " + std::string(name_of(call.collective)) +
-        " that other ranks wait in; the job is ended");
-    PMPI_Abort(call.comm, MPI_ERR_NO_MEM);
-    std::abort();
-}
-
-namespace {
-
-/* Whether reductions shall have the same bits, but are left out on this communicator. */
-bool lacks_same_bits(const CommunicatorState& state) {
-    return state.interception.is_left_out && environment().same_bits != SameBits::unasked;
-}
-
-/* Of an operation that neither rules nor same bits concern. Before all calls are forwarded, it is
-   said of the first whose bits may differ. */
-void forward_all(Operation operation, const Call& call, const CommunicatorState& state) {
-    if (is_reduction(call.collective) && lacks_same_bits(state)) {
-        if (!depends_on_order(call)) return;
-        say_what_may_differ(call, form_of(operation));
-    }
-    if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
-}
-
 /* What is done with a valid call; blocks of several sizes have no size that rules go by. */
-void settle(CachedCall& decided, const Call& call, Bytes bytes, profile::Form form) {
+void settle(CachedCall& decided, const Call& call, std::optional<std::uint64_t> bytes,
+            profile::Form form) {
     const auto& known = decided.state->interception;
     const auto operation = decided.operation;
     if (bytes && known.follows_rules) {
@@ -459,7 +211,68 @@ bool settle_valid(CachedCall& decided, Operation operation, const Call& call,
     return true;
 }
 
+/* Whether a buffer of any rank is device memory, which schedules cannot copy or reduce. Collective:
+   nobody knows where the buffers of the others are. */
+bool uses_devices(const Call& call, CommunicatorState& state) {
+    if (prepare_to_execute(state, call.comm) != MPI_SUCCESS) return true;
+    if (state.is_left_to_mpi) return false;
+    const int mine = is_device_memory(call.send) || is_device_memory(call.receive) ? 1 : 0;
+    int any = 1;
+    PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);
+    return any != 0;
+}
+
+/* Says once, by one rank, that a rule needs sites which are not known here. */
+void say_no_sites(const Call& call) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        const auto reason = why_no_sites(call.comm);
+        int rank = 0;
+        PMPI_Comm_rank(call.comm, &rank);
+        if (rank == 0 && !reason.empty()) say(reason + "; the MPI's own algorithms are used");
+    });
+}
+
+/* Has `act` execute the call, start it or prepare it: `act(served)`. */
+template <typename Act>
+bool serve(const Call& call, CachedCall& decided, profile::Form form, int& code, const Act& act) {
+    bool served = false;
+    try {
+        code = act(served);
+    } catch (const std::bad_alloc&) {
+        end_without_memory(call);
+    }
+    if (served && is_switched()) count_served();
+    if (served || code != MPI_SUCCESS) return true;
+    if (decided.state->is_left_to_mpi) say_too_many();
+    if (decided.choice.algorithm->needs.sites) say_no_sites(call);
+    say_if_bits_are_asked_for(call, decided, form);
+    // The same call would be refused again, unless its operator is freed and the handle reused, or
+    // another rank describes its data by another type, about which all ranks are asked each time.
+    if (is_predefined_op(call.op) && !decided.asks) {
+        decided.choice = {};
+        decided.forwards = !reports();
+    }
+    return false;
+}
+
 }  // namespace
+
+constinit bool active = false;
+constinit thread_local bool inside = false;
+
+int raise_error(MPI_Comm comm, int code) {
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+
+void end_without_memory(const Call& call) {
+    raise_error(call.comm, MPI_ERR_NO_MEM);
+    say("no memory is left to prepare a " + std::string(name_of(call.collective)) +
+        " that other ranks wait in; the job is ended");
+    PMPI_Abort(call.comm, MPI_ERR_NO_MEM);
+    std::abort();
+}
 
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     auto *state = compared_state(operation, call.comm);

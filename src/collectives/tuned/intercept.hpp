@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "base/clock.hpp"
 #include "collectives/execute/execute.hpp"
@@ -41,9 +40,6 @@ class Inside {
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 };
-
-/* The size that rules go by, from what is significant on this rank. None: not a valid call. */
-std::optional<std::uint64_t> message_bytes(const Call& call, const CommunicatorState& state);
 
 /* Decides on a call and keeps the decision; in `decided` where it cannot be kept. */
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided);

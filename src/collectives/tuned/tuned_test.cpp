@@ -14,6 +14,7 @@
 #include "collectives/execute/testing/calls.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/rule_bytes.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
 namespace lanewise::tuned {
