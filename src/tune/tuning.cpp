@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/prepare.hpp"
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"

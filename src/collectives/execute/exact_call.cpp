@@ -196,13 +196,13 @@ int combine_collected(const Operands& operands, const std::byte *own, std::int64
     } catch (const std::bad_alloc&) {
         return MPI_ERR_NO_MEM;
     }
-    const std::byte *next = operands.base[static_cast<std::size_t>(model::Place::scratch)];
+    const std::byte *next = operands.at(model::Place::scratch);
     for (int rank = 0; rank < ranks; ++rank) {
         vectors.push_back(rank == operands.rank ? own : next);
         if (rank != operands.rank) next += count * operands.stride_bytes;
     }
     return sums::combine_exactly(vectors, count, numbers, combining,
-                                 operands.base[static_cast<std::size_t>(model::Place::receive)]);
+                                 operands.at(model::Place::receive));
 }
 
 }  // namespace lanewise::collectives

@@ -215,8 +215,9 @@ class Pending {
         const int code = unpack_result(arrangement, *state);
         if (code != MPI_SUCCESS || !combines_collected) return code;
         const auto& operands = arrangement.operands;
-        return combine_collected(operands, operands.base[0] + own_begin * operands.stride_bytes,
-                                 arrangement.count, state->ranks);
+        return combine_collected(
+            operands, operands.at(model::Place::send) + own_begin * operands.stride_bytes,
+            arrangement.count, state->ranks);
     }
 
     int take_scratch(std::size_t bytes) {
@@ -287,7 +288,7 @@ void begin(Pending& pending, const Call& call, int tag) {
     if (code == MPI_SUCCESS) {
         code = pending.take_scratch(scratch_bytes(*pending.program, arrangement));
     }
-    operands.base[2] = pending.scratch.data() + arrangement.scratch_shift_bytes;
+    operands.at(model::Place::scratch) = pending.scratch.data() + arrangement.scratch_shift_bytes;
     bool done = false;
     test(pending, done);
 }

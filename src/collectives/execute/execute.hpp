@@ -68,11 +68,4 @@ PendingCall start(const SharedPersistentCall& call);
    a call that was not served. */
 std::string why_no_sites(MPI_Comm comm);
 
-/* Largest scratch and packing memory a call may take on one rank; calls that need more are not
-   served. */
-void set_scratch_limit(std::int64_t bytes);
-
-/* What a platform-aware algorithm sees; read once, the same on every rank. May be null. */
-void set_network(std::shared_ptr<const model::Network> network);
-
 }  // namespace lanewise::collectives

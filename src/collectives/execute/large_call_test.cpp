@@ -11,6 +11,7 @@
 
 #include "base/host.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
 namespace {

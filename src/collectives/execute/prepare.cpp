@@ -17,6 +17,8 @@
 namespace lanewise::collectives {
 namespace {
 
+using model::Place;
+
 std::byte *bytes(const void *buffer) {
     return static_cast<std::byte *>(const_cast<void *>(buffer));
 }
@@ -161,30 +163,32 @@ std::int64_t own_offset(const Arrangement& arrangement, const CommunicatorState&
 /* What this rank must have packed before it begins: what it sends, or the vector it broadcasts. */
 int pack_sides(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const Sides& sides = arrangement.sides;
-    auto& packed = arrangement.packed;
-    if (!packed[0].empty()) {
-        const int code = pack_blocks(sides.send, state, packed[0].data());
+    auto& to_send = arrangement.packed_of(Place::send);
+    auto& to_receive = arrangement.packed_of(Place::receive);
+    if (!to_send.empty()) {
+        const int code = pack_blocks(sides.send, state, to_send.data());
         if (code != MPI_SUCCESS) return code;
     }
     const bool sends_received = call.collective == Collective::bcast && state.rank == call.root;
-    if (packed[1].empty() || (!sends_received && !sides.send_in_place)) return MPI_SUCCESS;
-    return pack_blocks(sides.receive, state, packed[1].data());
+    if (to_receive.empty() || (!sends_received && !sides.send_in_place)) return MPI_SUCCESS;
+    return pack_blocks(sides.receive, state, to_receive.data());
 }
 
 /* MPI_IN_PLACE: the own block is where it shall be; for alltoall the input is copied away. */
 void name_in_place(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const Sides& sides = arrangement.sides;
-    auto& base = arrangement.operands.base;
-    if (sides.receive_in_place) base[1] = base[0] + own_offset(arrangement, state);
+    auto *& send = arrangement.operands.at(Place::send);
+    auto *& receive = arrangement.operands.at(Place::receive);
+    if (sides.receive_in_place) receive = send + own_offset(arrangement, state);
     if (!sides.send_in_place) return;
     if (call.collective != Collective::alltoall) {
-        base[0] = base[1] + own_offset(arrangement, state);
+        send = receive + own_offset(arrangement, state);
         return;
     }
-    const auto total = static_cast<std::size_t>(arrangement.count * state.ranks);
-    arrangement.packed[0].resize(total);
-    if (total > 0) std::memcpy(arrangement.packed[0].data(), base[1], total);
-    base[0] = arrangement.packed[0].data();
+    auto& copy = arrangement.packed_of(Place::send);
+    copy.resize(static_cast<std::size_t>(arrangement.count * state.ranks));
+    if (!copy.empty()) std::memcpy(copy.data(), receive, copy.size());
+    send = copy.data();
 }
 
 void arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
@@ -217,14 +221,15 @@ void arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement
 
 int pack_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const auto& sides = arrangement.sides;
-    auto& base = arrangement.operands.base;
-    base[0] = base_of(sides.send, arrangement.packed[0]);
-    base[1] = base_of(sides.receive, arrangement.packed[1]);
+    auto& operands = arrangement.operands;
+    auto& received = arrangement.packed_of(Place::receive);
+    operands.at(Place::send) = base_of(sides.send, arrangement.packed_of(Place::send));
+    operands.at(Place::receive) = base_of(sides.receive, received);
     const int code = pack_sides(call, state, arrangement);
     if (code != MPI_SUCCESS) return code;
     name_in_place(call, state, arrangement);
     const bool root_of_bcast = call.collective == Collective::bcast && state.rank == call.root;
-    if (!arrangement.packed[1].empty() && !root_of_bcast) arrangement.unpacked = sides.receive;
+    if (!received.empty() && !root_of_bcast) arrangement.unpacked = sides.receive;
     return MPI_SUCCESS;
 }
 
@@ -254,10 +259,10 @@ int copy_input(const Call& call, const CommunicatorState& state, Arrangement& ar
     const auto count = input_count(state, arrangement);
     const auto layout = layout_of(call.receive_type);
     if (count == 0) return MPI_SUCCESS;
-    auto& copy = arrangement.packed[0];
+    auto& copy = arrangement.packed_of(Place::send);
     copy.resize(static_cast<std::size_t>(copied_bytes(count, layout)));
     auto *origin = copy.data() - layout.true_lb;
-    arrangement.operands.base[0] = origin;
+    arrangement.operands.at(Place::send) = origin;
     if (layout.plain) {
         std::memcpy(origin, call.receive, copy.size());
         return MPI_SUCCESS;
@@ -293,8 +298,8 @@ void arrange_elements(const Call& call, const CommunicatorState& state, Arrangem
     arrangement.scratch_shift_bytes = -layout.true_lb;
     arrangement.scratch_units_apart = units_apart(layout);
     const bool in_place = call.send == MPI_IN_PLACE;
-    operands.base[0] = bytes(in_place ? call.receive : call.send);
-    operands.base[1] = bytes(call.receive);
+    operands.at(Place::send) = bytes(in_place ? call.receive : call.send);
+    operands.at(Place::receive) = bytes(call.receive);
     if (!call.counts) return;
     std::int64_t offset = 0;
     for (int r = 0; r < state.ranks; ++r) {
@@ -471,7 +476,7 @@ bool packing_fits(const Call& call, const CommunicatorState& state, const Arrang
 int unpack_result(const Arrangement& arrangement, const CommunicatorState& state) {
     const Side& side = arrangement.unpacked;
     if (side.absent()) return MPI_SUCCESS;
-    const std::byte *from = arrangement.packed[1].data();
+    const std::byte *from = arrangement.packed_of(Place::receive).data();
     for (int r = 0; r < side.blocks; ++r) {
         const int code = unpack(from, side.block(r), side.count_of(r), side.type_of(r),
                                 side.layout_of_block(r), state.duplicate);

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -76,9 +77,16 @@ struct Arrangement {
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
     std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
-    Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
+    Side unpacked;                        /* where the latter goes at the end; absent: nowhere */
     std::int64_t scratch_shift_bytes = 0; /* an element's data may begin off its origin */
     std::int64_t scratch_units_apart = 0; /* and reach over those behind it */
+
+    std::vector<std::byte>& packed_of(model::Place place) {
+        return packed[static_cast<std::size_t>(place)];
+    }
+    const std::vector<std::byte>& packed_of(model::Place place) const {
+        return packed[static_cast<std::size_t>(place)];
+    }
 
     Arrangement() = default;
     Arrangement(Arrangement&&) = default;
@@ -126,5 +134,12 @@ const KeptProgram& program_for(const Choice& choice, const Call& call, Communica
 bool shares_counts(const Algorithm& algorithm);
 
 std::size_t scratch_bytes(const Program& program, const Arrangement& arrangement);
+
+/* Largest scratch and packing memory a call may take on one rank; calls that need more are not
+   served. */
+void set_scratch_limit(std::int64_t bytes);
+
+/* What a platform-aware algorithm sees; read once, the same on every rank. May be null. */
+void set_network(std::shared_ptr<const model::Network> network);
 
 }  // namespace lanewise::collectives

@@ -35,7 +35,7 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
         spoil(program, operands, requests);
         return code;
     }
-    operands.base[2] = state.scratch.data() + shift_bytes;
+    operands.at(model::Place::scratch) = state.scratch.data() + shift_bytes;
     code = run(program, operands, requests);
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
@@ -44,8 +44,8 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
 /* The first time has made room for the requests, and it is kept; scratch memory may not be. */
 int run_program(PreparedCall& call, const void *send, void *receive) {
     Operands& operands = call.operands;
-    operands.base[0] = static_cast<std::byte *>(const_cast<void *>(send));
-    operands.base[1] = static_cast<std::byte *>(receive);
+    operands.at(model::Place::send) = static_cast<std::byte *>(const_cast<void *>(send));
+    operands.at(model::Place::receive) = static_cast<std::byte *>(receive);
     if (call.scratch_bytes > 0) {
         return run_with_scratch(*call.program, operands, call.scratch_bytes, 0, *call.state);
     }

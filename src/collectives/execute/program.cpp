@@ -169,11 +169,11 @@ class Compiler {
 };
 
 std::byte *source(const Instruction& i, const Operands& operands) {
-    return operands.base[static_cast<std::size_t>(i.from)] + i.from_bytes;
+    return operands.at(i.from) + i.from_bytes;
 }
 
 std::byte *target(const Instruction& i, const Operands& operands) {
-    return operands.base[static_cast<std::size_t>(i.to)] + i.to_bytes;
+    return operands.at(i.to) + i.to_bytes;
 }
 
 constexpr std::int64_t units_at_once = std::int64_t{1} << 30;
@@ -231,7 +231,7 @@ bool are_shifted(const std::byte *one, const std::byte *other, std::int64_t byte
 void combine(const Instruction& i, const Operands& operands) {
     const auto bytes = i.units * operands.stride_bytes;
     const auto *left = source(i, operands);
-    auto *right = operands.base[static_cast<std::size_t>(i.right)] + i.right_bytes;
+    auto *right = operands.at(i.right) + i.right_bytes;
     auto *result = target(i, operands);
     if (!are_shifted(left, result, bytes)) {
         operands.combine(left, right, result, i.units);

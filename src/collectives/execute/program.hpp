@@ -85,6 +85,9 @@ struct Operands {
     int rank = 0;
     int tag = 0;
     Waiting waiting = Waiting::awake;
+
+    std::byte *& at(model::Place place) { return base[static_cast<std::size_t>(place)]; }
+    std::byte *at(model::Place place) const { return base[static_cast<std::size_t>(place)]; }
 };
 
 /*

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "collectives/execute/execute.hpp"
+#include "base/numbering.hpp"
+#include "collectives/execute/prepare.hpp"
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
@@ -107,12 +107,9 @@ std::uint64_t host_here() {
 }
 
 Hosts hosts_of(const std::vector<RankReport>& all) {
-    std::unordered_map<std::uint64_t, int> numbers;
+    Numbering<std::uint64_t> numbering;
     Hosts hosts;
-    for (const auto& one : all) {
-        const auto next = static_cast<int>(numbers.size());
-        hosts.push_back(numbers.try_emplace(one.host, next).first->second);
-    }
+    for (const auto& one : all) hosts.push_back(numbering.of(one.host));
     return hosts;
 }
 

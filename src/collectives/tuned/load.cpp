@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "base/launcher.hpp"
-#include "collectives/execute/execute.hpp"
 #include "collectives/execute/held_handles.hpp"
+#include "collectives/execute/prepare.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
