@@ -69,13 +69,13 @@ std::uint64_t mixed(std::uint64_t number) {
 }
 
 std::vector<Share> shares_of(std::span<const Record> call, const Neighborhoods& neighborhoods) {
-    std::vector<Stay> stays;
-    for (const auto& record : call) stays.push_back(record.stay);
+    std::vector<CallTimes> times;
+    for (const auto& record : call) times.push_back(record.times);
     const auto& first = call.front();
     const auto rule = waits_for(first.collective);
-    if (rule != WaitsFor::its_sources) return attribute(rule, first.root, stays);
+    if (rule != WaitsFor::its_sources) return attribute(rule, first.root, times);
     const auto known = neighborhoods.find(first.communicator);
-    return attribute(known == neighborhoods.end() ? Sources() : known->second, stays);
+    return attribute(known == neighborhoods.end() ? Sources() : known->second, times);
 }
 
 void add_call(std::span<const Record> call, const Neighborhoods& neighborhoods,
@@ -96,35 +96,35 @@ void add_call(std::span<const Record> call, const Neighborhoods& neighborhoods,
 }
 
 /* What a rank waits in a call, for one that entered at a time; the rest is transfer. */
-std::int64_t divide(const Stay& stay, std::int64_t awaited_entry_ns, Share& share) {
-    const auto asked_ns = stay.entry_ns + stay.asked_after_ns;
-    const auto open_ns = std::max<std::int64_t>(0, stay.exit_ns - asked_ns);
-    const auto in_calls_ns = std::max<std::int64_t>(0, open_ns - stay.computing_ns);
-    const auto until_ns = std::min(stay.exit_ns, awaited_entry_ns);
+std::int64_t divide(const CallTimes& times, std::int64_t awaited_entry_ns, Share& share) {
+    const auto asked_ns = times.entry_ns + times.asked_after_ns;
+    const auto open_ns = std::max<std::int64_t>(0, times.exit_ns - asked_ns);
+    const auto in_calls_ns = std::max<std::int64_t>(0, open_ns - times.computing_ns);
+    const auto until_ns = std::min(times.exit_ns, awaited_entry_ns);
     share.waiting_ns = std::max<std::int64_t>(0, until_ns - asked_ns);
     if (in_calls_ns < open_ns) {
         const double part = static_cast<double>(in_calls_ns) / static_cast<double>(open_ns);
         share.waiting_ns = std::llround(part * static_cast<double>(share.waiting_ns));
     }
-    share.transfer_ns = stay.starting_ns + in_calls_ns - share.waiting_ns;
+    share.transfer_ns = times.starting_ns + in_calls_ns - share.waiting_ns;
     return share.waiting_ns;
 }
 
-std::vector<Share> attribute_to_lower(std::span<const Stay> stays) {
-    std::vector<Share> shares(stays.size());
+std::vector<Share> attribute_to_lower(std::span<const CallTimes> times) {
+    std::vector<Share> shares(times.size());
     std::size_t last = 0; /* of those before */
-    for (std::size_t m = 0; m < stays.size(); ++m) {
-        const auto awaited_ns = m > 0 ? stays[last].entry_ns : stays[m].entry_ns;
-        shares[last].awaited_ns += divide(stays[m], awaited_ns, shares[m]);
-        if (stays[m].entry_ns > stays[last].entry_ns) last = m;
+    for (std::size_t m = 0; m < times.size(); ++m) {
+        const auto awaited_ns = m > 0 ? times[last].entry_ns : times[m].entry_ns;
+        shares[last].awaited_ns += divide(times[m], awaited_ns, shares[m]);
+        if (times[m].entry_ns > times[last].entry_ns) last = m;
     }
-    for (auto m = stays.size(), first = m; m-- > 0;) {
+    for (auto m = times.size(), first = m; m-- > 0;) {
         // Ranks after this one wait for it.
-        if (first < stays.size()) {
+        if (first < times.size()) {
             shares[m].lateness_ns =
-                std::max<std::int64_t>(0, stays[m].entry_ns - stays[first].entry_ns);
+                std::max<std::int64_t>(0, times[m].entry_ns - times[first].entry_ns);
         }
-        if (first == stays.size() || stays[m].entry_ns < stays[first].entry_ns) first = m;
+        if (first == times.size() || times[m].entry_ns < times[first].entry_ns) first = m;
     }
     return shares;
 }
@@ -141,55 +141,55 @@ std::string name_of(collectives::Collective collective, Form form) {
     return "persistent_" + name;
 }
 
-std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays) {
-    if (rule == WaitsFor::the_lower) return attribute_to_lower(stays);
+std::vector<Share> attribute(WaitsFor rule, int root, std::span<const CallTimes> times) {
+    if (rule == WaitsFor::the_lower) return attribute_to_lower(times);
     const auto is_root = [&](std::size_t m) { return m == static_cast<std::size_t>(root); };
-    const auto none = stays.size();
+    const auto none = times.size();
     std::size_t first = none; /* of those that wait */
     std::size_t last = none;  /* of those that are waited for */
-    for (std::size_t m = 0; m < stays.size(); ++m) {
-        const auto entry_ns = stays[m].entry_ns;
-        if (waits(rule, is_root(m)) && (first == none || entry_ns < stays[first].entry_ns)) {
+    for (std::size_t m = 0; m < times.size(); ++m) {
+        const auto entry_ns = times[m].entry_ns;
+        if (waits(rule, is_root(m)) && (first == none || entry_ns < times[first].entry_ns)) {
             first = m;
         }
-        if (is_waited_for(rule, is_root(m)) && (last == none || entry_ns > stays[last].entry_ns)) {
+        if (is_waited_for(rule, is_root(m)) && (last == none || entry_ns > times[last].entry_ns)) {
             last = m;
         }
     }
-    std::vector<Share> shares(stays.size());
-    for (std::size_t m = 0; m < stays.size(); ++m) {
-        const auto& stay = stays[m];
+    std::vector<Share> shares(times.size());
+    for (std::size_t m = 0; m < times.size(); ++m) {
+        const auto& own = times[m];
         auto& share = shares[m];
         const bool waiting = last != none && waits(rule, is_root(m));
-        const auto waited_ns = divide(stay, waiting ? stays[last].entry_ns : stay.entry_ns, share);
+        const auto waited_ns = divide(own, waiting ? times[last].entry_ns : own.entry_ns, share);
         if (waiting) shares[last].awaited_ns += waited_ns;
         if (first != none && is_waited_for(rule, is_root(m))) {
-            share.lateness_ns = std::max<std::int64_t>(0, stay.entry_ns - stays[first].entry_ns);
+            share.lateness_ns = std::max<std::int64_t>(0, own.entry_ns - times[first].entry_ns);
         }
     }
     return shares;
 }
 
-std::vector<Share> attribute(const Sources& sources, std::span<const Stay> stays) {
-    std::vector<Share> shares(stays.size());
+std::vector<Share> attribute(const Sources& sources, std::span<const CallTimes> times) {
+    std::vector<Share> shares(times.size());
     constexpr auto never = std::numeric_limits<std::int64_t>::max();
-    std::vector<std::int64_t> first_entry_ns(stays.size(), never); /* of those that wait for it */
-    for (std::size_t m = 0; m < stays.size(); ++m) {
-        const auto& stay = stays[m];
+    std::vector<std::int64_t> first_entry_ns(times.size(), never); /* of those that wait for it */
+    for (std::size_t m = 0; m < times.size(); ++m) {
+        const auto& own = times[m];
         std::size_t last = m;
         for (const auto source : m < sources.size() ? sources[m] : std::vector<std::int32_t>()) {
             const auto s = static_cast<std::size_t>(source);
             if (s == m) continue;
-            first_entry_ns[s] = std::min(first_entry_ns[s], stay.entry_ns);
-            const auto later_ns = stays[s].entry_ns - stays[last].entry_ns;
+            first_entry_ns[s] = std::min(first_entry_ns[s], own.entry_ns);
+            const auto later_ns = times[s].entry_ns - times[last].entry_ns;
             if (last == m || later_ns > 0 || (later_ns == 0 && s < last)) last = s;
         }
-        const auto waited_ns = divide(stay, stays[last].entry_ns, shares[m]);
+        const auto waited_ns = divide(own, times[last].entry_ns, shares[m]);
         if (last != m) shares[last].awaited_ns += waited_ns;
     }
-    for (std::size_t m = 0; m < stays.size(); ++m) {
+    for (std::size_t m = 0; m < times.size(); ++m) {
         if (first_entry_ns[m] == never) continue;
-        shares[m].lateness_ns = std::max<std::int64_t>(0, stays[m].entry_ns - first_entry_ns[m]);
+        shares[m].lateness_ns = std::max<std::int64_t>(0, times[m].entry_ns - first_entry_ns[m]);
     }
     return shares;
 }

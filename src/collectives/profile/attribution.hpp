@@ -26,8 +26,8 @@
 
 namespace lanewise::profile {
 
-/* The stay of one rank in one call. What follows the exit is 0 where the call blocks. */
-struct Stay {
+/* When one rank was in one call. What follows the exit is 0 where the call blocks. */
+struct CallTimes {
     std::int64_t entry_ns = 0;
     std::int64_t exit_ns = 0;
     std::int64_t asked_after_ns = 0; /* from the entry until a call waited or tested first */
@@ -49,21 +49,21 @@ struct Share {
     bool operator==(const Share&) const = default;
 };
 
-/* Shares of one call; `stays` and the result are in the order of the communicator's ranks. */
-std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays);
+/* Shares of one call; `times` and the result are in the order of the communicator's ranks. */
+std::vector<Share> attribute(WaitsFor rule, int root, std::span<const CallTimes> times);
 
 /* The members of a communicator whose data each of them waits for in a neighborhood collective. */
 using Sources = std::vector<std::vector<std::int32_t>>;
 using Neighborhoods = std::map<std::uint64_t, Sources>; /* by communicator */
 
-std::vector<Share> attribute(const Sources& sources, std::span<const Stay> stays);
+std::vector<Share> attribute(const Sources& sources, std::span<const CallTimes> times);
 
 /* What one rank recorded of one call. Sites are places in the program, numbered alike everywhere.
  */
 struct Record {
     std::uint64_t communicator = 0; /* which one, the same number on all its ranks */
     std::uint64_t bytes = 0;
-    Stay stay;
+    CallTimes times;
     std::uint64_t call = 0; /* which of the calls on this communicator */
     std::uint32_t site = 0;
     std::int32_t rank = 0;   /* in the world */

@@ -33,22 +33,22 @@ bool waits(WaitsFor rule, int waiter, int other, int root) {
 /* Pair by pair, as the definitions have it. Ranks that come last together share one name: the
    lowest. */
 template <typename Waits>
-std::vector<Share> by_definition(const Waits& is_waiting, const std::vector<Stay>& stays) {
-    const int ranks = static_cast<int>(stays.size());
-    const auto stay = [&](int rank) { return stays[static_cast<std::size_t>(rank)]; };
-    std::vector<Share> shares(stays.size());
+std::vector<Share> by_definition(const Waits& is_waiting, const std::vector<CallTimes>& times) {
+    const int ranks = static_cast<int>(times.size());
+    const auto times_of = [&](int rank) { return times[static_cast<std::size_t>(rank)]; };
+    std::vector<Share> shares(times.size());
     for (int waiter = 0; waiter < ranks; ++waiter) {
-        const auto entry_ns = stay(waiter).entry_ns;
-        const auto exit_ns = stay(waiter).exit_ns;
+        const auto entry_ns = times_of(waiter).entry_ns;
+        const auto exit_ns = times_of(waiter).exit_ns;
         std::int64_t waiting_ns = 0;
         int last = -1;
         for (int other = 0; other < ranks; ++other) {
             if (!is_waiting(waiter, other)) continue;
-            const auto until_ns = std::min(stay(other).entry_ns, exit_ns);
+            const auto until_ns = std::min(times_of(other).entry_ns, exit_ns);
             waiting_ns = std::max(waiting_ns, until_ns - entry_ns);
-            if (last < 0 || stay(other).entry_ns > stay(last).entry_ns) last = other;
+            if (last < 0 || times_of(other).entry_ns > times_of(last).entry_ns) last = other;
             auto& lateness_ns = shares[static_cast<std::size_t>(other)].lateness_ns;
-            lateness_ns = std::max(lateness_ns, stay(other).entry_ns - entry_ns);
+            lateness_ns = std::max(lateness_ns, times_of(other).entry_ns - entry_ns);
         }
         auto& mine = shares[static_cast<std::size_t>(waiter)];
         mine.waiting_ns = waiting_ns;
@@ -58,9 +58,9 @@ std::vector<Share> by_definition(const Waits& is_waiting, const std::vector<Stay
     return shares;
 }
 
-std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay>& stays) {
+std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<CallTimes>& times) {
     return by_definition([&](int waiter, int other) { return waits(rule, waiter, other, root); },
-                         stays);
+                         times);
 }
 
 TEST(Attribution, IsThatOfTheDefinitionsForEveryOrderOfArrivalOfUpToFiveRanks) {
@@ -68,11 +68,11 @@ TEST(Attribution, IsThatOfTheDefinitionsForEveryOrderOfArrivalOfUpToFiveRanks) {
         std::vector<int> order(static_cast<std::size_t>(ranks));
         std::iota(order.begin(), order.end(), 0);
         do {
-            std::vector<Stay> stays;
-            for (const int place : order) stays.push_back({10 * place, 10 * place + 25});
+            std::vector<CallTimes> times;
+            for (const int place : order) times.push_back({10 * place, 10 * place + 25});
             for (const auto rule : every_rule) {
                 for (int root = 0; root < ranks; ++root) {
-                    ASSERT_EQ(attribute(rule, root, stays), by_definition(rule, root, stays))
+                    ASSERT_EQ(attribute(rule, root, times), by_definition(rule, root, times))
                         << "rule " << static_cast<int>(rule) << ", root " << root;
                 }
             }
@@ -84,14 +84,14 @@ TEST(Attribution, IsThatOfTheDefinitionsForRandomCallsWithTies) {
     std::mt19937 random(20);
     std::uniform_int_distribution<int> some(0, 12);
     for (int round = 0; round < 3000; ++round) {
-        std::vector<Stay> stays;
+        std::vector<CallTimes> times;
         for (int rank = 0, ranks = 1 + some(random); rank < ranks; ++rank) {
             const int entry = some(random);
-            stays.push_back({entry, entry + some(random)});
+            times.push_back({entry, entry + some(random)});
         }
-        const int root = some(random) % static_cast<int>(stays.size());
+        const int root = some(random) % static_cast<int>(times.size());
         for (const auto rule : every_rule) {
-            ASSERT_EQ(attribute(rule, root, stays), by_definition(rule, root, stays));
+            ASSERT_EQ(attribute(rule, root, times), by_definition(rule, root, times));
         }
     }
 }
@@ -111,18 +111,18 @@ TEST(Attribution, IsThatOfTheDefinitionsForRandomNeighborsWithTies) {
     std::mt19937 random(23);
     std::uniform_int_distribution<int> some(0, 12);
     for (int round = 0; round < 3000; ++round) {
-        std::vector<Stay> stays(static_cast<std::size_t>(1 + some(random)));
-        for (auto& stay : stays) {
-            stay.entry_ns = some(random);
-            stay.exit_ns = stay.entry_ns + some(random);
+        std::vector<CallTimes> times(static_cast<std::size_t>(1 + some(random)));
+        for (auto& one : times) {
+            one.entry_ns = some(random);
+            one.exit_ns = one.entry_ns + some(random);
         }
-        const auto sources = random_sources(stays.size(), random);
+        const auto sources = random_sources(times.size(), random);
         const auto is_waiting = [&](int waiter, int other) {
             const auto& own = sources[static_cast<std::size_t>(waiter)];
             return waiter != other && std::ranges::find(own, other) != own.end();
         };
 
-        ASSERT_EQ(attribute(sources, stays), by_definition(is_waiting, stays));
+        ASSERT_EQ(attribute(sources, times), by_definition(is_waiting, times));
     }
 }
 
@@ -130,7 +130,7 @@ TEST(Attribution, OfACallWithNeighborsChargesALateRankForThoseThatItSendsTo) {
     // In a row, each rank gets a block from the one before it.
     const Sources sources{{}, {0}, {1}};
 
-    const auto shares = attribute(sources, std::vector<Stay>{{300, 310}, {0, 320}, {5, 25}});
+    const auto shares = attribute(sources, std::vector<CallTimes>{{300, 310}, {0, 320}, {5, 25}});
 
     EXPECT_EQ(shares[0], (Share{0, 10, 300, 300}));
     EXPECT_EQ(shares[1], (Share{300, 20, 0, 0}));
@@ -141,18 +141,18 @@ TEST(Attribution, LosesNoTimeAndNoWaiting) {
     std::mt19937 random(21);
     std::uniform_int_distribution<int> some(0, 1000);
     for (int round = 0; round < 500; ++round) {
-        std::vector<Stay> stays(static_cast<std::size_t>(1 + some(random) % 40));
-        for (auto& stay : stays) {
-            stay.entry_ns = some(random);
-            stay.exit_ns = stay.entry_ns + some(random);
+        std::vector<CallTimes> times(static_cast<std::size_t>(1 + some(random) % 40));
+        for (auto& one : times) {
+            one.entry_ns = some(random);
+            one.exit_ns = one.entry_ns + some(random);
         }
         for (const auto rule : every_rule) {
-            const auto shares = attribute(rule, 0, stays);
+            const auto shares = attribute(rule, 0, times);
             std::int64_t waiting_ns = 0;
             std::int64_t awaited_ns = 0;
-            for (std::size_t m = 0; m < stays.size(); ++m) {
+            for (std::size_t m = 0; m < times.size(); ++m) {
                 EXPECT_EQ(shares[m].waiting_ns + shares[m].transfer_ns,
-                          stays[m].exit_ns - stays[m].entry_ns);
+                          times[m].exit_ns - times[m].entry_ns);
                 EXPECT_GE(shares[m].waiting_ns, 0);
                 EXPECT_GE(shares[m].transfer_ns, 0);
                 waiting_ns += shares[m].waiting_ns;
@@ -164,9 +164,9 @@ TEST(Attribution, LosesNoTimeAndNoWaiting) {
 }
 
 TEST(Attribution, OfABroadcastChargesNoReceiverForComingLate) {
-    const std::vector<Stay> stays{{0, 50}, {40, 52}, {500, 510}};
+    const std::vector<CallTimes> times{{0, 50}, {40, 52}, {500, 510}};
 
-    const auto shares = attribute(WaitsFor::the_root, 0, stays);
+    const auto shares = attribute(WaitsFor::the_root, 0, times);
 
     EXPECT_EQ(shares[0], (Share{0, 50, 0, 0}));
     EXPECT_EQ(shares[1], (Share{0, 12, 0, 0}));
@@ -174,9 +174,9 @@ TEST(Attribution, OfABroadcastChargesNoReceiverForComingLate) {
 }
 
 TEST(Attribution, OfABroadcastChargesALateRootForAllItsReceivers) {
-    const std::vector<Stay> stays{{100, 110}, {0, 112}, {40, 115}};
+    const std::vector<CallTimes> times{{100, 110}, {0, 112}, {40, 115}};
 
-    const auto shares = attribute(WaitsFor::the_root, 0, stays);
+    const auto shares = attribute(WaitsFor::the_root, 0, times);
 
     EXPECT_EQ(shares[0], (Share{0, 10, 100, 160}));
     EXPECT_EQ(shares[1], (Share{100, 12, 0, 0}));
@@ -184,9 +184,9 @@ TEST(Attribution, OfABroadcastChargesALateRootForAllItsReceivers) {
 }
 
 TEST(Attribution, OfAGatherLetsOnlyTheRootWaitAndForTheLastSender) {
-    const std::vector<Stay> stays{{0, 5}, {10, 95}, {90, 92}};
+    const std::vector<CallTimes> times{{0, 5}, {10, 95}, {90, 92}};
 
-    const auto shares = attribute(WaitsFor::the_others, 1, stays);
+    const auto shares = attribute(WaitsFor::the_others, 1, times);
 
     EXPECT_EQ(shares[1], (Share{80, 5, 0, 0}));
     EXPECT_EQ(shares[0], (Share{0, 5, 0, 0}));
@@ -194,9 +194,9 @@ TEST(Attribution, OfAGatherLetsOnlyTheRootWaitAndForTheLastSender) {
 }
 
 TEST(Attribution, EndsWaitingWhereTheRankLeavesBeforeTheLastComes) {
-    const std::vector<Stay> stays{{0, 30}, {100, 101}};
+    const std::vector<CallTimes> times{{0, 30}, {100, 101}};
 
-    const auto shares = attribute(WaitsFor::everybody, 0, stays);
+    const auto shares = attribute(WaitsFor::everybody, 0, times);
 
     EXPECT_EQ(shares[0], (Share{30, 0, 0, 0}));
     EXPECT_EQ(shares[1], (Share{0, 1, 100, 30}));
@@ -205,9 +205,10 @@ TEST(Attribution, EndsWaitingWhereTheRankLeavesBeforeTheLastComes) {
 TEST(Attribution, OfACallThatDoesNotBlockCountsOnlyTheTimeThatIsSpentAsking) {
     /* Rank 0 starts at 0 in 2 ns, computes until 60, and waits until 110 for rank 1, which starts
        at 100. Rank 2 computes for so long that rank 1 has come when it waits. */
-    const std::vector<Stay> stays{{0, 110, 60, 0, 2}, {100, 130, 25, 0, 3}, {10, 205, 190, 0, 4}};
+    const std::vector<CallTimes> times{
+        {0, 110, 60, 0, 2}, {100, 130, 25, 0, 3}, {10, 205, 190, 0, 4}};
 
-    const auto shares = attribute(WaitsFor::everybody, 0, stays);
+    const auto shares = attribute(WaitsFor::everybody, 0, times);
 
     EXPECT_EQ(shares[0], (Share{40, 12, 0, 0}));
     EXPECT_EQ(shares[1], (Share{0, 8, 100, 40}));
@@ -216,9 +217,9 @@ TEST(Attribution, OfACallThatDoesNotBlockCountsOnlyTheTimeThatIsSpentAsking) {
 
 TEST(Attribution, OfSeveralTestsDividesTheirTimeInProportion) {
     /* Tests from 20 to 220, a quarter of which lies between them; the other comes in the middle. */
-    const std::vector<Stay> stays{{0, 220, 20, 50, 1}, {120, 121}};
+    const std::vector<CallTimes> times{{0, 220, 20, 50, 1}, {120, 121}};
 
-    const auto shares = attribute(WaitsFor::everybody, 0, stays);
+    const auto shares = attribute(WaitsFor::everybody, 0, times);
 
     EXPECT_EQ(shares[0], (Share{75, 76, 0, 0}));
     EXPECT_EQ(shares[1].awaited_ns, 75);
@@ -227,7 +228,7 @@ TEST(Attribution, OfSeveralTestsDividesTheirTimeInProportion) {
 Record record(std::uint32_t call, int member, std::int64_t entry_ns, std::uint32_t site = 7) {
     return {.communicator = 1,
             .bytes = 8,
-            .stay = {entry_ns, 100},
+            .times = {entry_ns, 100},
             .call = call,
             .site = site,
             .rank = 10 + member,

@@ -29,7 +29,7 @@ extern constinit bool recording;
 struct LoggedCall {
     std::int64_t entry_ns;
     std::int64_t exit_ns;
-    std::int64_t asked_after_ns; /* this and the next two as in profile::Stay */
+    std::int64_t asked_after_ns; /* this and the next two as in profile::CallTimes */
     std::int64_t computing_ns;
     std::int64_t starting_ns;
     std::uint64_t bytes;        /* as `call_bytes` has it */

@@ -81,8 +81,8 @@ class Handle {
 };
 
 void find_complete(MPI_Request request) {
-    Asking asking(1, [&](int) { return request; });
-    asking.all_done();
+    CompletionCall completion_call(1, [&](int) { return request; });
+    completion_call.all_done();
 }
 
 TEST(CallLog, ends_the_call_that_was_waited_for_where_another_has_its_handle_by_then) {
@@ -92,10 +92,10 @@ TEST(CallLog, ends_the_call_that_was_waited_for_where_another_has_its_handle_by_
     start_and_keep(comm.get(), handle.get());
     std::int64_t reused_ns = 0;
     {
-        Asking asking(1, [&](int) { return handle.get(); });
+        CompletionCall completion_call(1, [&](int) { return handle.get(); });
         while (reused_ns == 0 || monotonic_ns() == reused_ns) reused_ns = monotonic_ns();
         start_and_keep(comm.get(), handle.get());
-        asking.all_done();
+        completion_call.all_done();
     }
     const int pending = known_requests;
 

@@ -13,24 +13,25 @@
 
 namespace {
 
-using lanewise::tuned::Asking;
+using lanewise::tuned::CompletionCall;
 using lanewise::tuned::next_function;
 using lanewise::tuned::RequestsOfC;
-using InTheirPlace = lanewise::tuned::InTheirPlace<RequestsOfC>;
+using ScopedSubstitution = lanewise::tuned::ScopedSubstitution<RequestsOfC>;
 
-Asking asking(int count, const MPI_Request *requests) {
+CompletionCall completion_call(int count, const MPI_Request *requests) {
     return {count, [&](int i) { return requests[i]; }};
 }
 
 /* What an error leaves complete shows in the handles; the other results may not be set then. */
 template <typename Note>
-int noted(Asking& about, int code, int count, const MPI_Request *requests, const Note& note) {
+int noted(CompletionCall& call, int code, int count, const MPI_Request *requests,
+          const Note& note) {
     if (code == MPI_SUCCESS) {
         note();
         return code;
     }
     for (int i = 0; i < count; ++i) {
-        if (requests[i] == MPI_REQUEST_NULL) about.done(i);
+        if (requests[i] == MPI_REQUEST_NULL) call.done(i);
     }
     return code;
 }
@@ -38,7 +39,7 @@ int noted(Asking& about, int code, int count, const MPI_Request *requests, const
 /* Makes a call that waits for requests or tests them. */
 template <typename Go>
 int in_their_place(int count, MPI_Request *requests, const Go& go) {
-    const InTheirPlace here(count, requests);
+    const ScopedSubstitution here(count, requests);
     return go();
 }
 
@@ -61,76 +62,76 @@ int start(int count, MPI_Request *requests, const void *site, int (*go)(int, MPI
 
 extern "C" LANEWISE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     static const auto own = next_function("MPI_Wait", &PMPI_Wait);
-    auto about = asking(1, request);
+    auto call = completion_call(1, request);
     const int code = in_their_place(1, request, [&] { return own(request, status); });
-    return noted(about, code, 1, request, [&] { about.all_done(); });
+    return noted(call, code, 1, request, [&] { call.all_done(); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     static const auto own = next_function("MPI_Test", &PMPI_Test);
-    auto about = asking(1, request);
+    auto call = completion_call(1, request);
     const int code = in_their_place(1, request, [&] { return own(request, flag, status); });
-    return noted(about, code, 1, request, [&] {
-        if (*flag != 0) about.all_done();
+    return noted(call, code, 1, request, [&] {
+        if (*flag != 0) call.all_done();
     });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Waitall(int count, MPI_Request requests[],
                                            MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Waitall", &PMPI_Waitall);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code =
         in_their_place(count, requests, [&] { return own(count, requests, statuses); });
-    return noted(about, code, count, requests, [&] { about.all_done(); });
+    return noted(call, code, count, requests, [&] { call.all_done(); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag,
                                            MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Testall", &PMPI_Testall);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code =
         in_their_place(count, requests, [&] { return own(count, requests, flag, statuses); });
-    return noted(about, code, count, requests, [&] {
-        if (*flag != 0) about.all_done();
+    return noted(call, code, count, requests, [&] {
+        if (*flag != 0) call.all_done();
     });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index,
                                            MPI_Status *status) {
     static const auto own = next_function("MPI_Waitany", &PMPI_Waitany);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code =
         in_their_place(count, requests, [&] { return own(count, requests, index, status); });
-    return noted(about, code, count, requests, [&] { about.done(*index); });
+    return noted(call, code, count, requests, [&] { call.done(*index); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
                                            MPI_Status *status) {
     static const auto own = next_function("MPI_Testany", &PMPI_Testany);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code =
         in_their_place(count, requests, [&] { return own(count, requests, index, flag, status); });
-    return noted(about, code, count, requests, [&] {
-        if (*flag != 0) about.done(*index);
+    return noted(call, code, count, requests, [&] {
+        if (*flag != 0) call.done(*index);
     });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *done_count,
                                             int indices[], MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Waitsome", &PMPI_Waitsome);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code = in_their_place(
         count, requests, [&] { return own(count, requests, done_count, indices, statuses); });
-    return noted(about, code, count, requests, [&] { about.some_done(*done_count, indices); });
+    return noted(call, code, count, requests, [&] { call.some_done(*done_count, indices); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *done_count,
                                             int indices[], MPI_Status statuses[]) {
     static const auto own = next_function("MPI_Testsome", &PMPI_Testsome);
-    auto about = asking(count, requests);
+    auto call = completion_call(count, requests);
     const int code = in_their_place(
         count, requests, [&] { return own(count, requests, done_count, indices, statuses); });
-    return noted(about, code, count, requests, [&] { about.some_done(*done_count, indices); });
+    return noted(call, code, count, requests, [&] { call.some_done(*done_count, indices); });
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Start(MPI_Request *request) {

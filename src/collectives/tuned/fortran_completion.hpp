@@ -35,16 +35,16 @@ inline const MPI_Fint *numbers(FortranArguments arguments, int place) {
     return static_cast<const MPI_Fint *>(arguments[static_cast<std::size_t>(place)]);
 }
 
-inline void note_completion(Asking& about, const FortranCompletion& how,
+inline void note_completion(CompletionCall& call, const FortranCompletion& how,
                             FortranArguments arguments) {
     if (how.flag >= 0 && *numbers(arguments, how.flag) == 0) return;
     if (how.done_count >= 0) {
-        about.some_done(*numbers(arguments, how.done_count), numbers(arguments, how.done_count + 1),
-                        1);
+        call.some_done(*numbers(arguments, how.done_count), numbers(arguments, how.done_count + 1),
+                       1);
     } else if (how.index >= 0) {
-        about.done(*numbers(arguments, how.index) - 1);
+        call.done(*numbers(arguments, how.index) - 1);
     } else {
-        about.all_done();
+        call.all_done();
     }
 }
 
@@ -59,13 +59,13 @@ template <typename Go>
 int noted_completion(const FortranCompletion& how, FortranArguments arguments, const Go& go) {
     const int count = how.count < 0 ? 1 : *numbers(arguments, how.count);
     auto *requests = static_cast<MPI_Fint *>(arguments[static_cast<std::size_t>(how.requests)]);
-    Asking about(count, [&](int i) { return PMPI_Request_f2c(requests[i]); });
+    CompletionCall call(count, [&](int i) { return PMPI_Request_f2c(requests[i]); });
     int code = MPI_SUCCESS;
     {
-        const InTheirPlace<RequestsOfFortran> here(count, requests);
+        const ScopedSubstitution<RequestsOfFortran> here(count, requests);
         code = go();
     }
-    if (code == MPI_SUCCESS) note_completion(about, how, arguments);
+    if (code == MPI_SUCCESS) note_completion(call, how, arguments);
     return code;
 }
 
@@ -163,7 +163,7 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         using namespace lanewise::tuned;                                           \
         using Function = void (*)(MPI_Fint *, MPI_Fint *);                         \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
-        const InTheirPlace<RequestsOfFortran> here(1, request);                    \
+        const ScopedSubstitution<RequestsOfFortran> here(1, request);              \
         own(request, error);                                                       \
     }
 
@@ -187,6 +187,6 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));      \
         go_on_when_asked();                                                             \
         MPI_Fint asked_about = *request;                                                \
-        const InTheirPlace<RequestsOfFortran> here(1, &asked_about);                    \
+        const ScopedSubstitution<RequestsOfFortran> here(1, &asked_about);              \
         own(&asked_about, flag, status, error);                                         \
     }

@@ -193,7 +193,7 @@ void drop_pending() {
     count_requests(in);
 }
 
-void Asking::end() {
+void CompletionCall::end() {
     const auto exit_ns = monotonic_ns();
     auto& in = table();
     const std::scoped_lock lock(in.mutex);

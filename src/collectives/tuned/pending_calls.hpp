@@ -49,12 +49,13 @@ int recorded_start(const collectives::Call& call, const void *site, const Go& go
     return code;
 }
 
-/* One call that waits for requests or tests them. Made before it, because it changes handles. */
-class Asking {
+/* One call of the program that waits for requests or tests them; made before it, because the call
+   changes the handles. */
+class CompletionCall {
   public:
     /* `request_at` gives the handle at an index. */
     template <typename RequestAt>
-    Asking(int count, const RequestAt& request_at) {
+    CompletionCall(int count, const RequestAt& request_at) {
         if (!recording || inside_recorded || known_requests.load(std::memory_order_relaxed) == 0) {
             return;
         }
@@ -63,13 +64,13 @@ class Asking {
         handles_.reserve(static_cast<std::size_t>(count > 0 ? count : 0));
         for (int i = 0; i < count; ++i) handles_.push_back(request_at(i));
     }
-    ~Asking() {
+    ~CompletionCall() {
         if (entry_ns_ == 0) return;
         end();
         inside_recorded = false;
     }
-    Asking(const Asking&) = delete;
-    Asking& operator=(const Asking&) = delete;
+    CompletionCall(const CompletionCall&) = delete;
+    CompletionCall& operator=(const CompletionCall&) = delete;
 
     /* To be told of what the call found complete. */
     void all_done() { all_done_ = true; }

@@ -108,11 +108,11 @@ int start_requests(int count, typename Requests::Handle *handles, const Go& go) 
 /* While it lives, the requests that were started here among those of a call that waits or tests are
    those behind them. */
 template <typename Requests>
-class InTheirPlace {
+class ScopedSubstitution {
   public:
     using Handle = typename Requests::Handle;
 
-    InTheirPlace(int count, Handle *handles) {
+    ScopedSubstitution(int count, Handle *handles) {
         if (started_requests.load(std::memory_order_relaxed) == 0 || !handles) return;
         for (int i = 0; i < count; ++i) {
             const auto behind = request_behind(Requests::request(handles[i]));
@@ -121,7 +121,7 @@ class InTheirPlace {
             handles[i] = Requests::handle(behind);
         }
     }
-    ~InTheirPlace() {
+    ~ScopedSubstitution() {
         for (const auto& [place, handle] : replaced_) {
             if (Requests::request(*place) == MPI_REQUEST_NULL) {
                 found_complete(Requests::request(handle));
@@ -129,8 +129,8 @@ class InTheirPlace {
             *place = handle;
         }
     }
-    InTheirPlace(const InTheirPlace&) = delete;
-    InTheirPlace& operator=(const InTheirPlace&) = delete;
+    ScopedSubstitution(const ScopedSubstitution&) = delete;
+    ScopedSubstitution& operator=(const ScopedSubstitution&) = delete;
 
   private:
     struct Replaced {

@@ -240,8 +240,8 @@ std::vector<Record> records_of(const CallLog& log, const std::vector<std::uint32
         const auto& communicator = log.communicators[call.communicator];
         records.push_back({.communicator = communicator.id,
                            .bytes = call.bytes,
-                           .stay = {clock.global_ns(call.entry_ns), clock.global_ns(call.exit_ns),
-                                    call.asked_after_ns, call.computing_ns, call.starting_ns},
+                           .times = {clock.global_ns(call.entry_ns), clock.global_ns(call.exit_ns),
+                                     call.asked_after_ns, call.computing_ns, call.starting_ns},
                            .call = call.call,
                            .site = sites[call.site],
                            .rank = rank,

@@ -18,7 +18,7 @@
 namespace {
 
 using lanewise::tuned::next_function;
-using InTheirPlace = lanewise::tuned::InTheirPlace<lanewise::tuned::RequestsOfC>;
+using ScopedSubstitution = lanewise::tuned::ScopedSubstitution<lanewise::tuned::RequestsOfC>;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *
                                                       MPI_Status *status) {
     static const auto own = next_function("MPI_Request_get_status", &PMPI_Request_get_status);
     lanewise::tuned::go_on_when_asked();
-    const InTheirPlace here(1, &request);
+    const ScopedSubstitution here(1, &request);
     return own(request, flag, status);
 }
 
@@ -52,7 +52,7 @@ int ask_about(int count, Requests requests, const Go& go) {
         return go(requests);
     }
     std::vector<MPI_Request> copy(requests, requests + count);
-    const InTheirPlace here(count, copy.data());
+    const ScopedSubstitution here(count, copy.data());
     return go(copy.data());
 }
 
@@ -88,7 +88,7 @@ extern "C" LANEWISE_EXPORT int MPI_Request_get_status_some(int count, Requests r
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
 extern "C" LANEWISE_EXPORT int MPIX_Request_is_complete(MPI_Request request) {
     static const auto own = next_function("MPIX_Request_is_complete", &PMPIX_Request_is_complete);
-    const InTheirPlace here(1, &request);
+    const ScopedSubstitution here(1, &request);
     return own(request);
 }
 #endif
