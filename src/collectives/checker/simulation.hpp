@@ -80,7 +80,6 @@ class Simulation {
     std::uint32_t global(int rank, std::uint32_t id) const {
         return ranks_[static_cast<std::size_t>(rank)].first + id;
     }
-    int rank_of(std::uint32_t global_id) const;
 
     const Trial *trial_ = nullptr;
     std::span<const model::Schedule> schedules_;

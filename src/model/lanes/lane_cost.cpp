@@ -44,34 +44,4 @@ double scatter_s(const TwoSites& sites, int lanes, std::int64_t block_bytes) {
            lan_s(sites, inside, block_bytes) + sites.overhead_s;
 }
 
-int best_lanes(const TwoSites& sites, std::int64_t block_bytes) {
-    int best = 1;
-    for (int lanes = 2; lanes <= sites.lanes_max(); ++lanes) {
-        if (scatter_s(sites, lanes, block_bytes) < scatter_s(sites, best, block_bytes)) {
-            best = lanes;
-        }
-    }
-    return best;
-}
-
-double usual_scatter_s(const TwoSites& sites, double lan_latency_s, std::int64_t block_bytes) {
-    const int longer = std::max(sites.root_site_ranks, sites.other_site_ranks);
-    return sites.wan_latency_s + lane_s(sites, 1, sites.other_site_ranks, block_bytes) +
-           (longer - 1) * lan_latency_s + lan_s(sites, longer - 1, block_bytes);
-}
-
-Phases single_lane_phases(const TwoSites& sites, std::int64_t block_bytes) {
-    const double n1 = sites.other_site_ranks;
-    return {.prepare_s = 0.0,
-            .wan_s = sites.wan_latency_s + lane_s(sites, 1, n1, block_bytes),
-            .lan_s = sites.overhead_s + lan_s(sites, n1 - 1, block_bytes)};
-}
-
-Phases multilane_phases(const TwoSites& sites, int lanes, std::int64_t block_bytes) {
-    const double n1 = sites.other_site_ranks;
-    return {.prepare_s = sites.overhead_s + lan_s(sites, n1 + lanes - 1, block_bytes),
-            .wan_s = sites.wan_latency_s + lane_s(sites, lanes, n1 / lanes, block_bytes),
-            .lan_s = sites.overhead_s + lan_s(sites, n1 / lanes, block_bytes)};
-}
-
 }  // namespace lanewise::model

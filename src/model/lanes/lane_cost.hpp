@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lane cost: what a scatter over two sites takes on one lane and on P.
+// Lane cost: what a scatter over two sites takes on P lanes.
 //
 // The root's site has n0 ranks, the other n1. On one lane, one rank of the other site receives all
 // of its site's blocks and forwards them. On P lanes, the root first gives P - 1 ranks of its site
@@ -8,8 +8,7 @@
 // forward them; Y(P) blocks in all move inside a site, one after another.
 //
 // Source: Chiba, Endo and Matsuoka, "MPI_Scatter/Gather for grid environments", 2008: T(P), X(P)
-// and Y(P) of section 4.2, table 1, and the single lane of section 3.2. A gather costs the same in
-// reverse.
+// and Y(P) of section 4.2. A gather costs the same in reverse.
 
 #pragma once
 
@@ -36,22 +35,5 @@ std::int64_t blocks_inside(const TwoSites& sites, int lanes);
 
 /* T(P). */
 double scatter_s(const TwoSites& sites, int lanes, std::int64_t block_bytes);
-
-/* The P for which T(P) is least; of equals the fewest lanes. */
-int best_lanes(const TwoSites& sites, std::int64_t block_bytes);
-
-/* Section 3.2, the usual scatter over sites, with LAN latency l. */
-double usual_scatter_s(const TwoSites& sites, double lan_latency_s, std::int64_t block_bytes);
-
-/* Table 1. */
-struct Phases {
-    double prepare_s = 0.0;
-    double wan_s = 0.0;
-    double lan_s = 0.0;
-
-    double total_s() const { return prepare_s + wan_s + lan_s; }
-};
-Phases single_lane_phases(const TwoSites& sites, std::int64_t block_bytes);
-Phases multilane_phases(const TwoSites& sites, int lanes, std::int64_t block_bytes);
 
 }  // namespace lanewise::model
