@@ -85,7 +85,7 @@ std::string fault_of(const Json& file) {
     return tuning ? "" : tuning.failure().sentence;
 }
 
-TEST(Choose, AWholeFileIsRead) {
+TEST(TuningFile, IsReadAsAWhole) {
     const auto tuning = parse_tuning(whole_file().dump(), "tuning.json");
 
     ASSERT_TRUE(tuning) << tuning.failure().sentence;
@@ -100,7 +100,7 @@ TEST(Choose, AWholeFileIsRead) {
     EXPECT_TRUE(only.rules_of(Collective::gather).empty());
 }
 
-TEST(Choose, MeasurementsAreLookedAtWhereThatIsWanted) {
+TEST(TuningFile, HasItsMeasurementsCheckedWhereThatIsWanted) {
     auto file = whole_file();
     file["layouts"][0]["collectives"]["scatter"]["points"] = "none";
 
@@ -111,7 +111,7 @@ TEST(Choose, MeasurementsAreLookedAtWhereThatIsWanted) {
     EXPECT_EQ(tuning->layouts.front().rules_of(Collective::scatter).size(), 3U);
 }
 
-TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
+TEST(TuningFile, HasRulesFromTheirFirstToTheirLastByte) {
     const auto tuning = parse_tuning(whole_file().dump(), "tuning.json");
     ASSERT_TRUE(tuning);
     const auto name_at = [&](std::uint64_t bytes) -> std::string {
@@ -130,7 +130,7 @@ TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     EXPECT_EQ(find(tuning->layouts.front(), Collective::gather, 8), nullptr);
 }
 
-TEST(Choose, ARuleMayNameATreeOfAnyRadixFromTwoToSixtyFour) {
+TEST(TuningFile, MayNameATreeOfAnyRadixFromTwoToSixtyFour) {
     for (const auto collective :
          {Collective::bcast, Collective::scatter, Collective::gather, Collective::reduce}) {
         for (int radix = 0; radix <= 100; ++radix) {
@@ -151,7 +151,7 @@ TEST(Choose, ARuleMayNameATreeOfAnyRadixFromTwoToSixtyFour) {
     }
 }
 
-TEST(Choose, OfTreesAFewAreListedAndTheseAreTheOnesThatAreFound) {
+TEST(ListedTrees, AreAFewAndTheOnesThatAreFound) {
     std::vector<std::string> listed;
     for (const auto *algorithm : algorithms()) {
         if (algorithm->collective != Collective::reduce) continue;
@@ -166,7 +166,7 @@ TEST(Choose, OfTreesAFewAreListedAndTheseAreTheOnesThatAreFound) {
     EXPECT_EQ(find_algorithm(Collective::allgather, "knomial:3"), nullptr);
 }
 
-TEST(Choose, ANonblockingCollectiveHasRulesOfItsOwn) {
+TEST(TuningFile, HasRulesOfTheirOwnForNonblockingCollectives) {
     auto file = whole_file();
     file["layouts"][0]["collectives"]["iscatter"] = {
         {"rules", Json::array({rule(0, 16, "linear_nb")})}};
@@ -181,7 +181,7 @@ TEST(Choose, ANonblockingCollectiveHasRulesOfItsOwn) {
     EXPECT_EQ(find(tuning->layouts.front(), iscatter, 17), nullptr);
 }
 
-TEST(Choose, OperationsAreNamedAsTheMpiNamesThem) {
+TEST(TuningFile, NamesOperationsAsTheMpiDoes) {
     for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
         for (int c = 0; c < collective_count; ++c) {
             const Operation operation(static_cast<Collective>(c), calling);
@@ -199,7 +199,7 @@ struct Wrong {
     const char *named; /* in the sentence */
 };
 
-TEST(Choose, AFileOfVersion1IsReadAsItWasMeant) {
+TEST(TuningFile, OfVersion1IsReadAsItWasMeant) {
     const auto tuning = parse_tuning(file_of_version_1().dump(), "tuning.json");
 
     ASSERT_TRUE(tuning) << tuning.failure().sentence;
@@ -213,14 +213,14 @@ TEST(Choose, AFileOfVersion1IsReadAsItWasMeant) {
     EXPECT_EQ(nearest(*tuning, {0, 0, 0, 0, 1, 1, 1, 1}), nullptr);
 }
 
-TEST(Choose, AFileOfVersion1PlacesAsManyRanksAsItHas) {
+TEST(TuningFile, OfVersion1PlacesAsManyRanksAsItHas) {
     auto file = file_of_version_1();
     file["layout"] = {2, 3};
 
     EXPECT_THAT(fault_of(file), HasSubstr("places 5 ranks of 4"));
 }
 
-TEST(Choose, AFileOfVersion1WithRanksBeyondAllMachinesIsRefused) {
+TEST(TuningFile, OfVersion1WithRanksBeyondAllMachinesIsRefused) {
     auto file = file_of_version_1();
     file["ranks"] = 2'000'000'000;
     file["layout"] = {2'000'000'000};
@@ -321,7 +321,7 @@ TEST_P(Refused, NamesThePlaceAndWhatIsWrong) {
 const char *const rules = "/layouts/0/collectives/scatter/rules";
 
 INSTANTIATE_TEST_SUITE_P(
-    Choose, Refused,
+    TuningFile, Refused,
     ::testing::Values(
         Wrong{"/rnaks", 4, "unknown key 'rnaks'"}, Wrong{"/schema", "lanewise-samples", "schema"},
         Wrong{"/layouts/0/same_bits", "ranks", "must be order"},
@@ -360,7 +360,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{rules, Json::array({rule(64, 128), rule(8, 32)}), "rules[1]: begins at 8"},
         Wrong{rules, Json::array({rule(8, 64), rule(64, 128)}), "rules[1]: begins at 64"}));
 
-TEST(Choose, AMissingKeyIsNamed) {
+TEST(TuningFile, ThatLacksAKeyIsRefusedByTheNameOfTheKey) {
     const auto whole = whole_file();
     for (const auto& [name, value] : whole.items()) {
         auto file = whole;
@@ -370,18 +370,18 @@ TEST(Choose, AMissingKeyIsNamed) {
     }
 }
 
-TEST(Choose, AFileThatIsNotThereIsNamed) {
+TEST(TuningFile, ThatIsNotThereIsNamed) {
     const auto tuning = read_tuning("/nowhere/tuning.json");
 
     ASSERT_FALSE(tuning);
     EXPECT_THAT(tuning.failure().sentence, HasSubstr("/nowhere/tuning.json cannot be read"));
 }
 
-TEST(Choose, AFolderIsNoFile) {
+TEST(TuningFile, IsNoFolder) {
     EXPECT_FALSE(read_tuning("/"));
 }
 
-TEST(Choose, EveryTruncationIsRefused) {
+TEST(TuningFile, ThatIsTruncatedAnywhereIsRefused) {
     const auto text = whole_file().dump();
 
     for (std::size_t length = 0; length < text.size(); ++length) {
@@ -389,7 +389,7 @@ TEST(Choose, EveryTruncationIsRefused) {
     }
 }
 
-TEST(Choose, WhatIsNestedDeeplyIsRefused) {
+TEST(TuningFile, ThatIsNestedDeeplyIsRefused) {
     const std::string depth(100'000, '[');
     const std::string closed = depth + std::string(depth.size(), ']');
 
@@ -422,7 +422,7 @@ void expect_sound(const Tuning& tuning) {
     }
 }
 
-TEST(Choose, DamagedFilesAreRefusedOrSoundAndNeverCrash) {
+TEST(TuningFile, ThatIsDamagedIsRefusedOrSoundAndNeverCrashes) {
     const auto text = whole_file().dump();
     const std::string letters = R"({}[]",:0123456789.-eE truefalsn\u)"
                                 "\x01\xff";
@@ -450,7 +450,7 @@ TEST(Choose, DamagedFilesAreRefusedOrSoundAndNeverCrash) {
     EXPECT_LT(accepted, rounds * 3 / 4);
 }
 
-TEST(Choose, GarbageIsRefused) {
+TEST(TuningFile, OfGarbageIsRefused) {
     std::mt19937 random(2);
     for (int round = 0; round < 2'000; ++round) {
         std::string garbage(random() % 200, ' ');
@@ -461,7 +461,7 @@ TEST(Choose, GarbageIsRefused) {
 }
 
 /* Every value of a sound file, replaced by each kind of value, one at a time. */
-TEST(Choose, AValueOfAnotherKindIsRefusedOrSound) {
+TEST(TuningFile, WithAValueOfAnotherKindIsRefusedOrSound) {
     const auto flat = whole_file().flatten();
     const Json others[] = {nullptr, true, -1, 0, 1.5, bytes_max, "", Json::array(), Json::object()};
     for (const auto& [pointer, value] : flat.items()) {

@@ -30,7 +30,7 @@ Route route(const std::string& from, const std::string& to) {
 const std::vector<Port> two_ports{port(1, "::ffff:10.1.0.1"), port(2, "::ffff:10.1.1.1")};
 const Route primary = route("::ffff:10.1.0.1", "::ffff:10.1.0.2");
 
-TEST(Choose, TakesTheOtherPortAndThePeersAddressThatGoesWithIt) {
+TEST(Alternate, TakesTheOtherPortAndThePeersAddressThatGoesWithIt) {
     const Result<Route> chosen = choose_alternate(primary, two_ports, 1024, nullptr);
     ASSERT_TRUE(chosen) << chosen.failure().sentence;
     EXPECT_EQ(chosen->port, 2);
@@ -38,7 +38,7 @@ TEST(Choose, TakesTheOtherPortAndThePeersAddressThatGoesWithIt) {
     EXPECT_EQ(text_of(chosen->destination), "::ffff:10.1.1.2");
 }
 
-TEST(Choose, IsTheWayBackFromWhatItChose) {
+TEST(Alternate, LeadsBackFromWhereItLed) {
     const Result<Route> there = choose_alternate(primary, two_ports, 1024, nullptr);
     ASSERT_TRUE(there);
     const Result<Route> back = choose_alternate(*there, two_ports, 1024, nullptr);
@@ -46,21 +46,21 @@ TEST(Choose, IsTheWayBackFromWhatItChose) {
     EXPECT_EQ(*back, primary);
 }
 
-TEST(Choose, LeadsToOneselfOverTheOtherPortToo) {
+TEST(Alternate, LeadsToOneselfOverTheOtherPortToo) {
     const Route self = route("::ffff:10.1.0.1", "::ffff:10.1.0.1");
     const Result<Route> chosen = choose_alternate(self, two_ports, 1024, nullptr);
     ASSERT_TRUE(chosen) << chosen.failure().sentence;
     EXPECT_EQ(text_of(chosen->destination), "::ffff:10.1.1.1");
 }
 
-TEST(Choose, SaysNothingWhereHostsNumberTheirPortsDifferently) {
+TEST(Alternate, IsNoneWhereHostsNumberTheirPortsDifferently) {
     const std::vector<Port> ports{port(1, "::ffff:10.1.0.1"), port(2, "::ffff:10.1.1.7")};
     const Result<Route> chosen = choose_alternate(primary, ports, 1024, nullptr);
     ASSERT_FALSE(chosen);
     EXPECT_THAT(chosen.failure().sentence, HasSubstr("lanewise rdma discover"));
 }
 
-TEST(Choose, RefusesAPortThatIsDown) {
+TEST(Alternate, IsNotOnAPortThatIsDown) {
     std::vector<Port> ports = two_ports;
     ports[1].active = false;
     const Result<Route> chosen = choose_alternate(primary, ports, 1024, nullptr);
@@ -68,7 +68,7 @@ TEST(Choose, RefusesAPortThatIsDown) {
     EXPECT_THAT(chosen.failure().sentence, HasSubstr("port 2 is down"));
 }
 
-TEST(Choose, RefusesAPortWithSmallerPackets) {
+TEST(Alternate, IsNotOnAPortWithSmallerPackets) {
     std::vector<Port> ports = two_ports;
     ports[1].mtu_bytes = 512;
     const Result<Route> chosen = choose_alternate(primary, ports, 1024, nullptr);
@@ -76,7 +76,7 @@ TEST(Choose, RefusesAPortWithSmallerPackets) {
     EXPECT_THAT(chosen.failure().sentence, HasSubstr("512 bytes a packet"));
 }
 
-TEST(Choose, TakesASecondGidOfTheOnlyPort) {
+TEST(Alternate, TakesASecondGidOfTheOnlyPort) {
     Port only = port(1, "::ffff:10.1.0.1");
     only.gids.push_back({3, gid("::ffff:10.9.0.1"), GidType::unknown});
     const Result<Route> chosen = choose_alternate(primary, std::span(&only, 1), 1024, nullptr);
@@ -85,7 +85,7 @@ TEST(Choose, TakesASecondGidOfTheOnlyPort) {
     EXPECT_EQ(text_of(chosen->destination), "::ffff:10.9.0.2");
 }
 
-TEST(Choose, TakesAnAddressOfTheTypeOfThePrimaryPath) {
+TEST(Alternate, TakesAnAddressOfTheTypeOfThePrimaryPath) {
     const Gid first = gid("::ffff:10.1.0.1");
     const Gid second = gid("::ffff:10.1.1.1");
     std::vector<Port> ports = two_ports;
@@ -100,20 +100,20 @@ TEST(Choose, TakesAnAddressOfTheTypeOfThePrimaryPath) {
     }
 }
 
-TEST(Choose, TakesNoAddressOfAnotherType) {
+TEST(Alternate, TakesNoAddressOfAnotherType) {
     std::vector<Port> ports = two_ports;
     ports[0].gids[0].type = GidType::roce_v2;
     ports[1].gids[0].type = GidType::roce_v1;
     EXPECT_FALSE(choose_alternate(primary, ports, 1024, nullptr));
 }
 
-TEST(Choose, GoesByTheAddressWhereTheTypeIsNotKnown) {
+TEST(Alternate, GoesByTheAddressWhereTheTypeIsNotKnown) {
     std::vector<Port> ports = two_ports;
     ports[0].gids[0].type = GidType::roce_v2;
     EXPECT_TRUE(choose_alternate(primary, ports, 1024, nullptr));
 }
 
-TEST(Choose, WalksTheLidsOfAPortByItsMask) {
+TEST(Alternate, WalksTheLidsOfAPortByItsMask) {
     const Port only{
         .number = 1, .active = true, .mtu_bytes = 4096, .lid = 16, .lid_mask_bits = 2, .gids = {}};
     Route at{.port = 1, .source_bits = 3, .destination_lid = 35};
@@ -123,7 +123,7 @@ TEST(Choose, WalksTheLidsOfAPortByItsMask) {
     EXPECT_EQ(chosen->destination_lid, 32);
 }
 
-TEST(Choose, FindsThePeersLidOnTheOtherPort) {
+TEST(Alternate, FindsThePeersLidOnTheOtherPort) {
     const std::vector<Port> ports{
         {.number = 1, .active = true, .mtu_bytes = 4096, .lid = 0x101, .gids = {}},
         {.number = 2, .active = true, .mtu_bytes = 4096, .lid = 0x201, .gids = {}}};
@@ -134,7 +134,7 @@ TEST(Choose, FindsThePeersLidOnTheOtherPort) {
     EXPECT_EQ(chosen->destination_lid, 0x202);
 }
 
-TEST(Choose, BelievesThePathFileRatherThanTheConvention) {
+TEST(Alternate, FollowsThePathFileRatherThanTheConvention) {
     const Result<Directory> directory = read_directory(R"({
         "schema": "lanewise-paths", "version": 1, "hosts": [
           {"name": "a", "ports": [
