@@ -195,7 +195,7 @@ std::span<const Algorithm *const> algorithms();
 /* Also one that is not listed: a k-nomial tree of another radix (knomial.hpp). */
 const Algorithm *find_algorithm(Collective collective, std::string_view name);
 
-/* Why `algorithm` cannot serve a call, in a few words; empty if it can. */
+/* What the restrictions of algorithms are tested against. */
 struct CallTraits {
     int ranks = 1;
     bool commutative = true;
@@ -205,6 +205,8 @@ struct CallTraits {
     int lanes_max = 1;           /* more lanes between two of them are of no use */
     bool repeated_edges = false; /* some rank is a neighbor of another more than once */
 };
+
+/* Why `algorithm` cannot serve a call, in a few words; empty if it can. */
 std::string_view refusal(const Algorithm& algorithm, const CallTraits& call);
 
 }  // namespace lanewise::collectives

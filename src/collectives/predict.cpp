@@ -41,7 +41,7 @@ struct Blocks {
     std::vector<std::int64_t> offsets;
 };
 
-Blocks blocks_of(const Question& call, std::int64_t count) {
+Blocks blocks_of(const PricedCall& call, std::int64_t count) {
     if (!has_counts(call.collective)) return {};
     Blocks blocks;
     blocks.counts.assign(static_cast<std::size_t>(call.ranks), count);
@@ -128,7 +128,7 @@ Outcome within_limits(const Work& work) {
 }
 
 /* What must be known before a schedule is built at all. */
-Outcome can_be_built(const Algorithm& algorithm, const Question& call) {
+Outcome can_be_built(const Algorithm& algorithm, const PricedCall& call) {
     constexpr std::uint64_t least_own_segment_bytes = std::uint64_t{4} * 1024;
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (call.root < 0 || call.root >= call.ranks) {
@@ -165,7 +165,7 @@ Places places_of(const model::Platform& platform, int ranks) {
     return {numbers_of(platform.hosts, ranks), numbers_of(platform.sites, ranks)};
 }
 
-Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
+Result<model::Priced> predict(const Algorithm& algorithm, const PricedCall& call,
                               const model::Network& network, const model::Watch& watch) {
     const auto several = [](std::span<const int> numbers) {
         return std::ranges::any_of(numbers, [&](int one) { return one != numbers.front(); });

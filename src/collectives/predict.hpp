@@ -15,21 +15,21 @@
 
 namespace lanewise::collectives {
 
-/* As lanewise measures it: operators commute, and v-operations have equal blocks. */
-struct Question {
+/* A call to be priced, as lanewise measures it: operators commute, and v-operations have equal
+   blocks. */
+struct PricedCall {
     Collective collective = Collective::barrier;
     int ranks = 1;
     int root = 0;
-    std::uint64_t message_bytes =
-        0; /* of a block, or of the vector; see include/lanewise/operation.h */
+    std::uint64_t message_bytes = 0; /* of a block, or of the vector; see lanewise/operation.h */
     std::uint64_t segment_bytes = 0; /* 0: the algorithm's own choice */
     int lanes = 1;
     std::span<const int> hosts = {}; /* of each rank; empty: unknown */
     std::span<const int> sites = {}; /* the same */
 };
 
-/* Host and site of each rank, numbered as Question has them; empty where the platform does not know
-   those of all ranks. */
+/* Host and site of each rank, numbered as PricedCall has them; empty where the platform does not
+   know those of all ranks. */
 struct Places {
     std::vector<int> hosts;
     std::vector<int> sites;
@@ -45,7 +45,7 @@ inline constexpr std::uint64_t costs_max = 200'000'000; /* asked for while sched
  * the call, where its schedules are larger than these limits, and where they
  * cannot finish.
  */
-Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
+Result<model::Priced> predict(const Algorithm& algorithm, const PricedCall& call,
                               const model::Network& network, const model::Watch& watch = {});
 
 }  // namespace lanewise::collectives

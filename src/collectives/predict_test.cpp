@@ -270,7 +270,7 @@ TEST(Predict, ASegmentOfAllThatCanBeCountedIsTheWholeMessage) {
     const auto net = network(lmo_model(8, 1.0), 8, {});
     int priced_ones = 0;
     for (const auto *algorithm : algorithms()) {
-        Question call{.collective = algorithm->collective, .ranks = 8, .message_bytes = 1 << 20};
+        PricedCall call{.collective = algorithm->collective, .ranks = 8, .message_bytes = 1 << 20};
         call.segment_bytes = call.message_bytes;
         const auto whole = predict(*algorithm, call, net);
         call.segment_bytes = largest;

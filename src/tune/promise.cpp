@@ -50,7 +50,7 @@ model::Network usual_network(int ranks, const RankPlacement& located) {
     return network;
 }
 
-double on_network(const Candidate& candidate, const collectives::Question& call,
+double on_network(const Candidate& candidate, const collectives::PricedCall& call,
                   const model::Network& network) {
     const auto priced = collectives::predict(*candidate.lanewise, call, network);
     return priced && priced->finished ? priced->total_s : std::numeric_limits<double>::infinity();

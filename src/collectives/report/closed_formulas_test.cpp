@@ -25,7 +25,7 @@ double priced_s(const model::Network& network, Collective collective, const char
                 std::uint64_t bytes) {
     const auto *algorithm = collectives::find_algorithm(collective, name);
     if (!algorithm) return -1.0;
-    collectives::Question call;
+    collectives::PricedCall call;
     call.collective = collective;
     call.ranks = network.ranks;
     call.message_bytes = bytes;

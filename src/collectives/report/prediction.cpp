@@ -19,7 +19,7 @@ namespace {
 
 using collectives::Algorithm;
 using collectives::Collective;
-using collectives::Question;
+using collectives::PricedCall;
 
 struct Texts {
     std::string collective;
@@ -157,8 +157,8 @@ Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
     return times_s;
 }
 
-Question call_of(const PredictArguments& arguments, const Candidate& candidate,
-                 std::uint64_t message_bytes, const collectives::Places& places) {
+PricedCall call_of(const PredictArguments& arguments, const Candidate& candidate,
+                   std::uint64_t message_bytes, const collectives::Places& places) {
     return {.collective = arguments.collective,
             .ranks = arguments.ranks,
             .root = arguments.root,
