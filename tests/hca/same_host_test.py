@@ -155,6 +155,30 @@ kill $server
 """
 
 
+# Prints how many mappings of shared memory a server has after each of its clients, and in the end.
+FORMER_CLIENTS = f"""
+rping -s -P -a {ADDRESS} >/dev/null 2>&1 & server=$!
+for client in 1 2 3 4; do
+  until rping -c -a {ADDRESS} -C 300 >/dev/null 2>&1; do kill -0 $server || exit 1; done
+  grep -c lanewise-ring /proc/$server/maps
+done
+for tries in $(seq 50); do
+  grep -q lanewise-ring /proc/$server/maps || break
+  sleep 0.1
+done
+echo left $(grep -c lanewise-ring /proc/$server/maps)
+kill $server
+"""
+
+
+def test_a_server_keeps_nothing_of_clients_of_the_same_host_that_have_ended(hosts: Hosts) -> None:
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    said = hosts.run(LISTENER, ["sh", "-c", FORMER_CLIENTS])
+    assert said.returncode == 0, said.stdout
+    assert said.stdout.splitlines()[-1] == "left 0", said.stdout
+
+
 def test_a_server_sleeps_when_its_client_of_the_same_host_has_ended(hosts: Hosts) -> None:
     if shutil.which("rping") is None:
         pytest.skip("no rping here; install rdmacm-utils")

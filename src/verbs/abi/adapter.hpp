@@ -103,11 +103,13 @@ class Adapter {
     int full_socket() const { return full_socket_.load(std::memory_order_relaxed); }
     int watch() const { return watch_.number(); }
     // For the helper thread, without the lock: it is about to wait, true if there is something to
-    // read in memory; and it waits no longer, true if a process of this host has died.
+    // read in memory; and it waits no longer.
     bool sleep() { return wire_.sleep(); }
-    bool wake() { return wire_.wake(); }
-    // With the lock: forgets those who have died and left nothing to read.
-    void drop_dead() { wire_.drop_dead(); }
+    void wake() { wire_.wake(); }
+    // Readable where a process of this host has ended, for drop_ended(): with the lock, forgets
+    // those that have; true if one has left something to read.
+    int ended() const { return wire_.ended(); }
+    bool drop_ended() { return wire_.drop_ended(); }
     // After fork: closes in the child what belongs to the parent.
     void abandon();
 

@@ -176,18 +176,19 @@ void ProgressThread::stand_aside() {
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
     waits_for_room_of_ = for_packets ? adapter_.full_socket() : -1;
     // A negative descriptor is passed over.
-    std::array<pollfd, 5> wanted{
-        pollfd{wake_.number(), POLLIN, 0}, pollfd{adapter_.watch(), POLLIN, 0},
-        pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.socket(), POLLIN, 0},
-        pollfd{waits_for_room_of_, POLLOUT, 0}};
+    std::array<pollfd, 6> wanted{
+        pollfd{wake_.number(), POLLIN, 0},     pollfd{adapter_.watch(), POLLIN, 0},
+        pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.ended(), POLLIN, 0},
+        pollfd{adapter_.socket(), POLLIN, 0},  pollfd{waits_for_room_of_, POLLOUT, 0}};
     const bool has_more = for_packets && adapter_.sleep();
     const timespec timeout = timespec_of(longest == never || has_more ? 0 : longest);
     const bool for_ever = longest == never && !has_more;
     const nfds_t count = for_packets ? wanted.size() : wanted.size() - 2;
     const int ready = ppoll(wanted.data(), count, for_ever ? nullptr : &timeout, nullptr);
-    if (for_packets && adapter_.wake()) {
+    if (for_packets) adapter_.wake();
+    if (wanted[3].revents || an_end_is_left_) {
         const std::lock_guard guard(adapter_.lock());
-        adapter_.drop_dead();
+        an_end_is_left_ = adapter_.drop_ended();
     }
     if (ready <= 0) return has_more;
     if (wanted[0].revents) {

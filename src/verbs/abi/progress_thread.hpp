@@ -65,6 +65,7 @@ class ProgressThread {
     std::atomic<Nanoseconds> wakes_at_{0};
     std::atomic<int> waits_for_room_of_{-1};  // the socket that it waits for to have room
     int useless_ = 0;
+    bool an_end_is_left_ = false;   // a process has ended and left something to read
     Nanoseconds aside_for_ns_ = 0;  // until it looks again
     std::atomic<bool> aside_{false};
     std::thread thread_;

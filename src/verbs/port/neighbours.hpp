@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -56,11 +57,15 @@ class Neighbours {
     bool has_records() const;
 
     // For the thread that takes offers, without the lock: it is about to sleep, true if there is
-    // something to read; and it is awake, true if a writer has died.
+    // something to read; and it is awake.
     bool sleep();
-    bool wake();
-    // Drops the rings of those who have died, whose bells would wake for ever.
-    void drop_dead();
+    void wake();
+    // Readable where a process has ended with which this one shares a ring.
+    int ended() const { return ended_.number(); }
+    // For the same thread: drops the rings of those that have ended, from which the next process
+    // with their slot would get nothing, and those to be read once all of it is read. True if there
+    // is one left to be read.
+    bool drop_ended();
 
     void close_in_child() const;
 
@@ -75,9 +80,12 @@ class Neighbours {
     };
     struct Incoming {
         SharedRing ring;
-        bool is_dead = false;
+        bool has_ended = false;
     };
     void offer(const Slot& own, const Key& to, Outgoing& outgoing);
+    void give_up(Key key, Outgoing& outgoing);
+    bool watch(int bell) const;
+    void forget(int bell);
     Outgoing *find(const Key& key);
 
     std::map<Key, Outgoing> outgoing_;
@@ -85,7 +93,7 @@ class Neighbours {
     std::vector<Incoming> incoming_;
     uid_t user_ = getuid();
     std::size_t likely_ = 0;
-    unsigned wakes_ = 0;
+    Descriptor ended_{epoll_create1(EPOLL_CLOEXEC)};
 };
 
 template <typename Take>

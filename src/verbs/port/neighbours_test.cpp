@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "verbs/port/random.hpp"
@@ -26,6 +28,21 @@ namespace {
 const Address loopback = address_of(testing::own_loopback());
 const Home home{loopback, 1};
 const Origin through_socket{.source_udp_port = roce_udp_port};
+
+bool is_readable(int descriptor) {
+    pollfd one{descriptor, POLLIN, 0};
+    return poll(&one, 1, 0) == 1;
+}
+
+// A ring has two mappings at each end.
+std::size_t rings_mapped() {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t found = 0;
+    for (std::string line; std::getline(maps, line);) {
+        found += line.find("lanewise-ring") != std::string::npos ? 1 : 0;
+    }
+    return found;
+}
 
 struct TwoProcesses : ::testing::Test {
     Result<Wire> a = Wire::open(std::span(&home, 1));
@@ -101,17 +118,58 @@ TEST_F(TwoProcesses, SleepAgainWhenTheOtherHasDiedAndAllOfItIsRead) {
     { const Wire gone = std::move(*a); }
     const auto awakes = [&] {
         b->sleep();
-        pollfd socket{b->socket(), POLLIN, 0};
-        const bool is_awake = poll(&socket, 1, 0) == 1;
-        if (b->wake()) b->drop_dead();
+        const bool is_awake = is_readable(b->socket());
+        b->wake();
         return is_awake;
     };
-    int awake = 0;
-    while (awakes() && awake < 200) ++awake;
-    EXPECT_EQ(awake, 200);
+    EXPECT_TRUE(awakes());
+    EXPECT_TRUE(b->drop_ended());
+    EXPECT_TRUE(awakes());
     EXPECT_TRUE(receive());
-    while (awakes()) ASSERT_LT(++awake, 400);
+    EXPECT_FALSE(b->drop_ended());
+    EXPECT_FALSE(awakes());
     EXPECT_EQ(received, std::vector{std::byte{1}});
+}
+
+// Somebody who polls without a pause never sleeps.
+TEST_F(TwoProcesses, ForgetAWriterThatHasDiedAlthoughTheyNeverSleep) {
+    const std::size_t before = rings_mapped();
+    ASSERT_TRUE(reaches_in_memory({loopback, loopback, 1}));
+    EXPECT_FALSE(is_readable(b->ended()));
+    { const Wire gone = std::move(*a); }
+    EXPECT_TRUE(is_readable(b->ended()));
+    EXPECT_FALSE(b->drop_ended());
+    EXPECT_FALSE(is_readable(b->ended()));
+    EXPECT_EQ(rings_mapped(), before);
+}
+
+// The next process that has the slot would never see what is written there.
+TEST_F(TwoProcesses, WriteNoLongerToOneThatHasDied) {
+    const std::size_t before = rings_mapped();
+    const Route around{loopback, loopback, 1};
+    ASSERT_TRUE(reaches_in_memory(around));
+    const std::uint32_t of_gone = number();
+    EXPECT_FALSE(is_readable(a->ended()));
+    { const Wire gone = std::move(*b); }
+    EXPECT_TRUE(is_readable(a->ended()));
+    EXPECT_FALSE(a->drop_ended());
+    EXPECT_FALSE(a->origin(around, of_gone).in_memory);
+    EXPECT_EQ(rings_mapped(), before);
+}
+
+TEST_F(TwoProcesses, OfferNoRingSoonToOneThatRefusesThem) {
+    const std::size_t before = rings_mapped();
+    const Route around{loopback, loopback, 1};
+    b->keep_to_sockets();
+    for (std::uint64_t i = 0; i < Neighbours::uses_before_offer; ++i) a->origin(around, number());
+    EXPECT_GT(rings_mapped(), before);
+    while (b->receive_forwarded([](const Datagram&) {})) {
+    }
+    EXPECT_TRUE(is_readable(a->ended()));
+    EXPECT_FALSE(a->drop_ended());
+    EXPECT_EQ(rings_mapped(), before);
+    EXPECT_FALSE(reaches_in_memory(around));
+    EXPECT_EQ(rings_mapped(), before);
 }
 
 // Another host may have a process with the same slot.

@@ -3,6 +3,7 @@
 #include "verbs/port/shared_ring.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -245,12 +246,17 @@ bool SharedRing::sleep() {
     return !empty();
 }
 
-bool SharedRing::wake(bool looks) {
+void SharedRing::wake() {
     const bool has_rung = head().reader_sleeps.exchange(0, std::memory_order_relaxed) == 0;
-    if (!has_rung && !looks) return true;
+    if (!has_rung) return;
     std::array<char, 64> rung{};
-    const ssize_t got = recv(bell_.number(), rung.data(), rung.size(), MSG_DONTWAIT);
-    return got != 0;
+    static_cast<void>(recv(bell_.number(), rung.data(), rung.size(), MSG_DONTWAIT));
+}
+
+// A hang-up is told without being asked for.
+bool SharedRing::is_left() const {
+    pollfd bell{bell_.number(), 0, 0};
+    return poll(&bell, 1, 0) == 1 && (bell.revents & POLLHUP) != 0;
 }
 
 }  // namespace lanewise::verbs::port

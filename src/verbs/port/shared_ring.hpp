@@ -53,6 +53,7 @@ class SharedRing {
     // Whether a process of `user` has taken this ring, and is alive as far as is known. Nothing is
     // to be written before: anybody can have the name to which a ring was sent.
     bool is_accepted(uid_t user);
+    bool was_accepted() const { return is_accepted_; }
     bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
 
     // For the reader.
@@ -64,10 +65,12 @@ class SharedRing {
     void pop();
     // Asks to be woken by the descriptor; true if there is something to read already.
     bool sleep();
-    // The reader is awake. False if the writer has died, which it looks for if the bell has rung,
-    // or where `looks` says so.
-    bool wake(bool looks);
+    // The reader is awake.
+    void wake();
+
     int bell() const { return bell_.number(); }
+    // Whether the process at the other end has died, or given the ring up.
+    bool is_left() const;
 
     // The memory is kept by both processes; only a descriptor has to be handed over.
     int memory() const { return memory_.number(); }

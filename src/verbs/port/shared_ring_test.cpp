@@ -93,13 +93,14 @@ TEST_F(Rings, WakeAReaderThatSleepsAndNoOther) {
     EXPECT_FALSE(reader->sleep());
     ASSERT_TRUE(write(10, std::byte{2}));
     EXPECT_EQ(poll(&bell, 1, 0), 1);
-    EXPECT_TRUE(reader->wake(false));
+    reader->wake();
     EXPECT_EQ(poll(&bell, 1, 0), 0);
 }
 
 TEST_F(Rings, TellThatTheOtherEndHasDied) {
+    EXPECT_FALSE(reader->is_left());
     ends.reset();
-    EXPECT_FALSE(reader->wake(true));
+    EXPECT_TRUE(reader->is_left());
 }
 
 TEST_F(Rings, EndWhereTheWriterWritesNonsense) {
@@ -134,7 +135,7 @@ TEST_F(Rings, CarryAStreamBetweenTwoThreadsWithoutLossWhileTheReaderSleeps) {
             if (reader->sleep()) continue;
             pollfd bell{reader->bell(), POLLIN, 0};
             ASSERT_EQ(poll(&bell, 1, 10'000), 1) << "nobody woke the reader";
-            reader->wake(false);
+            reader->wake();
         }
         ASSERT_EQ(got, std::pair(std::size_t{1 + i % 5000}, static_cast<std::byte>(i)));
     }

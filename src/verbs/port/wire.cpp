@@ -353,7 +353,6 @@ void Wire::take_offer(std::span<const std::byte> letter, std::vector<Descriptor>
         std::any_of(listeners_.begin(), listeners_.end(),
                     [&](const Listener& one) { return one.home().address == offer.destination; });
     if (!is_meant) return;
-    neighbours_.drop_dead();
     const SharedRing *taken =
         neighbours_.take(std::move(descriptors[0]), std::move(descriptors[1]));
     if (!taken) return;

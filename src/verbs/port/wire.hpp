@@ -76,12 +76,14 @@ class Wire {
     int full_socket() const { return full_socket_; }
 
     // For the thread that takes letters, without the lock: it is about to wait for socket(), true
-    // if there is something to read in memory; and it waits no longer, true if a process has died
-    // whose packets came through memory.
+    // if there is something to read in memory; and it waits no longer.
     bool sleep() { return neighbours_.sleep(); }
-    bool wake() { return neighbours_.wake(); }
-    // With the lock: forgets those who have died and left nothing to read.
-    void drop_dead() { neighbours_.drop_dead(); }
+    void wake() { neighbours_.wake(); }
+    // Readable where a process has ended that packets went to or came from through memory.
+    int ended() const { return neighbours_.ended(); }
+    // For the same thread, with the lock: forgets those that have ended; true if one has left
+    // something to read.
+    bool drop_ended() { return neighbours_.drop_ended(); }
 
     // After fork, in the child.
     void close_in_child();
