@@ -116,6 +116,7 @@ PROMISES = {
     "changed-whole": "a change of a shared receive queue is made whole or not at all",
     "in-a-child": "a child may destroy what its parent has, without effect",
     "of-another-context": "what another context has is refused",
+    "being-destroyed": "an object that another thread destroys is refused before it is gone",
     "capacities": "the capacities of what is made are told to who made it",
 }
 

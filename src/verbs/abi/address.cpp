@@ -182,6 +182,7 @@ int ibv_attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return error;
     return context.adapter->attach(own(qp).engine, address_of(*gid));
 }
 // As what destroys an object, since a queue pair in a group cannot be destroyed.
@@ -190,6 +191,7 @@ int ibv_detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t) {
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return error;
     return context.adapter->detach(own(qp).engine, address_of(*gid));
 }
 

@@ -218,6 +218,7 @@ int complete(ibv_qp_ex *qp) {
     Context& context = own(qp->qp_base.context);
     if (object.batch.error) return object.batch.error;
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(object)) return error;
     const int error = post(object);
     send_posted(context, *object.engine);
     return error;

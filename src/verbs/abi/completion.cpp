@@ -56,17 +56,22 @@ void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
     queue_pair->modify(broken, state_attribute);
 }
 
-std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
-                     Nanoseconds now) {
+std::optional<std::size_t> try_poll(Context& owner, CompletionObject& object,
+                                    std::span<Completion> into, Nanoseconds now) {
     Polls& polls = owner.progress->polls();
     std::unique_lock guard(owner.adapter->lock(), std::try_to_lock);
     const bool is_polling = owner.progress->program_polls(now);
-    if (guard && is_polling && object.engine->size() == 0 && owner.adapter->may_skip_round(now)) {
+    if (guard && is_polling && !gone(object) && object.engine->size() == 0 &&
+        owner.adapter->may_skip_round(now)) {
         polls.was_short(now);
         return 0;
     }
     polls.begin();
     if (!guard) guard.lock();
+    if (gone(object)) {
+        polls.end(now);
+        return std::nullopt;
+    }
     const std::size_t found = object.engine->size();
     bool was_long = false;
     if (found < into.size() && (!is_polling || object.wire_polling.looks(found))) {
@@ -132,11 +137,11 @@ ibv_wc shown_completion(const Completion& from) {
     return to;
 }
 
-std::size_t poll_completions(CompletionObject& object, std::span<Completion> into) {
+std::optional<std::size_t> poll_completions(CompletionObject& object, std::span<Completion> into) {
     Context& owner = own(object.shown.context);
     const Nanoseconds now = monotonic_ns();
-    const std::size_t got = try_poll(owner, object, into, now);
-    if (got > 0 || into.empty()) {
+    const std::optional<std::size_t> got = try_poll(owner, object, into, now);
+    if (got != 0 || into.empty()) {
         object.waits_since.store(0, std::memory_order_relaxed);
         return got;
     }
@@ -189,6 +194,7 @@ int ibv_resize_cq(ibv_cq *cq, int cqe) {
     if (cqe < 1 || cqe > completions_max) return told(EINVAL);
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(cq))) return error;
     const int error = own(cq).engine->resize(static_cast<std::uint32_t>(cqe));
     if (error == 0) cq->cqe = cqe;
     return told(error);
@@ -201,7 +207,9 @@ int ibv_destroy_cq(ibv_cq *cq) {
     if (context.forked) return 0;
     {
         const std::lock_guard guard(context.adapter->lock());
+        if (const int error = gone(object)) return error;
         if (const int error = context.adapter->engine().destroy(object.engine)) return told(error);
+        object.engine = nullptr;
     }
     if (cq->channel) {
         own(cq->channel).notices.forget_if([&](CompletionObject *one) { return one == &object; });

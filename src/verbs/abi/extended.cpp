@@ -22,7 +22,9 @@ const Completion& current(ibv_cq_ex *cq) {
 
 int next_poll(ibv_cq_ex *cq) {
     CompletionObject& object = own(cq);
-    if (poll_completions(object, std::span(&object.current, 1)) == 0) return ENOENT;
+    const auto got = poll_completions(object, std::span(&object.current, 1));
+    if (!got) return EINVAL;
+    if (*got == 0) return ENOENT;
     cq->wr_id = object.current.id;
     cq->status = static_cast<ibv_wc_status>(object.current.status);
     return 0;

@@ -99,6 +99,7 @@ ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *init) {
         is_of(init->pd, context) && is_of(init->xrcd, context) && is_of(init->cq, context);
     if (!fits) return refuse(EINVAL);
     const std::lock_guard guard(own(context).adapter->lock());
+    if (const int error = gone(own(init->cq))) return refuse(error);
     SharedReceiveObject *made = make_numbered(*init);
     if (!made) return nullptr;
     made->extended_domain = &own(init->xrcd);
@@ -108,6 +109,8 @@ ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *init) {
 
 int get_srq_num(ibv_srq *srq, std::uint32_t *number) {
     if (const int error = refusal(srq)) return error;
+    const std::lock_guard guard(own(srq->context).adapter->lock());
+    if (const int error = gone(own(srq))) return error;
     const std::uint32_t of_queue = own(srq).engine->extended().number;
     if (of_queue == 0) return EOPNOTSUPP;
     *number = of_queue;

@@ -56,6 +56,7 @@ int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *wanted) {
     if (!binding) return EINVAL;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return error;
     const int error = own(qp).engine->post_send({.id = wanted->wr_id,
                                                  .operation = Operation::bind_window,
                                                  .flags = wanted->send_flags,

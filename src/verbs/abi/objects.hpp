@@ -274,6 +274,13 @@ int refusal(Shown *shown) {
     }
 }
 
+// With the lock of the adapter. Who destroys an object waits until its events are acknowledged, and
+// nobody else may use it meanwhile: EINVAL, else 0.
+template <typename Object>
+int gone(const Object& object) {
+    return object.engine ? 0 : told(EINVAL);
+}
+
 // The errno with which a call on an object is to fail by a script; 0 if it is to go well.
 template <typename Shown>
 int planned_error(std::string_view call, Shown *on) {
@@ -337,8 +344,8 @@ SharedReceiveObject *make_shared_receive_queue(ibv_pd *pd, ibv_srq_attr& wanted,
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
                                         void *cq_context, ibv_comp_channel *channel,
                                         int comp_vector);
-// Makes progress and takes what has completed; returns how many.
-std::size_t poll_completions(CompletionObject& object, std::span<Completion> into);
+// Makes progress and takes what has completed; returns how many. None of a queue that is gone.
+std::optional<std::size_t> poll_completions(CompletionObject& object, std::span<Completion> into);
 ibv_wc shown_completion(const Completion& completion);
 
 inline constexpr const char *first_device_name = "lanewise0";

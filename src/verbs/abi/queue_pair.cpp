@@ -91,6 +91,14 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport, con
     return to;
 }
 
+// With the lock. Of what is there, whether none is gone.
+bool has_sound_queues(const ibv_qp_init_attr& init) {
+    const auto is_sound = [](auto *queue) { return !queue || !gone(own(queue)); };
+    const Role role = role_of(init.qp_type);
+    return (role == Role::target || is_sound(init.send_cq)) &&
+           (role != Role::both || (is_sound(init.recv_cq) && is_sound(init.srq)));
+}
+
 // Whether the queues are there that a queue pair of this kind has.
 bool has_queues(const ibv_qp_init_attr& init, const ibv_context *opened) {
     const Role role = role_of(init.qp_type);
@@ -113,6 +121,7 @@ ibv_qp *make_queue_pair(const Parents& of, ibv_qp_init_attr& init) {
     ibv_qp_init_attr wanted = init;
     if (init.srq) wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 0;  // ibv_create_qp(3)
     const std::lock_guard guard(context.adapter->lock());
+    if (!has_sound_queues(init)) return refuse(EINVAL);
     Device& engine = context.adapter->engine();
     if (!fits(wanted.cap, engine.config())) return refuse(EINVAL);
     const std::uint32_t number = context.adapter->take_number();
@@ -270,8 +279,9 @@ int modify(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     if (mask & unsupported_attributes) return EOPNOTSUPP;
     if (mask & IBV_QP_PATH_MTU && !is_mtu(attr->path_mtu)) return EINVAL;
     const std::lock_guard guard(context.adapter->lock());
-    context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
     QueuePairObject& object = own(qp);
+    if (const int error = gone(object)) return error;
+    context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
     Attributes attributes = engine_attributes(*attr);
     const std::uint8_t port = object.engine->query().port;
     if (!set_paths(*context.adapter, *attr, mask, port, attributes)) return EINVAL;
@@ -316,6 +326,7 @@ int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return error;
     *attr = {};
     show_attributes(own(qp).engine->query(), *attr);
     const ibv_qp_init_attr init = shown_init(*qp, own(qp).engine->init());
@@ -330,6 +341,7 @@ int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr
 int lanewise_migration_cause(ibv_qp *qp, std::uint64_t number) {
     if (refusal(qp) != 0) return 0;
     const std::lock_guard guard(own(qp->context).adapter->lock());
+    if (gone(own(qp))) return 0;
     return static_cast<int>(own(qp).engine->cause_of_migration(number));
 }
 
@@ -346,10 +358,12 @@ int ibv_destroy_qp(ibv_qp *qp) {
     QueuePairObject& object = own(qp);
     {
         const std::lock_guard guard(context.adapter->lock());
+        if (const int error = gone(object)) return error;
         // The peer may be waiting for an acknowledgement of the last message.
         context.adapter->send_all(lanewise::monotonic_ns());
         if (context.adapter->engine().is_member(object.engine)) return told(EBUSY);
         if (const int error = context.adapter->engine().destroy(object.engine)) return told(error);
+        object.engine = nullptr;
         context.adapter->forget_arrived(qp->qp_num);
         if (qp->pd) --own(qp->pd).users;
         if (object.extended_domain) --object.extended_domain->users;

@@ -55,6 +55,7 @@ int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
     if (srq_attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) return EINVAL;
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(srq))) return error;
     auto *engine = own(srq).engine;
     const bool resizes = srq_attr_mask & IBV_SRQ_MAX_WR;
     const bool limits = srq_attr_mask & IBV_SRQ_LIMIT;
@@ -71,6 +72,7 @@ int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {
     if (const int error = refusal(srq)) return error;
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(srq))) return error;
     const auto *engine = own(srq).engine;
     *srq_attr = {engine->queue().capacity(), engine->queue().slices_max(), engine->limit()};
     return 0;
@@ -83,7 +85,9 @@ int ibv_destroy_srq(ibv_srq *srq) {
     SharedReceiveObject& object = own(srq);
     {
         const std::lock_guard guard(context.adapter->lock());
+        if (const int error = gone(object)) return error;
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+        object.engine = nullptr;
         --own(srq->pd).users;
         if (object.extended_domain) --object.extended_domain->users;
     }

@@ -78,14 +78,18 @@ int post_one(QueuePairObject& object, const ibv_send_wr& work) {
     return object.engine->post_send(request_of(work, type));
 }
 
+template <typename Work>
+int refused(Work *work, Work **bad, int error) {
+    *bad = work;
+    return error;
+}
+
 int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
-    int error = refusal(qp);
-    if (error) {
-        *bad = work;
-        return error;
-    }
+    if (const int error = refusal(qp)) return refused(work, bad, error);
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return refused(work, bad, error);
+    int error = 0;
     for (; work && !error; work = work->next) {
         error = post_one(own(qp), *work);
         if (error) *bad = work;
@@ -95,39 +99,29 @@ int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
 }
 
 int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
-    if (const int error = refusal(qp)) {
-        *bad = work;
-        return error;
-    }
+    if (const int error = refusal(qp)) return refused(work, bad, error);
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(qp))) return refused(work, bad, error);
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
         int error = planned_error("ibv_post_recv", qp);
         if (error == 0) error = own(qp).engine->post_receive(request);
-        if (error != 0) {
-            *bad = work;
-            return error;
-        }
+        if (error != 0) return refused(work, bad, error);
     }
     return 0;
 }
 
 int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
-    if (const int error = refusal(srq)) {
-        *bad = work;
-        return error;
-    }
+    if (const int error = refusal(srq)) return refused(work, bad, error);
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(srq))) return refused(work, bad, error);
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
         int error = planned_error("ibv_post_srq_recv", srq);
         if (error == 0) error = own(srq).engine->post(request);
-        if (error != 0) {
-            *bad = work;
-            return error;
-        }
+        if (error != 0) return refused(work, bad, error);
     }
     return 0;
 }
@@ -139,11 +133,12 @@ int poll_cq(ibv_cq *cq, int count, ibv_wc *into) {
     int total = 0;
     while (total < count) {
         const auto wanted = std::min(static_cast<std::size_t>(count - total), taken.size());
-        const std::size_t got = poll_completions(own(cq), std::span(taken).first(wanted));
-        std::transform(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(got),
+        const auto got = poll_completions(own(cq), std::span(taken).first(wanted));
+        if (!got) return total > 0 ? total : -1;
+        std::transform(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(*got),
                        into + total, shown_completion);
-        total += static_cast<int>(got);
-        if (got < wanted) break;
+        total += static_cast<int>(*got);
+        if (*got < wanted) break;
     }
     return total;
 }
@@ -153,6 +148,7 @@ int req_notify_cq(ibv_cq *cq, int solicited_only) {
     if (const int error = refusal(cq)) return error;
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
+    if (const int error = gone(own(cq))) return error;
     own(cq).engine->arm(solicited_only ? Wanted::solicited : Wanted::any);
     context.adapter->send_all(monotonic_ns());  // the program is about to sleep
     return 0;

@@ -796,6 +796,137 @@ static int send_flagged_pieces(void) {
     return status != 0 || memory[64 + 7] != 7;
 }
 
+static void *destroy_pair(void *qp) {
+    return (void *)(intptr_t)ibv_destroy_qp(qp);
+}
+
+static void *destroy_queue(void *queue) {
+    return (void *)(intptr_t)ibv_destroy_cq(queue);
+}
+
+static void *destroy_shared(void *srq) {
+    return (void *)(intptr_t)ibv_destroy_srq(srq);
+}
+
+static pthread_t begun(void *(*destroy)(void *), void *what) {
+    pthread_t thread;
+    need(!pthread_create(&thread, NULL, destroy, what), "pthread_create");
+    return thread;
+}
+
+// Whether it went well, now that the event is acknowledged.
+static int ended(pthread_t destroying) {
+    void *status = NULL;
+    need(!pthread_join(destroying, &status), "pthread_join");
+    return status == NULL;
+}
+
+#define COMES_TO_BE_REFUSED(call)                                              \
+    do {                                                                       \
+        const long until = milliseconds() + 10000;                             \
+        while ((call) != EINVAL)                                               \
+            need(milliseconds() < until, "in use although destroyed: " #call); \
+    } while (0)
+
+static struct ibv_async_event event_of(enum ibv_event_type type) {
+    struct ibv_async_event event;
+    for (;;) {
+        need(!ibv_get_async_event(context, &event), "ibv_get_async_event");
+        if (event.event_type == type) return event;
+        ibv_ack_async_event(&event);
+    }
+}
+
+static int pair_that_is_being_destroyed(void) {
+    struct ibv_qp_attr drained = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+    need(!ibv_modify_qp(a, &drained, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), "to SQD");
+    struct ibv_async_event event = event_of(IBV_EVENT_SQ_DRAINED);
+    const pthread_t destroying = begun(destroy_pair, a);
+    struct ibv_qp_init_attr init;
+    COMES_TO_BE_REFUSED(ibv_query_qp(a, &drained, IBV_QP_STATE, &init));
+    struct ibv_send_wr *bad, send = {.opcode = IBV_WR_SEND};
+    struct ibv_recv_wr *bad_receive, receive = {.num_sge = 0};
+    drained.qp_state = IBV_QPS_ERR;
+    int wrong = ibv_modify_qp(a, &drained, IBV_QP_STATE) != EINVAL;
+    wrong += ibv_post_send(a, &send, &bad) != EINVAL || bad != &send;
+    wrong += ibv_post_recv(a, &receive, &bad_receive) != EINVAL || bad_receive != &receive;
+    ibv_wr_start(ibv_qp_to_qp_ex(a));
+    ibv_wr_send(ibv_qp_to_qp_ex(a));
+    wrong += ibv_wr_complete(ibv_qp_to_qp_ex(a)) != EINVAL;
+    wrong += ibv_destroy_qp(a) != EINVAL;
+    ibv_ack_async_event(&event);
+    return wrong + !ended(destroying);
+}
+
+static int queue_that_is_being_destroyed(void) {
+    struct ibv_cq_init_attr_ex wanted = {.cqe = 8, .channel = ibv_create_comp_channel(context)};
+    struct ibv_cq_ex *extended = ibv_create_cq_ex(context, &wanted);
+    need(extended != NULL, "ibv_create_cq_ex");
+    struct ibv_cq *queue = ibv_cq_ex_to_cq(extended), *usual = cq, *notified;
+    cq = queue;
+    struct ibv_qp *left = make();
+    cq = usual;
+    need(!ibv_req_notify_cq(queue, 0), "ibv_req_notify_cq");
+    join(left, left->qp_num);
+    struct ibv_recv_wr *bad, receive = {.num_sge = 0};
+    struct ibv_qp_attr broken = {.qp_state = IBV_QPS_ERR};
+    need(!ibv_post_recv(left, &receive, &bad), "ibv_post_recv");
+    need(!ibv_modify_qp(left, &broken, IBV_QP_STATE), "to ERR");
+    void *cookie;
+    need(!ibv_get_cq_event(wanted.channel, &notified, &cookie), "ibv_get_cq_event");
+    need(!ibv_destroy_qp(left), "ibv_destroy_qp");
+    const pthread_t destroying = begun(destroy_queue, queue);
+    COMES_TO_BE_REFUSED(ibv_req_notify_cq(queue, 0));
+    struct ibv_wc done;
+    struct ibv_poll_cq_attr all_of_it = {0};
+    int wrong = ibv_poll_cq(queue, 1, &done) >= 0;
+    wrong += ibv_start_poll(extended, &all_of_it) != EINVAL;
+    wrong += ibv_resize_cq(queue, 16) != EINVAL;
+    wrong += ibv_destroy_cq(queue) != EINVAL;
+    struct ibv_qp_init_attr of_pair = {
+        .send_cq = queue, .recv_cq = queue, .qp_type = IBV_QPT_RC, .cap = {8, 8, 1, 1, 0}};
+    wrong += !REFUSED(ibv_create_qp(pd, &of_pair));
+    ibv_ack_cq_events(queue, 1);
+    return wrong + !ended(destroying);
+}
+
+static int shared_queue_that_is_being_destroyed(void) {
+    struct ibv_srq_init_attr of_queue = {.attr = {.max_wr = 4, .max_sge = 1}};
+    struct ibv_srq *srq = ibv_create_srq(pd, &of_queue);
+    need(srq != NULL, "ibv_create_srq");
+    struct ibv_qp_init_attr of_pair = {
+        .send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = IBV_QPT_RC, .cap = {8, 0, 1, 0, 0}};
+    struct ibv_qp *taker = ibv_create_qp(pd, &of_pair);
+    need(taker != NULL, "ibv_create_qp");
+    join(taker, taker->qp_num);
+    struct ibv_recv_wr *bad, receive = {.num_sge = 0};
+    struct ibv_srq_attr attributes = {.srq_limit = 1};
+    need(!ibv_post_srq_recv(srq, &receive, &bad), "ibv_post_srq_recv");
+    need(!ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT), "ibv_modify_srq");
+    struct ibv_send_wr send = {.opcode = IBV_WR_SEND};
+    posted(taker, &send);
+    struct ibv_async_event event = event_of(IBV_EVENT_SRQ_LIMIT_REACHED);
+    need(!ibv_destroy_qp(taker), "ibv_destroy_qp");
+    const pthread_t destroying = begun(destroy_shared, srq);
+    COMES_TO_BE_REFUSED(ibv_query_srq(srq, &attributes));
+    int wrong = ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT) != EINVAL;
+    wrong += ibv_post_srq_recv(srq, &receive, &bad) != EINVAL || bad != &receive;
+    wrong += ibv_destroy_srq(srq) != EINVAL;
+    of_pair.srq = srq;
+    wrong += !REFUSED(ibv_create_qp(pd, &of_pair));
+    ibv_ack_async_event(&event);
+    return wrong + !ended(destroying);
+}
+
+// Who destroys an object waits for the acknowledgement of its events; nobody uses it meanwhile.
+static int being_destroyed(void) {
+    const int of_pair = pair_that_is_being_destroyed();
+    const int of_queue = queue_that_is_being_destroyed();
+    const int of_shared = shared_queue_that_is_being_destroyed();
+    printf("%d wrong of a pair, %d of a queue, %d of a shared one\n", of_pair, of_queue, of_shared);
+    return of_pair || of_queue || of_shared;
+}
+
 static struct ibv_cq_ex *shared_by_threads;
 static atomic_int second_has_begun;
 
@@ -885,5 +1016,6 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "in-a-child")) return in_a_child();
     if (!strcmp(words[1], "of-another-context")) return of_another_context();
     if (!strcmp(words[1], "capacities")) return capacities();
+    if (!strcmp(words[1], "being-destroyed")) return being_destroyed();
     return 2;
 }
