@@ -172,8 +172,10 @@ ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
 
 int ibv_destroy_comp_channel(ibv_comp_channel *channel) {
     if (!is_live(channel)) return told(EINVAL);
+    const Context& context = own(channel->context);
+    if (context.forked) return 0;
     {
-        const std::lock_guard guard(own(channel->context).adapter->lock());
+        const std::lock_guard guard(context.adapter->lock());
         if (channel->refcnt > 0) return told(EBUSY);
     }
     HandlePool<ChannelObject>::destroy(&own(channel));

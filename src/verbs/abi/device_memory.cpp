@@ -75,8 +75,10 @@ ibv_dm *alloc_dm(ibv_context *context, ibv_alloc_dm_attr *attributes) {
 int free_dm(ibv_dm *dm) {
     if (!is_live(dm)) return EINVAL;
     DeviceMemoryObject& object = own(dm);
-    if (object.users > 0) return EBUSY;
-    own(dm->context).device_memory_bytes -= object.length_bytes;
+    Context& context = own(dm->context);
+    // A child has a copy, of which no region is its own.
+    if (object.users > 0 && !context.forked) return EBUSY;
+    context.device_memory_bytes -= object.length_bytes;
     HandlePool<DeviceMemoryObject>::destroy(&object);
     return 0;
 }

@@ -38,7 +38,8 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type) {
 int dealloc_mw(ibv_mw *mw) {
     if (!is_live(mw)) return EINVAL;
     Context& context = own(mw->context);
-    if (!refused_in_child(context)) {
+    if (context.forked) return 0;
+    {
         const std::lock_guard guard(context.adapter->lock());
         context.adapter->engine().memory().remove_window(own(mw).key);
         --own(mw->pd).users;

@@ -24,6 +24,8 @@ static struct ibv_cq *queue;
 static struct ibv_srq *shared;
 static struct ibv_qp *pair;
 static struct ibv_ah *address;
+static struct ibv_dm *device_memory;
+static struct ibv_mr *region_of_it;
 static char buffer[buffer_bytes];
 static int checks, wrong;
 
@@ -73,6 +75,10 @@ static void make_all(struct ibv_device *device) {
     need((pair = ibv_create_qp(domain, &of_pair)) != NULL, "ibv_create_qp");
     struct ibv_ah_attr to = to_myself();
     need((address = ibv_create_ah(domain, &to)) != NULL, "ibv_create_ah");
+    struct ibv_alloc_dm_attr of_memory = {.length = 64};
+    need((device_memory = ibv_alloc_dm(context, &of_memory)) != NULL, "ibv_alloc_dm");
+    region_of_it = ibv_reg_dm_mr(domain, device_memory, 0, 64, IBV_ACCESS_ZERO_BASED);
+    need(region_of_it != NULL, "ibv_reg_dm_mr");
 }
 
 static int send_one(struct ibv_qp *to, int pieces) {
@@ -168,6 +174,7 @@ static void objects_in_use(void) {
     NUMBER(EBUSY, ibv_dealloc_pd(domain));
     NUMBER(EBUSY, ibv_destroy_cq(queue));
     NUMBER(EBUSY, ibv_destroy_comp_channel(channel));
+    NUMBER(EBUSY, ibv_free_dm(device_memory));
     struct ibv_qp_init_attr sharing = pair_of(queue);
     sharing.srq = shared;
     struct ibv_qp *user = ibv_create_qp(domain, &sharing);
@@ -274,6 +281,12 @@ static void a_child(void) {
     MINUS(EPERM, ibv_get_cq_event(channel, &notified, &cookie));
     NUMBER(0, ibv_destroy_qp(pair));
     NUMBER(0, ibv_destroy_cq(queue));
+    NUMBER(0, ibv_destroy_comp_channel(channel));
+    NUMBER(0, ibv_destroy_srq(shared));
+    NUMBER(0, ibv_destroy_ah(address));
+    NUMBER(0, ibv_free_dm(device_memory));
+    NUMBER(0, ibv_dereg_mr(region));
+    NUMBER(0, ibv_dealloc_pd(domain));
     NUMBER(0, ibv_close_device(context));
 }
 
@@ -325,6 +338,9 @@ static void destroyed_handles(void) {
     NOTHING(EINVAL, ibv_create_cq(context, 8, NULL, channel, 0));
     NUMBER(0, ibv_dereg_mr(region));
     NUMBER(EINVAL, ibv_dereg_mr(region));
+    NUMBER(0, ibv_dereg_mr(region_of_it));
+    NUMBER(0, ibv_free_dm(device_memory));
+    NUMBER(EINVAL, ibv_free_dm(device_memory));
     NUMBER(0, ibv_dealloc_pd(domain));
     NUMBER(EINVAL, ibv_dealloc_pd(domain));
     NOTHING(EINVAL, ibv_reg_mr(domain, buffer, 8, IBV_ACCESS_LOCAL_WRITE));
