@@ -128,6 +128,14 @@ def test_what_the_manual_promises_is_kept(hosts: Hosts, tmp_path: Path, promise:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("scarce", ["descriptors", "threads"])
+def test_a_device_is_opened_whole_or_not_at_all_where_something_is_scarce(
+    hosts: Hosts, tmp_path: Path, scarce: str
+) -> None:
+    done = hosts.run(LISTENER, [compiled("scarce", tmp_path), scarce])
+    assert done.returncode == 0, done.stdout
+
+
 LOSING = '[[fault]]\npacket = "any"\naction = "lose"\nevery = 10\n'
 
 

@@ -166,6 +166,7 @@ ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
     if (const int error = command_error("ibv_create_comp_channel", context)) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     auto object = HandlePool<ChannelObject>::make();
+    if (const int error = object->notices.error()) return refuse(error);
     object->shown = {context, object->notices.descriptor(), 0};
     return &object.release()->shown;
 }

@@ -276,6 +276,7 @@ ibv_context *ibv_open_device(ibv_device *device) {
     lanewise::verbs::guard_memory();
     auto context = HandlePool<Context>::make();
     Context *opened = context.get();
+    if (const int error = opened->events.error()) return refuse(error);
     Result<std::unique_ptr<Adapter>> adapter =
         Adapter::open(own_as<DeviceObject>(device).config,
                       [opened](const lanewise::verbs::Event& event) { notify(*opened, event); });
@@ -286,6 +287,11 @@ ibv_context *ibv_open_device(ibv_device *device) {
     context->adapter = std::move(*adapter);
     fill(*context, device);
     context->progress = std::make_unique<ProgressThread>(*context->adapter);
+    if (const int error = context->progress->start()) {
+        warn(std::string("cannot start the thread of the device: ") + std::strerror(error) +
+             "; raise the limits of open files and processes (ulimit -n, ulimit -u)");
+        return refuse(error);
+    }
     remember(opened);
     return &context.release()->shown.context;
 }

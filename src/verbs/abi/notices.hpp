@@ -23,8 +23,10 @@ namespace lanewise::verbs::abi {
 template <typename Notice>
 class Notices {
   public:
-    Notices() : count_(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
+    Notices() : count_(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)), error_(count_ ? 0 : errno) {}
 
+    // Why there is no descriptor, without which they are of no use: an errno; else 0.
+    int error() const { return error_; }
     int descriptor() const { return count_.number(); }
 
     void add(const Notice& notice) {
@@ -92,6 +94,7 @@ class Notices {
     }
 
     Descriptor count_;
+    int error_;
     std::mutex lock_;
     std::deque<Notice> waiting_;
     std::size_t surplus_ = 0;  // read from the descriptor for what was forgotten meanwhile

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,16 +61,23 @@ timespec timespec_of(Nanoseconds duration) {
 
 }  // namespace
 
-ProgressThread::ProgressThread(Adapter& adapter)
-    : adapter_(adapter), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+int ProgressThread::start() {
+    wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_) return errno;
     // Signals are for the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "lanewise-hca");
+    int error = 0;
+    try {
+        thread_ = std::thread([this] { run(); });
+        pthread_setname_np(thread_.native_handle(), "lanewise-hca");
+    } catch (const std::system_error& failed) {
+        error = failed.code().value();
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
 }
 
 ProgressThread::~ProgressThread() {

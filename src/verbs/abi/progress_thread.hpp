@@ -27,11 +27,13 @@ namespace lanewise::verbs::abi {
 
 class ProgressThread {
   public:
-    explicit ProgressThread(Adapter& adapter);
+    explicit ProgressThread(Adapter& adapter) : adapter_(adapter) {}
     ~ProgressThread();
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;
 
+    // 0, or an errno where the system has no descriptor or no thread left.
+    int start();
     // To be told of every poll of the program.
     Polls& polls() { return polls_; }
     // Whether the program polls all the time, so that what waits is not left alone: it comes back
