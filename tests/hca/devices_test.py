@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiling import compiled
 
 from experiments.hca.hosts import (
     ADDRESS,
@@ -74,6 +75,13 @@ def test_the_file_system_has_both_devices_and_no_third(apart: Hosts) -> None:
         "['lan0'] True", "lan0", "False",
         "['lan1'] True", "lan1", "False",
     ]  # fmt: skip
+
+
+def test_each_function_that_opens_files_finds_those_of_the_device(
+    apart: Hosts, tmp_path: Path
+) -> None:
+    done = apart.run(LISTENER, [compiled("files", tmp_path)])
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(

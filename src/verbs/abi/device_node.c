@@ -271,22 +271,85 @@ int access(const char *path, int mode) {
     return invented(path) ? 0 : faccessat(AT_FDCWD, path, mode, 0);
 }
 
-int open(const char *path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    const mode_t mode = va_arg(more, mode_t);
-    va_end(more);
+#define THE_NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
+
+/* A descriptor to read a file of ours; -1 where `path` names none. */
+static int open_ours(const char *path) {
     const int attribute = open_gid_attribute(path);
-    const int made = attribute >= 0 ? attribute : open_counter(path);
-    return made >= 0 ? made : openat(AT_FDCWD, path, flags, mode);
+    return attribute >= 0 ? attribute : open_counter(path);
+}
+
+/* A handler of a signal may open a file, and not wait for the loader as dlsym does. */
+static __typeof__(&openat) next_openat;
+
+__attribute__((constructor)) static void find_openat(void) {
+    next_openat = THE_NEXT(openat);
+}
+
+static int open_any(int folder, const char *path, int flags, mode_t mode) {
+    const int made = open_ours(path);
+    if (made >= 0) return made;
+    if (!next_openat) find_openat();
+    return next_openat(folder, path, flags, mode);
+}
+
+/* The mode that comes last, which only a call that makes a file has. */
+#define MODE_BEHIND(flags)                    \
+    va_list more;                             \
+    va_start(more, flags);                    \
+    const mode_t mode = va_arg(more, mode_t); \
+    va_end(more)
+
+int open(const char *path, int flags, ...) {
+    MODE_BEHIND(flags);
+    return open_any(AT_FDCWD, path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    const mode_t mode = va_arg(more, mode_t);
-    va_end(more);
-    return open(path, flags | O_LARGEFILE, mode);
+    MODE_BEHIND(flags);
+    return open_any(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    MODE_BEHIND(flags);
+    return open_any(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    MODE_BEHIND(flags);
+    return open_any(folder, path, flags | O_LARGEFILE, mode);
+}
+
+/* What these become in a program that is compiled with _FORTIFY_SOURCE, where nothing is made. */
+int open_2(const char *path, int flags) __asm__("__open_2");
+int open64_2(const char *path, int flags) __asm__("__open64_2");
+int openat_2(int folder, const char *path, int flags) __asm__("__openat_2");
+int openat64_2(int folder, const char *path, int flags) __asm__("__openat64_2");
+
+int open_2(const char *path, int flags) {
+    return open_any(AT_FDCWD, path, flags, 0);
+}
+
+int open64_2(const char *path, int flags) {
+    return open_any(AT_FDCWD, path, flags | O_LARGEFILE, 0);
+}
+
+int openat_2(int folder, const char *path, int flags) {
+    return open_any(folder, path, flags, 0);
+}
+
+int openat64_2(int folder, const char *path, int flags) {
+    return open_any(folder, path, flags | O_LARGEFILE, 0);
+}
+
+FILE *fopen(const char *path, const char *mode) {
+    const int made = open_ours(path);
+    return made >= 0 ? fdopen(made, "r") : THE_NEXT(fopen)(path, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode) {
+    const int made = open_ours(path);
+    return made >= 0 ? fdopen(made, "r") : THE_NEXT(fopen64)(path, mode);
 }
 
 /* The folders of ours that are open. To the program each is a DIR, which nothing looks into. */
@@ -300,8 +363,6 @@ static struct folder *ours(DIR *stream) {
     pthread_mutex_unlock(&open_folders_lock);
     return found;
 }
-
-#define THE_NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
 
 DIR *opendir(const char *path) {
     if (!is_folder(path, NULL)) return THE_NEXT(opendir)(path);
@@ -356,4 +417,43 @@ int closedir(DIR *stream) {
     pthread_mutex_unlock(&open_folders_lock);
     free(folder);
     return 0;
+}
+
+typedef int is_wanted(const struct dirent *entry);
+typedef int comparison(const struct dirent **one, const struct dirent **other);
+
+static struct dirent *copy_of(const struct dirent *entry) {
+    struct dirent *made = malloc(sizeof *made);
+    if (made) *made = *entry;
+    return made;
+}
+
+static int scan(DIR *stream, struct dirent ***list, is_wanted *filter, comparison *compare) {
+    struct dirent **found = calloc(names_max, sizeof(void *));
+    int count = 0;
+    const struct dirent *entry = NULL;
+    while (found && (entry = readdir(stream)) != NULL) {
+        if (filter && !filter(entry)) continue;
+        found[count] = copy_of(entry);
+        if (!found[count]) break;
+        ++count;
+    }
+    closedir(stream);
+    if (!found) return -1;
+    if (compare) {
+        qsort(found, (size_t)count, sizeof(void *), (int (*)(const void *, const void *))compare);
+    }
+    *list = found;
+    return count;
+}
+
+int scandir(const char *path, struct dirent ***list, is_wanted *filter, comparison *compare) {
+    if (!is_folder(path, NULL)) return THE_NEXT(scandir)(path, list, filter, compare);
+    DIR *stream = opendir(path);
+    return stream ? scan(stream, list, filter, compare) : -1;
+}
+
+int scandir64(const char *path, struct dirent64 ***list, int (*filter)(const struct dirent64 *),
+              int (*compare)(const struct dirent64 **, const struct dirent64 **)) {
+    return scandir(path, (struct dirent ***)list, (is_wanted *)filter, (comparison *)compare);
 }
