@@ -136,6 +136,13 @@ def test_a_device_is_opened_whole_or_not_at_all_where_something_is_scarce(
     assert done.returncode == 0, done.stdout
 
 
+def test_a_deadline_that_comes_while_the_helper_is_about_to_sleep_wakes_it(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    done = hosts.run(LISTENER, [compiled("unwoken", tmp_path)])
+    assert done.returncode == 0, done.stdout
+
+
 LOSING = '[[fault]]\npacket = "any"\naction = "lose"\nevery = 10\n'
 
 

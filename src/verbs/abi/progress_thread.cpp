@@ -115,22 +115,27 @@ bool ProgressThread::program_polls(Nanoseconds now) const {
     return aside_.load(std::memory_order_relaxed) && polls_.ended_within(pause_ns, now);
 }
 
-Nanoseconds ProgressThread::plan(Nanoseconds now) {
+// Whoever posts next has the lock, and is to know what is waited for.
+void ProgressThread::plan(Nanoseconds now) {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
-    if (!guard) return now + aside_most_ns;
+    waits_for_room_of_ = adapter_.full_socket();
+    if (!guard) {
+        wakes_at_ = now + aside_most_ns;
+        return;
+    }
     // A wake that is already planned stays, even if its reason is gone: were it given up, the next
     // request would have to plan it again.
     const Nanoseconds planned = wakes_at_;
     // A ring in memory tells nobody when it has room again.
-    const bool waits_for_memory = adapter_.full_socket() == port::Wire::no_socket;
+    const bool waits_for_memory = waits_for_room_of_ == port::Wire::no_socket;
     const Nanoseconds deadline =
         std::min(adapter_.next_deadline(), waits_for_memory ? now + pause_ns : never);
-    return planned > now ? std::min(planned, deadline) : deadline;
+    wakes_at_ = planned > now ? std::min(planned, deadline) : deadline;
 }
 
 void ProgressThread::watch() {
     const Nanoseconds now = monotonic_ns();
-    wakes_at_ = plan(now);
+    plan(now);
     const Nanoseconds left = std::max(wakes_at_ - now, Nanoseconds{0});
     const bool woken = wait(true, wakes_at_ == never ? never : left);
     if (stop_) return;
@@ -171,6 +176,7 @@ void ProgressThread::stay_out() {
 
 void ProgressThread::stand_aside() {
     wakes_at_ = 0;
+    waits_for_room_of_ = -1;
     wait(false, aside_for_ns_);
     if (polled_within(pause_ns)) {
         aside_for_ns_ = std::min(2 * aside_for_ns_, aside_most_ns);
@@ -182,7 +188,6 @@ void ProgressThread::stand_aside() {
 }
 
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
-    waits_for_room_of_ = for_packets ? adapter_.full_socket() : -1;
     // A negative descriptor is passed over.
     std::array<pollfd, 6> wanted{
         pollfd{wake_.number(), POLLIN, 0},     pollfd{adapter_.watch(), POLLIN, 0},

@@ -54,8 +54,8 @@ class ProgressThread {
     bool try_progress(Nanoseconds now, Nanoseconds& until);
     // After waking for what the program itself is about to do.
     void stay_out();
-    // When to wake without a packet.
-    Nanoseconds plan(Nanoseconds now);
+    // When to wake without a packet, and what to wait for to have room.
+    void plan(Nanoseconds now);
     // False where the time ran out.
     bool wait(bool for_packets, Nanoseconds longest);
     bool polled_within(Nanoseconds duration) const;
