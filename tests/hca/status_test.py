@@ -125,6 +125,36 @@ def test_a_child_may_not_use_the_device_and_the_parent_still_may(
     assert "a child process cannot use the RDMA device of its parent" in said
 
 
+HOLDING = """
+import ctypes, os
+verbs = ctypes.CDLL("libibverbs.so.1")
+verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+verbs.ibv_open_device.restype = ctypes.c_void_p
+assert verbs.ibv_open_device(ctypes.c_void_p(verbs.ibv_get_device_list(None)[0]))
+def held():
+    at = "/proc/self/fd/"
+    return [os.readlink(at + one) for one in os.listdir(at) if os.path.lexists(at + one)]
+def report(who):
+    sockets = sum(name.startswith("socket:") for name in held())
+    print(who, sockets > 0, any(name.endswith(".pcap") for name in held()), flush=True)
+report("parent")
+if os.fork() == 0:
+    report("child")
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_child_holds_neither_a_socket_nor_a_capture_of_its_parent(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    program, file = tmp_path / "holding.py", tmp_path / "packets.pcap"
+    program.write_text(HOLDING, encoding="utf-8")
+    capturing = Hosts(hosts.bed, [*hosts.options, "--pcap", str(file)])
+    said = capturing.run(LISTENER, ["/usr/bin/python3", str(program)]).stdout
+    assert said.splitlines()[:2] == ["parent True True", "child False False"], said
+
+
 SYSFS = """
 import os
 device = "/sys/class/infiniband/lanewise0"

@@ -125,6 +125,7 @@ void leave_to_parent() {
         context->adapter->abandon();
     }
     open_contexts().clear();
+    port::Capture::close_in_child();
 }
 
 const UseMark& use_mark() {

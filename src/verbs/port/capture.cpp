@@ -153,15 +153,19 @@ bool is_at(const std::string& name, const Descriptor& file) {
 }
 
 // The files of this process. A device that is opened again goes on with its file.
+std::map<std::string, std::shared_ptr<Descriptor>>& files() {
+    static auto& made = *new std::map<std::string, std::shared_ptr<Descriptor>>;
+    return made;
+}
+
 Result<std::shared_ptr<Descriptor>> file_at(const std::string& name) {
     static std::mutex lock;
-    static auto& files = *new std::map<std::string, std::shared_ptr<Descriptor>>;
     const std::lock_guard held(lock);
-    const auto known = files.find(name);
-    if (known != files.end() && is_at(name, *known->second)) return known->second;
+    const auto known = files().find(name);
+    if (known != files().end() && is_at(name, *known->second)) return known->second;
     Result<Descriptor> begun = begin(name);
     if (!begun) return begun.failure();
-    return files[name] = std::make_shared<Descriptor>(std::move(*begun));
+    return files()[name] = std::make_shared<Descriptor>(std::move(*begun));
 }
 
 }  // namespace
@@ -174,6 +178,10 @@ Result<Capture> Capture::open(const std::string& path) {
     Result<std::shared_ptr<Descriptor>> file = file_at(name);
     if (!file) return file.failure();
     return Capture(std::move(name), std::move(*file));
+}
+
+void Capture::close_in_child() {
+    files().clear();
 }
 
 Outcome Capture::flush() {

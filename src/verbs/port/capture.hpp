@@ -34,6 +34,10 @@ class Capture {
     // is writing to it, be it this one: then the packets of all of them are in it.
     static Result<Capture> open(const std::string& path);
 
+    // After fork, in the child: the files are the parent's, which would seem to be writing to them
+    // as long as the child lives.
+    static void close_in_child();
+
     void add(const Captured& one, std::chrono::system_clock::time_point at);
     // Hands to the kernel what was added; fails where the file did not take all of it.
     Outcome flush();

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,33 @@ TEST_F(CaptureFile, that_nobody_writes_to_begins_anew) {
     add_packet(capture, 100);
     add_packet(capture, 100);
     EXPECT_EQ(packets_in(path("packets.pcap")), 2);
+}
+
+TEST_F(CaptureFile, of_a_process_that_has_ended_begins_anew_although_its_child_lives) {
+    std::array<int, 2> child_is_there{};
+    std::array<int, 2> child_may_end{};
+    ASSERT_TRUE(pipe(child_is_there.data()) == 0 && pipe(child_may_end.data()) == 0);
+    const pid_t earlier = fork();
+    ASSERT_GE(earlier, 0);
+    char letter = 0;
+    if (earlier == 0) {
+        std::optional<Capture> mine = opened(path("packets.pcap"));
+        add_packet(*mine, 100);
+        if (fork() == 0) {
+            mine.reset();
+            Capture::close_in_child();
+            close(child_may_end[1]);
+            _exit(write(child_is_there[1], &letter, 1) == 1 && read(child_may_end[0], &letter, 1));
+        }
+        _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    wait(&status);
+    ASSERT_EQ(status, 0);
+    ASSERT_EQ(read(child_is_there[0], &letter, 1), 1);
+    Capture capture = opened(path("packets.pcap"));
+    EXPECT_EQ(packets_in(path("packets.pcap")), 0);
+    close(child_may_end[1]);
 }
 
 TEST_F(CaptureFile, that_was_moved_away_is_made_again_for_the_next_device) {

@@ -138,6 +138,11 @@ Result<Listener> Listener::join(const Home& home) {
     return listener;
 }
 
+void Listener::close_in_child() const {
+    close(socket_.number());
+    if (announcement_) close(announcement_.number());
+}
+
 std::string Listener::group() const {
     const std::string address = text(home_.address);
     return is_link_local(home_.address) ? fmt::format("{}%{}", address, home_.interface) : address;

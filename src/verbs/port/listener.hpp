@@ -83,6 +83,9 @@ class Listener {
     bool take_answer(const Datagram& datagram);
     bool is_answered() const { return answers_ > 0; }
 
+    // After fork, in the child.
+    void close_in_child() const;
+
     // For tests: the place, and how often it has told the kernel who stands where.
     std::uint32_t place() const { return place_; }
     std::uint64_t tables_made() const { return tables_made_; }

@@ -98,7 +98,7 @@ Listener *Wire::find(const Address& address, unsigned interface) {
 void Wire::close_in_child() {
     connected_.close_all();
     neighbours_.close_in_child();
-    for (const Listener& one : listeners_) close(one.socket());
+    for (const Listener& one : listeners_) one.close_in_child();
     close(socket());
     close(mailbox());
     if (services_ready_) close(services());
