@@ -143,6 +143,15 @@ def test_a_deadline_that_comes_while_the_helper_is_about_to_sleep_wakes_it(
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("lock", ["1", "2"])
+def test_a_program_may_end_while_a_thread_of_it_closes_the_device(
+    hosts: Hosts, tmp_path: Path, lock: str
+) -> None:
+    nonsense = replace(hosts, variables={"MALLOC_PERTURB_": "165"})
+    done = nonsense.run(LISTENER, [compiled("ending", tmp_path), lock])
+    assert done.returncode == 0, done.stdout
+
+
 LOSING = '[[fault]]\npacket = "any"\naction = "lose"\nevery = 10\n'
 
 

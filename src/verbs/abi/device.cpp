@@ -154,6 +154,15 @@ const UseMark& use_mark() {
 constexpr int lock_tries = 20;
 constexpr auto lock_pause = std::chrono::microseconds(100);
 
+// The program may be ending in the middle of a call that holds the lock.
+std::unique_lock<std::mutex> held_at_end(std::mutex& lock) {
+    std::unique_lock guard(lock, std::defer_lock);
+    for (int tries = 0; tries < lock_tries && !guard.try_lock(); ++tries) {
+        std::this_thread::sleep_for(lock_pause);
+    }
+    return guard;
+}
+
 // A peer whose last acknowledgement is lost asks for it, and the helper thread answers.
 void wait_until(Nanoseconds end) {
     const Nanoseconds left = end - monotonic_ns();
@@ -168,15 +177,14 @@ Nanoseconds say_the_last(Adapter& adapter) {
 
 // A program may end without closing anything, and its peers wait for acknowledgements.
 void end_all() {
+    std::unique_lock all = held_at_end(contexts_lock);
+    if (!all) return;
     Nanoseconds end = 0;
     for (Context *context : open_contexts()) {
-        std::unique_lock guard(context->adapter->lock(), std::defer_lock);
-        // The program may be ending in the middle of a call that holds the lock.
-        for (int tries = 0; tries < lock_tries && !guard.try_lock(); ++tries) {
-            std::this_thread::sleep_for(lock_pause);
-        }
+        const std::unique_lock guard = held_at_end(context->adapter->lock());
         if (guard) end = std::max(end, say_the_last(*context->adapter));
     }
+    all.unlock();
     wait_until(end);
 }
 
