@@ -155,6 +155,13 @@ def test_a_child_holds_neither_a_socket_nor_a_capture_of_its_parent(
     assert said.splitlines()[:2] == ["parent True True", "child False False"], said
 
 
+def test_nor_does_a_child_that_is_made_while_a_thread_opens_and_closes_the_device(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    done = hosts.run(LISTENER, [compiled("forking", tmp_path)])
+    assert done.returncode == 0, done.stdout
+
+
 SYSFS = """
 import os
 device = "/sys/class/infiniband/lanewise0"

@@ -110,6 +110,9 @@ std::vector<DeviceObject>& the_devices() {
     return devices;
 }
 
+// Over all of opening and of closing a device, whose sockets a child that is made meanwhile would
+// not know of.
+std::mutex opening_lock;
 std::mutex contexts_lock;
 std::set<Context *>& open_contexts() {
     static std::set<Context *> contexts;
@@ -126,6 +129,27 @@ void leave_to_parent() {
     }
     open_contexts().clear();
     port::Capture::close_in_child();
+}
+
+// Registered before whatever may open a device, whose locks over fork are then taken before these.
+[[gnu::constructor]] void hold_locks_over_fork() {
+    pthread_atfork(
+        [] {
+            opening_lock.lock();
+            contexts_lock.lock();
+            handle_pool_lock().lock();
+        },
+        [] {
+            handle_pool_lock().unlock();
+            contexts_lock.unlock();
+            opening_lock.unlock();
+        },
+        [] {
+            handle_pool_lock().unlock();
+            leave_to_parent();
+            contexts_lock.unlock();
+            opening_lock.unlock();
+        });
 }
 
 const UseMark& use_mark() {
@@ -193,20 +217,6 @@ void remember(Context *context) {
     std::call_once(once, [] {
         open_contexts();  // lives until after end_all()
         std::atexit(end_all);
-        pthread_atfork(
-            [] {
-                contexts_lock.lock();
-                handle_pool_lock().lock();
-            },
-            [] {
-                handle_pool_lock().unlock();
-                contexts_lock.unlock();
-            },
-            [] {
-                handle_pool_lock().unlock();
-                leave_to_parent();
-                contexts_lock.unlock();
-            });
     });
     const std::lock_guard guard(contexts_lock);
     open_contexts().insert(context);
@@ -283,6 +293,7 @@ ibv_context *ibv_open_device(ibv_device *device) {
     if (const int error = lanewise::verbs::faults::planned_error("ibv_open_device", device->name))
         return refuse(error);
     lanewise::verbs::guard_memory();
+    const std::lock_guard guard(opening_lock);
     auto context = HandlePool<Context>::make();
     Context *opened = context.get();
     if (const int error = opened->events.error()) return refuse(error);
@@ -320,6 +331,7 @@ int ibv_close_device(ibv_context *context) {
         end = say_the_last(*closed->adapter);
     }
     wait_until(end);
+    const std::lock_guard whole(opening_lock);
     {
         const std::lock_guard guard(contexts_lock);
         open_contexts().erase(closed);

@@ -22,8 +22,8 @@ constexpr int status_of_bad_request = 2;
 std::mutex the_lock;
 
 // So that a child finds it free. Before all that is held over fork as well and may want it, which
-// is then taken before it.
-[[gnu::constructor]] void hold_lock_over_fork() {
+// is then taken before it: even before what is registered as the library is loaded (device.cpp).
+[[gnu::constructor(101)]] void hold_lock_over_fork() {
     pthread_atfork([] { the_lock.lock(); }, [] { the_lock.unlock(); }, [] { the_lock.unlock(); });
 }
 
