@@ -80,6 +80,10 @@ int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
     *provided = MPI_THREAD_SINGLE;
     return status;
 }
+int MPI_Query_thread(int *provided) {
+    *provided = MPI_THREAD_SINGLE;
+    return MPI_SUCCESS;
+}
 """
 
 
