@@ -526,9 +526,9 @@ def test_the_readme_shows_what_programs_gained_in_the_newest_kept_run() -> None:
     _, (_, one_host) = gain_picture.panels_of(run)
     ratios = [bar.value for bar in one_host]
 
-    assert f"took {run['figures']['two_site_ratio_neighbours']:.2f} of its plain time" in text
-    assert f"adds up gradients {run['figures']['two_site_ratio_training']:.2f}." in text
-    assert f"six programs took {min(ratios):.2f} to {max(ratios):.2f} of their plain time" in text
+    assert f"took {run['figures']['two_site_ratio_neighbours']:.2f} of its untuned time" in text
+    assert f"that sums gradients took {run['figures']['two_site_ratio_training']:.2f}." in text
+    assert f"six programs took {min(ratios):.2f} to {max(ratios):.2f} of their untuned time" in text
     assert f"![{drawn.alt}]({drawn.path})" in text
 
 

@@ -36,9 +36,10 @@ extern "C" {
  * pauses.  `outcome` is of the own part.
  *
  * A thread of the library calls MPI meanwhile, so the MPI must serve MPI_THREAD_SERIALIZED, and
- * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks.  A rank
- * that fails later, or that lw_wavefront_stop ends, leaves the others waiting for its rows: stop
- * all ranks, or end the job by MPI_Abort.
+ * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks, but for
+ * a part that another call writes or runs, which its own rank alone refuses.  A rank that fails
+ * later, or that lw_wavefront_stop ends, leaves the others waiting for its rows: stop all ranks, or
+ * end the job by MPI_Abort.
  */
 LW_API lw_status lw_wavefront_run_kernel_on_ranks(MPI_Comm comm, lw_wavefront *part,
                                                   const lw_wavefront_kernel *kernel,

@@ -112,8 +112,10 @@ def test_a_run_with_a_killed_rank_is_gone_on_with_to_the_same_bits(
         real_mpi, RANKS, KERNEL + f"""
 import os, signal
 
+is_to_die = comm.rank == 1
+
 def die(share, elapsed_s):
-    if comm.rank == 1 and share > 0.4:
+    if is_to_die and share > 0.4:
         os.kill(os.getpid(), signal.SIGKILL)
 
 wavefront.run_on_ranks(comm, part, relax, {ITERATIONS}, waves=2, on_progress=die)
@@ -124,12 +126,16 @@ try:
     wavefront.resume_on_ranks(comm, part)
 except RequestError as error:
     print("relax" in str(error) or error)
+try:
+    wavefront.resume_on_ranks(comm, part, "sor")
+except RequestError as error:
+    print("leave 'sor' out" in str(error) or error)
 wavefront.resume_on_ranks(comm, part, relax)
 """)  # fmt: skip
 
     assert killed.returncode != 0
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["True"] * RANKS
+    assert done.stdout.split() == ["True"] * (2 * RANKS)
     wavefront.run(whole, relax, ITERATIONS)
     np.testing.assert_array_equal(joined(tmp_path, native), np.asarray(whole))
 
@@ -153,17 +159,22 @@ found = [
     refused(part, relax, -1 if last else 1),
     refused(part, relax, 1, borders="neumann" if last else "fixed"),
 ]
+with wavefront.Store.open(part) as store:
+    if last:
+        store.close()
+    found.append(refused(store, "sor", 1))
 if comm.rank == 0:
     print(*found, sep="\\n")
 """)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    gone, unknown, negative, unlike = done.stdout.splitlines()
+    gone, unknown, negative, unlike, closed = done.stdout.splitlines()
     assert gone.startswith("RunError: rank 2 cannot take part: "), gone
     assert "is not a wavefront store" in gone
     assert unknown.startswith('RequestError: unknown kernel "no-kernel"'), unknown
     assert negative.startswith("RunError: rank 2 cannot take part: iterations is"), negative
     assert "the ranks were given different kernels, tolerances or borders" in unlike
+    assert closed.startswith("RunError: rank 2 cannot take part: the store is closed"), closed
 
 
 def test_a_library_for_another_mpi_than_that_of_mpi4py_is_refused(
@@ -188,3 +199,24 @@ except RequestError as error:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("import mpi4py.MPI before a store is opened")
+
+
+def test_an_mpi_for_one_thread_is_refused(real_mpi: str, job: Job, whole: wavefront.Store) -> None:
+    whole.close()
+    done = job(
+        real_mpi, 1, """
+import mpi4py
+mpi4py.rc.thread_level = "funneled"
+from mpi4py import MPI
+
+from lanewise import wavefront
+from lanewise.errors import RequestError
+
+try:
+    wavefront.run_on_ranks(MPI.COMM_WORLD, "part.0", "sor", 1)
+except RequestError as error:
+    print(error)
+""")  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("the MPI serves one thread only"), done.stdout

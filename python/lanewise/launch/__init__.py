@@ -3,7 +3,7 @@
 
 A launcher turns a `Job` into a command line, an environment and files to write beforehand.  The
 three are pure functions, so a launch line is text that a test compares.  Python runs once, on the
-launching host: the ranks are native programs.
+launching host, except in programs on mpi4py: all other ranks are native programs.
 
 Launchers are `openmpi`, `mpich`, `srun`, `flux` and `smpi`, one file each.  `job` says what a job
 and a launcher are, `registry` lists the launchers, and `choose` picks one; `pmi_plugin` is by what

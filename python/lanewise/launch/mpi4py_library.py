@@ -39,6 +39,17 @@ def family_in_use() -> str:
     return family_of(library_version())
 
 
+def refuse_single_thread() -> None:
+    """Raise RequestError where the MPI serves one thread only."""
+    from mpi4py import MPI  # noqa: PLC0415
+
+    if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
+        raise RequestError(
+            "the MPI serves one thread only, and rows are exchanged by another; set "
+            'mpi4py.rc.thread_level = "serialized" before mpi4py.MPI is imported'
+        )
+
+
 def communicator_type() -> Any:
     """Return the ctypes type of a communicator."""
     from mpi4py import MPI  # noqa: PLC0415

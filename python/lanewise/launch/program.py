@@ -129,12 +129,18 @@ def families_of(libraries: Sequence[str]) -> list[str]:
     ]
 
 
-def libraries_of(program: Path, environment: Mapping[str, str]) -> list[str] | None:
-    """Return the names of all shared libraries that a program loads, None where it is static."""
+def libraries_of(
+    program: Path, environment: Mapping[str, str], timeout_s: float | None = None
+) -> list[str] | None:
+    """Return the names of all shared libraries that a program loads, None where it is static.
+
+    Raises subprocess.TimeoutExpired where that takes longer than `timeout_s`.
+    """
     variables = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
-        ["ldd", os.fspath(program)], capture_output=True, text=True, check=False, env=variables
-    )
+        ["ldd", os.fspath(program)], capture_output=True, text=True, check=False, env=variables,
+        timeout=timeout_s,
+    )  # fmt: skip
     if done.returncode != 0 or "statically linked" in done.stdout:
         return None
     names = (line.split()[0] for line in done.stdout.splitlines() if line.split())

@@ -13,6 +13,7 @@ import math
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,8 @@ from lanewise.suite.start import HERE, Location, Ranks, run_on
 from lanewise.suite.transport import Transport
 
 Work = Literal["scaled", "fixed"]
+
+LDD_LIMIT_S = 10.0
 
 # What programs print about the time of their main loop.
 KNOWN_PATTERNS = {"lmp": r"Loop time of ([0-9.eE+-]+)"}
@@ -94,8 +97,8 @@ def mpi_of(program: str) -> str:
     if path is None:
         raise RequestError(not_found(program))
     try:
-        libraries = libraries_of(Path(path), os.environ)
-    except OSError:  # a system without ldd
+        libraries = libraries_of(Path(path), os.environ, LDD_LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired):  # no ldd, or a file system that does not answer
         return ""
     families = families_of(libraries or [])
     return families[0] if len(families) == 1 else ""

@@ -212,7 +212,8 @@ ARGUMENTS_ON_RANKS = {
 def loaded() -> Any:
     """Load the library of the native build that wins; RequestError where there is none.
 
-    Where the process has mpi4py, a build for its MPI wins, so that there are not two MPIs in it.
+    Where the process has mpi4py, a build for its MPI wins, so that there are not two MPIs in it;
+    without such a build there are, and sweeps without ranks call neither.
     """
     return _with_signatures(ctypes.CDLL(str(_path())))
 

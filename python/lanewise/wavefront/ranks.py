@@ -18,12 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.mpi4py_library import handle_of
+from lanewise.launch.mpi4py_library import handle_of, refuse_single_thread
 from lanewise.wavefront.kernel import OwnKernel
 from lanewise.wavefront.library import RunOptions, loaded_for_ranks
 from lanewise.wavefront.options import Borders, Ending, run_options
 from lanewise.wavefront.progress import OnShare
-from lanewise.wavefront.run import Callbacks, Outcome, called, kernel_arguments
+from lanewise.wavefront.run import (
+    Callbacks,
+    Outcome,
+    called,
+    kernel_arguments,
+    resumed_arguments,
+)
 from lanewise.wavefront.store import Store
 
 # What a native call takes: the function, what says which kernel, and the options.
@@ -48,10 +54,12 @@ def run_on_ranks(  # noqa: PLR0913
     """Iterate with `kernel` over all parts of a store; all ranks of `comm` call this together.
 
     `comm` is an intracommunicator of mpi4py.  `part` is the part of the calling rank, a `Store` or
-    its folder: rank r has the r-th of those that `lanewise wavefront split` made for as many ranks
-    and for the radius of the kernel.  The rest is as for `run`, and the same on all ranks except
-    for `memory`, `threads` and `on_progress`; `borders` are those of the whole store, without
-    periodic rows.  Returns what was done on the own part.
+    its folder: rank r, from 0, has part r of those that `lanewise wavefront split` made for as many
+    ranks and for the radius of the kernel.  The rest is as for `run`, and the same on all ranks
+    except for `memory`, `threads` and `on_progress`; `borders` are those of the whole store,
+    without periodic rows.  Another thread exchanges the rows of neighbours meanwhile, so the MPI
+    must serve THREAD_SERIALIZED, as mpi4py asks for by default, and `on_progress` calls no MPI.
+    Returns what was done on the own part.
 
     What cannot be run is refused on all ranks: by RequestError, or by RunError where another rank
     cannot take part.  A rank that fails later, by what its kernel or `on_progress` raised among
@@ -87,10 +95,10 @@ def resume_on_ranks(  # noqa: PLR0913
     check_finite: bool = False,
     on_progress: OnShare | None = None,
 ) -> Outcome:
-    """Go on with a run on ranks that was interrupted; one with a kernel of your own needs that.
+    """Go on with a run on ranks that was interrupted; with a kernel of your own, name that again.
 
     The arguments are as for `run_on_ranks`.  Raises RequestError where there is no such run, or
-    where its start did not reach all ranks: begin one then.
+    where its start did not reach all ranks; start a new run then.
     """
 
     def prepare(store: Store) -> Arguments:
@@ -103,7 +111,7 @@ def resume_on_ranks(  # noqa: PLR0913
             if kernel is None
             else native.lw_wavefront_resume_kernel_on_ranks
         )
-        return function, kernel_arguments(kernel, (), store), options
+        return function, resumed_arguments(kernel, store), options
 
     return _called_together(comm, part, kernel, prepare, on_progress)
 
@@ -129,8 +137,10 @@ def _prepared(
         raise RequestError("comm is an intercommunicator; merge its groups with comm.Merge()")
     with ExitStack() as opened:
         try:
+            refuse_single_thread()
             store = part if isinstance(part, Store) else opened.enter_context(Store.open(part))
             arguments = prepare(store)
+            opened.enter_context(store.running())
         except Exception as error:  # of whatever kind: the others wait
             comm.allgather(f"rank {comm.rank} cannot take part: {error}")
             raise

@@ -216,16 +216,26 @@ def resume(  # noqa: PLR0913
 def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks) -> Outcome:
     native = loaded()
     function = native.lw_wavefront_resume if kernel is None else native.lw_wavefront_resume_kernel
-    arguments = kernel_arguments(kernel, (), store)
-    return called(store, kernel, function, arguments, options, callbacks)
+    arguments = resumed_arguments(kernel, store)
+    with store.running():
+        return called(store, kernel, function, arguments, options, callbacks)
+
+
+def resumed_arguments(kernel: OwnKernel | Any | None, store: Store) -> tuple[Any, ...]:
+    """Return the arguments of a native call that say with which kernel a run goes on."""
+    if kernel is None:
+        return ()
+    if isinstance(kernel, str):
+        raise RequestError(
+            f"a run of a built-in kernel needs no kernel again; leave {kernel!r} out"
+        )
+    return (byref(native_kernel(kernel, store.dtype.name)),)
 
 
 def kernel_arguments(
-    kernel: str | OwnKernel | Any | None, parameters: Sequence[float], store: Store
+    kernel: str | OwnKernel | Any, parameters: Sequence[float], store: Store
 ) -> tuple[Any, ...]:
     """Return the arguments of a native call that say which kernel sweeps the store."""
-    if kernel is None:
-        return ()
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
         return kernel.encode(), values, len(values)
@@ -240,7 +250,10 @@ def called(  # noqa: PLR0913, PLR0917
     options: RunOptions,
     callbacks: Callbacks,
 ) -> Outcome:
-    """Call a native function that sweeps a store; raise what it, or what it calls, failed with."""
+    """Call a native function that sweeps a store, which is entered as `running`.
+
+    Raises what it, or what it calls, failed with.
+    """
     outcome = RunOutcome(struct_size=ctypes.sizeof(RunOutcome))
     call = Call(lambda: loaded().lw_wavefront_stop(store.handle))
     options.progress = _progress(store, call, callbacks.progress)
@@ -248,7 +261,7 @@ def called(  # noqa: PLR0913, PLR0917
     own = kernel.function if isinstance(kernel, OwnKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
-        with store.running(), KernelErrors(call, own, name):
+        with KernelErrors(call, own, name):
             status = call.result(
                 lambda: function(store.handle, *arguments, byref(options), byref(outcome))
             )
@@ -309,7 +322,8 @@ def _run(
     is_built_in = isinstance(kernel, str)
     function = native.lw_wavefront_run if is_built_in else native.lw_wavefront_run_kernel
     arguments = kernel_arguments(kernel, parameters, store)
-    return called(store, kernel, function, arguments, options, callbacks)
+    with store.running():
+        return called(store, kernel, function, arguments, options, callbacks)
 
 
 def _coefficient_counts(arrays: list[Any]) -> tuple[int, int, int]:

@@ -261,7 +261,7 @@ Outcome check_new(const RunOptions& asked, std::uint64_t least, std::uint64_t mo
         return bad_argument("0 iterations leave nothing to do; ask for 1 or more");
     if (least == most) return Done{};
     return bad_argument("the parts are between " + std::to_string(least) + " and " +
-                        std::to_string(most) + " iterations; resume their run (--resume) first");
+                        std::to_string(most) + " iterations; resume their run first");
 }
 
 /* The kernel that is named, else the one that the store was made for. */
