@@ -37,6 +37,12 @@ comm = MPI.COMM_WORLD
 part = f"part.{comm.rank}"
 
 
+def say(text):
+    # By one rank for all, whose lines could run into each other.
+    for each in comm.gather(text) or ():
+        print(each)
+
+
 @numba.cfunc(wavefront.row_signature())
 def relax(updated, data, coefficients, row, first, end, context):
     out, above, here, below, source = updated[0], data[0], data[1], data[2], coefficients[0]
@@ -79,7 +85,7 @@ def test_a_numba_kernel_on_ranks_leaves_the_bits_of_a_run_without_ranks(
     done = job(
         real_mpi, RANKS, KERNEL + f"""
 outcome = wavefront.run_on_ranks(comm, part, relax, {ITERATIONS}, memory="64MiB", waves=3)
-print(outcome.iterations)
+say(outcome.iterations)
 """)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -95,7 +101,7 @@ def test_a_built_in_kernel_with_parameters_runs_on_ranks_until_it_comes_to_rest(
         real_mpi, RANKS, KERNEL + """
 with wavefront.Store.open(part) as store:
     outcome = wavefront.run_on_ranks(comm, store, "sor", 1000, parameters=[1.5], tolerance=1e-3)
-print(outcome.converged, outcome.iterations)
+say(f"{outcome.converged} {outcome.iterations}")
 """)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -125,11 +131,11 @@ wavefront.run_on_ranks(comm, part, relax, {ITERATIONS}, waves=2, on_progress=die
 try:
     wavefront.resume_on_ranks(comm, part)
 except RequestError as error:
-    print("relax" in str(error) or error)
+    say("relax" in str(error) or error)
 try:
     wavefront.resume_on_ranks(comm, part, "sor")
 except RequestError as error:
-    print("leave 'sor' out" in str(error) or error)
+    say("leave 'sor' out" in str(error) or error)
 wavefront.resume_on_ranks(comm, part, relax)
 """)  # fmt: skip
 

@@ -92,6 +92,7 @@ PROMISES = {
     "pending": "a request that nobody has taken moves with its listener",
     "busy": "a process that ends in the middle of its calls tells its peers",
     "claims": "a port number is either of all addresses or of single ones",
+    "scarce": "a channel without a descriptor is not made",
     "late": "a message waits for a receive that is posted late, as long as on a card",
     "grants": "as many reads are granted as the peer offers",
     "backlog": "requests that were taken leave room in the backlog, and show their path",

@@ -19,6 +19,7 @@ PROMISES = {
     "unknown": "options, shutdowns and descriptors that are not there are refused",
     "select": "a wait for descriptors is as long as was asked for",
     "unclosed": "who ends without closing a stream has sent everything nevertheless",
+    "unread": "who ends without closing a stream has sent everything to a late reader, too",
 }
 
 

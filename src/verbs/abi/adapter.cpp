@@ -395,7 +395,6 @@ std::uint32_t Adapter::take_number() {
 void Adapter::abandon() {
     wire_.close_in_child();
     close(watch_.number());
-    capture_.reset();
 }
 
 }  // namespace lanewise::verbs::abi

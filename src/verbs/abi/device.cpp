@@ -114,8 +114,9 @@ std::vector<DeviceObject>& the_devices() {
 // not know of.
 std::mutex opening_lock;
 std::mutex contexts_lock;
+// Never destroyed: a thread may still be closing a device when the program ends.
 std::set<Context *>& open_contexts() {
-    static std::set<Context *> contexts;
+    static auto& contexts = *new std::set<Context *>;
     return contexts;
 }
 

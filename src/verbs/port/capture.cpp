@@ -153,9 +153,13 @@ bool is_at(const std::string& name, const Descriptor& file) {
 }
 
 // The files of this process. A device that is opened again goes on with its file.
-std::map<std::string, std::shared_ptr<Descriptor>>& files() {
-    static auto& made = *new std::map<std::string, std::shared_ptr<Descriptor>>;
+using Files = std::map<std::string, std::shared_ptr<Descriptor>>;
+Files *& files_made() {
+    static auto *made = new Files;
     return made;
+}
+Files& files() {
+    return *files_made();
 }
 
 Result<std::shared_ptr<Descriptor>> file_at(const std::string& name) {
@@ -180,8 +184,10 @@ Result<Capture> Capture::open(const std::string& path) {
     return Capture(std::move(name), std::move(*file));
 }
 
+// Only closes them: another thread of the parent may have been in the middle of using the rest.
 void Capture::close_in_child() {
-    files().clear();
+    for (const auto& [name, file] : files()) close(file->number());
+    files_made() = new Files;
 }
 
 Outcome Capture::flush() {

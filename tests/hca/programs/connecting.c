@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -414,7 +415,23 @@ static int hear_of_ends(void) {
         rdma_destroy_id(accepted);
     }
     printf("heard of %d of %d\n", heard, peers);
-    return heard < peers / 2;  // a thread that holds a lock may be without a core for a while
+    return heard < peers - 2;  // a thread that holds a lock may be without a core for a while
+}
+
+/* Without a descriptor for its events a channel is not made, nor an identifier that has its own. */
+static int make_without_descriptors(void) {
+    struct rdma_cm_id *id = NULL;
+    need(channel() != NULL, "rdma_create_event_channel");
+    const int next = dup(0);
+    need(next >= 0 && !close(next), "dup");
+    const struct rlimit none = {(rlim_t)next, (rlim_t)next};
+    need(!setrlimit(RLIMIT_NOFILE, &none), "setrlimit");
+    errno = 0;
+    int wrong = rdma_create_event_channel() != NULL || errno != EMFILE;
+    errno = 0;
+    wrong += rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == 0 || errno != EMFILE;
+    printf("%d wrong\n", wrong);
+    return wrong;
 }
 
 static int is_bound(in_addr_t address) {
@@ -751,6 +768,7 @@ int main(int count, char **words) {
                {"pending", move_with_request},
                {"busy", hear_of_ends},
                {"claims", claim_once},
+               {"scarce", make_without_descriptors},
                {"pieces", read_what_is_there},
                {"order", go_in_order},
                {"any", resolve_any_address},

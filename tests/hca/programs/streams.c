@@ -110,6 +110,26 @@ static int end_unclosed(void) {
     return strcmp(read, "all") != 0 || last != 0;
 }
 
+// Neither has a peer that reads only when more has been sent than it has room for.
+static int end_unclosed_before_read(void) {
+    enum { messages = 90 };
+    const int listens = listening();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int stream = calling();
+        for (int i = 0; i < messages; ++i) need(rsend(stream, "m", 1, 0) == 1, "rsend");
+        exit(0);
+    }
+    const int stream = raccept(listens, NULL, NULL);
+    sleep(2);  // longer than a stream is waited for whose peer is gone
+    char read[messages];
+    const ssize_t got = rrecv(stream, read, sizeof read, MSG_WAITALL);
+    const ssize_t last = rrecv(stream, read, 1, 0);
+    need(waitpid(child, NULL, 0) == child, "waitpid");
+    printf("read %zd, then %zd\n", got, last);
+    return got != messages || last != 0;
+}
+
 static int is_refused(int status) {
     return status == -1 && errno == EINVAL;
 }
@@ -280,10 +300,16 @@ int main(int count, char **words) {
     const struct {
         const char *name;
         int (*tried)(void);
-    } all[] = {
-        {"broken", break_stream},      {"unclosed", end_unclosed},     {"unmapped", write_unmapped},
-        {"many", send_before_reading}, {"late", close_before_read},    {"killed", miss_killed},
-        {"unknown", refuse_unknown},   {"select", select_for_as_long}, {"accept", accept_unasked}};
+    } all[] = {{"broken", break_stream},
+               {"unclosed", end_unclosed},
+               {"unread", end_unclosed_before_read},
+               {"unmapped", write_unmapped},
+               {"many", send_before_reading},
+               {"late", close_before_read},
+               {"killed", miss_killed},
+               {"unknown", refuse_unknown},
+               {"select", select_for_as_long},
+               {"accept", accept_unasked}};
     for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
         if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
     }

@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -92,16 +95,20 @@ Result<std::unique_ptr<Manager>> Manager::open(void (*deliver)(const ConnectionE
     if (!wire) return wire.failure();
     Result<Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
-    return std::unique_ptr<Manager>(
-        new Manager(std::move(*devices), std::move(*wire), std::move(*watch), deliver));
+    Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake) {
+        return Failure{LW_ERR_IO, std::string("cannot wake a thread: ") + std::strerror(errno)};
+    }
+    return std::unique_ptr<Manager>(new Manager(std::move(*devices), std::move(*wire),
+                                                std::move(*watch), std::move(wake), deliver));
 }
 
 Manager::Manager(std::vector<abi::Config> devices, port::Wire wire, Descriptor watch,
-                 void (*deliver)(const ConnectionEvent&))
+                 Descriptor wake, void (*deliver)(const ConnectionEvent&))
     : devices_(std::move(devices)),
       wire_(std::move(wire)),
       watch_(std::move(watch)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_(std::move(wake)),
       ports_(ports_now(devices_, {})),
       agent_({}, port::first_connection(wire_.slot()), 1U << port::connection_bits,
              port::random_number()),
@@ -136,6 +143,25 @@ std::string Manager::status() const {
         .dump();
 }
 
+// 0, or an errno where the system has no thread left.
+int Manager::start() {
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = 0;
+    try {
+        std::thread thread([this] { run(); });
+        pthread_setname_np(thread.native_handle(), "lanewise-cm");
+        thread.detach();
+    } catch (const std::system_error& failed) {
+        error = failed.code().value();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
+}
+
 Manager *Manager::get(void (*deliver)(const ConnectionEvent&)) {
     const std::lock_guard guard(the_manager_lock);
     if (the_manager || was_refused) return the_manager;
@@ -152,16 +178,13 @@ Manager *Manager::get(void (*deliver)(const ConnectionEvent&)) {
         return true;
     }();
     static_cast<void>(registered);
+    if (const int error = (*opened)->start()) {
+        warn(std::string("cannot start the thread of the connection manager: ") +
+             std::strerror(error) + "; raise the limit of processes (ulimit -u)");
+        was_refused = true;
+        return nullptr;
+    }
     the_manager = opened->release();
-    // Signals are for the program's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread([manager = the_manager] { manager->run(); });
-    pthread_setname_np(thread.native_handle(), "lanewise-cm");
-    thread.detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return the_manager;
 }
 

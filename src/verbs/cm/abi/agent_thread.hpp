@@ -80,7 +80,7 @@ class Manager {
     std::uint64_t take_cookie() { return ++cookies_; }
 
   private:
-    Manager(std::vector<abi::Config> devices, port::Wire wire, Descriptor watch,
+    Manager(std::vector<abi::Config> devices, port::Wire wire, Descriptor watch, Descriptor wake,
             void (*deliver)(const ConnectionEvent&));
 
     static Result<std::unique_ptr<Manager>> open(void (*deliver)(const ConnectionEvent&));
@@ -95,6 +95,7 @@ class Manager {
     void take_held();
     Nanoseconds next_deadline() const;
     void post(const OutgoingMessage& outgoing);
+    int start();
     void run();
 
     std::vector<abi::Config> devices_;

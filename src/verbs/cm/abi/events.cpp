@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -319,9 +321,13 @@ rdma_event_channel *rdma_create_event_channel(void) {
         errno = ENODEV;
         return nullptr;
     }
-    auto *channel = new ChannelObject;
+    auto channel = std::make_unique<ChannelObject>();
+    if (const int error = channel->notices.error()) {
+        errno = error;
+        return nullptr;
+    }
     channel->shown.fd = channel->notices.descriptor();
-    return &channel->shown;
+    return &channel.release()->shown;
 }
 
 // A thread that waits for an event there waits on, as it does in the kernel, with what it needs.

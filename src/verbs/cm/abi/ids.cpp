@@ -159,6 +159,10 @@ IdObject *make_id(rdma_event_channel *channel, void *context, rdma_port_space sp
     auto made = abi::HandlePool<IdObject>::make();
     if (!channel) {
         made->own_channel = make_own_channel();
+        if (const int error = made->own_channel->notices.error()) {
+            errno = error;
+            return nullptr;
+        }
         channel = &made->own_channel->shown;
     }
     made->shown.channel = channel;
@@ -181,7 +185,9 @@ int rdma_create_id(rdma_event_channel *channel, rdma_cm_id **id, void *context,
     if (!id || !is_known(ps)) return refuse(EINVAL);
     if (channel && is_of_parent(own(channel))) return refuse(EPERM);
     if (!manager()) return refuse(ENODEV);
-    *id = &make_id(channel, context, ps, type_of(ps))->shown;
+    IdObject *made = make_id(channel, context, ps, type_of(ps));
+    if (!made) return -1;
+    *id = &made->shown;
     return 0;
 }
 
@@ -296,6 +302,7 @@ int rdma_migrate_id(rdma_cm_id *id, rdma_event_channel *channel) {
     {
         const std::lock_guard guard(manager()->lock());
         std::unique_ptr<ChannelObject> made = channel ? nullptr : make_own_channel();
+        if (made && made->notices.error()) return refuse(made->notices.error());
         rdma_event_channel *to = channel ? channel : &made->shown;
         // With a request moves what was made for it, and what has happened to that since.
         std::vector<IdObject *> moved{&object};

@@ -18,6 +18,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -36,6 +37,8 @@ constexpr nanoseconds for_ever{-1};
 // How long a call, and then somebody else, waits for a peer that reads nothing of what is left.
 constexpr milliseconds close_max{500};
 constexpr milliseconds linger_max{30000};
+constexpr int registry_tries = 200;
+constexpr milliseconds registry_pause{1};
 
 std::mutex streams_lock;
 std::map<int, std::shared_ptr<Stream>>& streams() {
@@ -76,18 +79,8 @@ class SignalsHeld {
 // them until the peers have read, or for a while.
 class Lingering {
   public:
-    void add(std::shared_ptr<Stream> stream) {
-        const std::lock_guard guard(lock_);
-        ++count_;
-        // Signals are for the program's own threads.
-        const SignalsHeld signals;
-        std::thread([this, stream = std::move(stream)]() mutable {
-            stream->close(linger_max);
-            stream.reset();
-            const std::lock_guard done(lock_);
-            --count_;
-            changed_.notify_all();
-        }).detach();
+    void add(const std::shared_ptr<Stream>& stream) {
+        if (!has_begun(stream)) stream->close(linger_max);
     }
     void await_all() {
         std::unique_lock guard(lock_);
@@ -95,6 +88,29 @@ class Lingering {
     }
 
   private:
+    // False where the system has no thread left.
+    bool has_begun(const std::shared_ptr<Stream>& stream) {
+        const std::lock_guard guard(lock_);
+        // Signals are for the program's own threads.
+        const SignalsHeld signals;
+        try {
+            std::thread([this, kept = stream]() mutable {
+                kept->close(linger_max);
+                kept.reset();
+                end_one();
+            }).detach();
+        } catch (const std::system_error&) {
+            return false;
+        }
+        ++count_;
+        return true;
+    }
+    void end_one() {
+        const std::lock_guard guard(lock_);
+        --count_;
+        changed_.notify_all();
+    }
+
     std::mutex lock_;
     std::condition_variable changed_;
     int count_ = 0;
@@ -106,16 +122,23 @@ Lingering *& lingering() {
     return all;
 }
 
+// The program may be ending in the middle of a call that holds the lock, which then never ends;
+// other threads give it back soon.
+std::vector<std::shared_ptr<Stream>> open_at_exit() {
+    std::unique_lock guard(streams_lock, std::defer_lock);
+    for (int tries = 0; tries < registry_tries && !guard.try_lock(); ++tries) {
+        std::this_thread::sleep_for(registry_pause);
+    }
+    std::vector<std::shared_ptr<Stream>> open;
+    if (!guard) return open;
+    for (const auto& [descriptor, stream] : streams()) open.push_back(stream);
+    return open;
+}
+
 // As a kernel does, whose peers would otherwise take the end for one before everything was sent.
 void close_all_at_exit() {
-    std::vector<std::shared_ptr<Stream>> open;
-    {
-        const std::unique_lock guard(streams_lock, std::try_to_lock);
-        if (!guard) return;
-        for (const auto& [descriptor, stream] : streams()) open.push_back(stream);
-    }
-    for (const auto& stream : open) {
-        if (!stream->is_of_parent()) stream->close_at_exit();
+    for (const std::shared_ptr<Stream>& stream : open_at_exit()) {
+        if (!stream->is_of_parent() && !stream->close_at_exit()) lingering()->add(stream);
     }
     lingering()->await_all();
 }

@@ -570,15 +570,15 @@ bool Stream::close(milliseconds idle_max) {
     return drain_and_leave(guard, idle_max);
 }
 
-void Stream::close_at_exit() {
+bool Stream::close_at_exit() {
     std::unique_lock guard(lock_, std::defer_lock);
     // The program may be ending in the middle of a call that holds the lock.
     for (int tries = 0; tries < lock_tries && !guard.try_lock(); ++tries) {
         std::this_thread::sleep_for(lock_pause);
     }
-    if (!guard) return;
+    if (!guard) return true;
     progress();
-    drain_and_leave(guard, drain_idle_max);
+    return drain_and_leave(guard, milliseconds{0});
 }
 
 bool Stream::is_connected() {

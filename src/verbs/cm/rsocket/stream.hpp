@@ -56,8 +56,9 @@ class Stream {
     int shut_down(int how);
     // Sends what is left and ends the connection, unless the peer takes none of it for so long.
     bool close(std::chrono::milliseconds idle_max);
-    // The same where a thread that never goes on may be in a call.
-    void close_at_exit();
+    // The same without waiting for the peer; false where something is left. A thread that never
+    // goes on may be in a call: then there is nothing to be done.
+    bool close_at_exit();
 
     ssize_t send(std::span<const std::byte> bytes, int flags);
     ssize_t receive(std::span<std::byte> into, int flags);
