@@ -19,8 +19,8 @@ from typing import Any
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.mpi4py_library import handle_of, refuse_single_thread
+from lanewise.wavefront import library
 from lanewise.wavefront.kernel import OwnKernel
-from lanewise.wavefront.library import RunOptions, loaded_for_ranks
 from lanewise.wavefront.options import Borders, Ending, run_options
 from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.run import (
@@ -33,7 +33,7 @@ from lanewise.wavefront.run import (
 from lanewise.wavefront.store import Store
 
 # What a native call takes: the function, what says which kernel, and the options.
-Arguments = tuple[Any, tuple[Any, ...], RunOptions]
+Arguments = tuple[Any, tuple[Any, ...], library.RunOptions]
 
 
 def run_on_ranks(  # noqa: PLR0913
@@ -72,7 +72,7 @@ def run_on_ranks(  # noqa: PLR0913
             iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
             borders=borders, check_finite=int(check_finite),
         )  # fmt: skip
-        native = loaded_for_ranks()
+        native = library.loaded_for_ranks()
         is_built_in = isinstance(kernel, str)
         function = (
             native.lw_wavefront_run_on_ranks
@@ -105,7 +105,7 @@ def resume_on_ranks(  # noqa: PLR0913
         options = run_options(
             1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite)
         )
-        native = loaded_for_ranks()
+        native = library.loaded_for_ranks()
         function = (
             native.lw_wavefront_resume_on_ranks
             if kernel is None
