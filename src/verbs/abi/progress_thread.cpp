@@ -3,7 +3,6 @@
 #include "verbs/abi/progress_thread.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -14,11 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
-#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "base/background_thread.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -64,20 +63,7 @@ timespec timespec_of(Nanoseconds duration) {
 int ProgressThread::start() {
     wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake_) return errno;
-    // Signals are for the program's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = 0;
-    try {
-        thread_ = std::thread([this] { run(); });
-        pthread_setname_np(thread_.native_handle(), "lanewise-hca");
-    } catch (const std::system_error& failed) {
-        error = failed.code().value();
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return error;
+    return start_background_thread(thread_, "lanewise-hca", [this] { run(); });
 }
 
 ProgressThread::~ProgressThread() {

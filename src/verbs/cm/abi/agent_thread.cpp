@@ -11,14 +11,13 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <system_error>
 #include <utility>
 
+#include "base/background_thread.hpp"
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "verbs/faults/injector.hpp"
@@ -145,20 +144,9 @@ std::string Manager::status() const {
 
 // 0, or an errno where the system has no thread left.
 int Manager::start() {
-    // Signals are for the program's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = 0;
-    try {
-        std::thread thread([this] { run(); });
-        pthread_setname_np(thread.native_handle(), "lanewise-cm");
-        thread.detach();
-    } catch (const std::system_error& failed) {
-        error = failed.code().value();
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    std::thread thread;
+    const int error = start_background_thread(thread, "lanewise-cm", [this] { run(); });
+    if (error == 0) thread.detach();
     return error;
 }
 

@@ -18,10 +18,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/background_thread.hpp"
 #include "verbs/cm/rsocket/stream.hpp"
 
 namespace lanewise::verbs::cm {
@@ -91,17 +91,14 @@ class Lingering {
     // False where the system has no thread left.
     bool has_begun(const std::shared_ptr<Stream>& stream) {
         const std::lock_guard guard(lock_);
-        // Signals are for the program's own threads.
-        const SignalsHeld signals;
-        try {
-            std::thread([this, kept = stream]() mutable {
-                kept->close(linger_max);
-                kept.reset();
-                end_one();
-            }).detach();
-        } catch (const std::system_error&) {
-            return false;
-        }
+        std::thread thread;
+        const auto stay = [this, kept = stream]() mutable {
+            kept->close(linger_max);
+            kept.reset();
+            end_one();
+        };
+        if (start_background_thread(thread, "lanewise-rs", stay) != 0) return false;
+        thread.detach();
         ++count_;
         return true;
     }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads of a library inside a program: they take no signals, which are for the program's own
+// threads, and where the system has no thread left, that is an errno and not an exception.
+
+#pragma once
+
+#include <pthread.h>
+
+#include <csignal>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace lanewise {
+
+/* Starts `body` as a thread called so, in at most 15 letters; 0, or why there is none. */
+template <typename Body>
+int start_background_thread(std::thread& thread, const char *name, Body body) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = 0;
+    try {
+        thread = std::thread(std::move(body));
+        pthread_setname_np(thread.native_handle(), name);
+    } catch (const std::system_error& failed) {
+        error = failed.code().value();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
+}
+
+}  // namespace lanewise
