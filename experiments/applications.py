@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Applications: programs under MPI that several experiments run, and what says that a run was good.
 
-The integer sort (examples/integer_sort.c, the NAS kernel IS) checks the order of its keys, HPCC its
-residuals; LAMMPS ends with numbers that are the same in every run.
+The integer sort (examples/integer_sort.c, as the NAS kernel IS) checks the order of its keys, the
+Fourier transform (examples/fourier_transform.c, as FT) its energy, SSOR (examples/ssor.c, as LU)
+its error, and HPCC its residuals.  What they and LAMMPS end with is the same in every run.
 """
 
 from __future__ import annotations
@@ -37,20 +38,55 @@ class Application:
 
 def integer_sort(mpi: str, log2_keys: int, iterations: int) -> Application:
     """Return the sort of so many keys, built for an MPI."""
+    words = (_example(mpi, "integer_sort"), str(log2_keys), str(iterations))
+    return Application("integer sort", words, _sorted)
+
+
+def fourier_transform(mpi: str, log2_sides: tuple[int, int, int], iterations: int) -> Application:
+    """Return the transforms of a box with these sides, built for an MPI."""
+    sides = map(str, log2_sides)
+    words = (_example(mpi, "fourier_transform"), *sides, str(iterations))
+    return Application("Fourier transform", words, _transformed)
+
+
+def ssor(mpi: str, side: int, iterations: int) -> Application:
+    """Return sweeps over a cube of this side, built for an MPI."""
+    return Application("SSOR", (_example(mpi, "ssor"), str(side), str(iterations)), _relaxed)
+
+
+def _example(mpi: str, name: str) -> str:
     with failing_as_run():
         programs = [
-            build.programs / "integer_sort"
-            for build in find_builds(os.environ) if build.mpi == mpi
+            build.programs / name for build in find_builds(os.environ) if build.mpi == mpi
         ]  # fmt: skip
     found = next((path for path in programs if path.is_file()), None)
     if found is None:
-        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build MPI={mpi}")
-    return Application("integer sort", (str(found), str(log2_keys), str(iterations)), _sorted)
+        raise RunError(f"{name} is not built for {mpi}; build it with: make build MPI={mpi}")
+    return str(found)
+
+
+def _seconds(text: str) -> float | None:
+    found = re.search(r"^verified, ([0-9.]+) s$", text, re.MULTILINE)
+    return float(found[1]) if found else None
 
 
 def _sorted(text: str, _: Path) -> tuple[float, str] | None:
-    found = re.search(r"^verified, ([0-9.]+) s$", text, re.MULTILINE)
-    return (float(found[1]), "") if found else None
+    seconds = _seconds(text)
+    return None if seconds is None else (seconds, "")
+
+
+def _transformed(text: str, _: Path) -> tuple[float, str] | None:
+    return _with_result(text, r"^checksum (.+)$")
+
+
+def _relaxed(text: str, _: Path) -> tuple[float, str] | None:
+    return _with_result(text, r"fingerprint ([0-9a-f]+)$")
+
+
+def _with_result(text: str, pattern: str) -> tuple[float, str] | None:
+    seconds = _seconds(text)
+    result = re.search(pattern, text, re.MULTILINE)
+    return None if seconds is None or result is None else (seconds, result[1])
 
 
 def lammps(steps: int, ranks: int = 2) -> Application:
