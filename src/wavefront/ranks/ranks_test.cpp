@@ -14,6 +14,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -710,6 +711,58 @@ TEST(RanksTest, AnIntercommunicatorIsRefusedOnAllRanks) {
 
     MPI_Comm_free(&both);
     MPI_Comm_free(&group);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Its owner learns of what has been read a moment later, in which waves that did not wait would do
+// harm.
+class LateQueue final : public DiskQueue {
+  public:
+    explicit LateQueue(std::unique_ptr<DiskQueue> queue) : queue_(std::move(queue)) {}
+    void register_memory(const Memory& memory) override { queue_->register_memory(memory); }
+    void submit(const Transfer& transfer) override { queue_->submit(transfer); }
+    std::optional<Completion> wait() override {
+        const auto completion = queue_->wait();
+        if (completion) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return completion;
+    }
+    void wake() override { queue_->wake(); }
+    const char *name() const override { return "late"; }
+
+  private:
+    std::unique_ptr<DiskQueue> queue_;
+};
+
+TEST(RanksTest, RowsOfTheLowerNeighbourWaitForTheStripThatTheyReplace) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto folder = shared_folder(own);
+    // The first row that reads them lies two strips before the last of them.
+    Trial trial;
+    trial.kernel = "sor-fourth-order";
+    trial.shape = {.rows = 51 * static_cast<std::uint64_t>(job.ranks),
+                   .columns = 20,
+                   .coefficient_count = 1,
+                   .layout = &layouts::row_major,
+                   .strip_rows = 2};
+    trial.run.kernel = trial.kernel;
+    trial.run.options.iterations = 4;
+    trial.run.options.waves = 2;
+    trial.run.options.wrap_queue = [](std::unique_ptr<DiskQueue> queue) {
+        return std::make_unique<LateQueue>(std::move(queue));
+    };
+    std::vector<double> expected;
+    if (job.rank == 0) expected = prepare(folder, trial, 1, 4, job.ranks);
+    MPI_Barrier(MPI_COMM_WORLD);
+    trial.run.folder = part_names(folder, job.ranks)[static_cast<std::size_t>(job.rank)];
+
+    const auto report = run_rank(MPI_COMM_WORLD, trial.run);
+
+    ASSERT_TRUE(report) << report.failure().sentence;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job.rank == 0) {
+        EXPECT_EQ(join(folder, "joined", job.ranks), expected);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -43,6 +43,8 @@ class HaloRows {
     /* `iteration` counts from the store's beginning: that of the wave which is to work on
      * `row_block`. */
     bool ready(std::uint64_t iteration, std::uint64_t row_block) const;
+    /* Whether before() is to put the lower neighbour's rows in place, in the last row blocks. */
+    bool meets_lower(std::uint64_t iteration, std::uint64_t row_block) const;
     void before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate);
     void after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate);
     /* In a parallelogram: puts the neighbour's rows after `iteration`, the last one, where they
@@ -63,7 +65,6 @@ class HaloRows {
         return !in_parallelograms() || iteration > set_.iterations_before;
     }
     bool meets_upper(std::uint64_t iteration, std::uint64_t row_block) const;
-    bool meets_lower(std::uint64_t iteration, std::uint64_t row_block) const;
     Columns columns_of(std::uint64_t row, std::uint64_t iteration) const;
     std::byte *cell(std::uint64_t row, std::uint64_t column, std::byte *strip) const;
     std::vector<std::byte> pack(std::uint64_t first_row, std::uint64_t iteration,

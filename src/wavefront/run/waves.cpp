@@ -178,8 +178,13 @@ Waves::Turn Waves::take(WaveGroup *& group) {
 
 bool Waves::is_ready(std::size_t index, std::uint64_t rounds) const {
     const auto& before = index == 0 ? loaded_ : groups_[index - 1].finished;
-    if (before.ready() < std::min(rounds + set_.tiling.rounds + 1, row_blocks_)) return false;
-    return halo_rows_.ready(iteration_of(groups_[index]), rounds);
+    const auto iteration = iteration_of(groups_[index]);
+    // The lower neighbour's rows may end one row block below those that are read now, and nobody
+    // may read that from the disk any more, or write it.
+    const auto needed = halo_rows_.meets_lower(iteration, rounds)
+                            ? row_blocks_
+                            : std::min(rounds + set_.tiling.rounds + 1, row_blocks_);
+    return before.ready() >= needed && halo_rows_.ready(iteration, rounds);
 }
 
 void Waves::advance(WaveGroup& group, Batch& batch) {
