@@ -4,9 +4,16 @@
 
 #include "wavefront/store/folders.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
+#include "base/file.hpp"
+#include "wavefront/store/checksum.hpp"
 #include "wavefront/store/manifest.hpp"
 
 namespace lanewise::wavefront {
@@ -50,6 +57,32 @@ Result<bool> make_empty_folder(const std::string& path) {
     if (!fs::is_empty(path, error))
         return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
     return made;
+}
+
+std::string new_id() {
+    std::random_device random;
+    return checksum_text(std::uint64_t{random()} << 32 | random());
+}
+
+Outcome claim_folder(const std::string& path, const std::string& id) {
+    const auto name = path + "/" + owner_name;
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST)
+        return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
+    if (file < 0) return system_failure("create", name);
+    ::close(file);
+    const auto line = id + "\n";
+    return replace_file(name, line.data(), line.size());
+}
+
+Outcome check_owner(const std::string& path, const std::string& id) {
+    const auto line = read_file(path + "/" + owner_name);
+    if (!line && line.failure().status != LW_ERR_NOT_FOUND) return line.failure();
+    if (!line)
+        return Failure{LW_ERR_NOT_FOUND,
+                       "disk " + path + " has no file " + owner_name + "; mount the right disk"};
+    if (*line == id + "\n") return Done{};
+    return Failure{LW_ERR_NOT_FOUND, "disk " + path + " is another store's; mount the right disk"};
 }
 
 NewFolders::NewFolders(const std::vector<std::string>& folders) {

@@ -167,6 +167,7 @@ Manifest read_whole(JsonObject& top) {
     manifest.iterations = top.count<std::uint64_t>("iterations");
     manifest.disks = top.strings("disks");
     if (manifest.disks.empty()) top.refuse("disks", "names no disk");
+    if (top.has("id")) manifest.id = top.string("id");
     manifest.matrices = read_matrices(top);
     if (manifest.matrices.size() != manifest.shape.matrix_count())
         top.refuse("lists " + std::to_string(manifest.matrices.size()) + " matrices and counts " +
@@ -274,6 +275,7 @@ Json to_json(const Manifest& manifest) {
     if (shape.column_coefficient_count)
         json["column_coefficients"] = vectors_json(manifest.vectors, shape.row_coefficient_count,
                                                    shape.column_coefficient_count);
+    if (!manifest.id.empty()) json["id"] = manifest.id;
     if (manifest.kernel)
         json["kernel"] = {{"name", manifest.kernel->name},
                           {"parameters", manifest.kernel->parameters}};

@@ -85,7 +85,8 @@ struct Manifest {
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
     std::vector<VectorEntry> vectors;  /* by row first, then by column */
     std::vector<std::string> disks;    /* folders, strips round robin; "." is the store */
-    std::uint64_t iterations = 0;      /* that the data have gone through */
+    std::string id{};             /* that the folders on further disks have too; may be empty */
+    std::uint64_t iterations = 0; /* that the data have gone through */
     std::optional<KernelEntry> kernel; /* that `run` uses where none is named */
     std::optional<RunEntry> run;
     std::optional<PartEntry> part;

@@ -86,7 +86,9 @@ bool takes_staggered(int file, const FileCalls& calls) {
 }
 
 Outcome reserve_room(int file, std::uint64_t bytes, const std::string& path) {
-    const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    int error = EINTR;
+    // In memory a signal ends it, and what was reserved till then is given back.
+    while (error == EINTR) error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
     if (error == 0 || error == EOPNOTSUPP || error == EINVAL) return Done{};
     constexpr std::uint64_t mebibyte = 1 << 20;
     const auto needed = std::to_string((bytes + mebibyte - 1) / mebibyte);
@@ -201,12 +203,33 @@ class Making {
         if (*made) made_.push_back(folder);
         return Done{};
     }
+    Outcome make_on_disk(const std::string& folder, const std::string& id) {
+        const auto made = make(folder);
+        if (!made) return made;
+        const auto claimed = claim_folder(folder, id);
+        if (claimed) add(folder + "/" + owner_name);
+        return claimed;
+    }
     void add(const std::string& path) { made_.push_back(path); }
     void keep() { made_.clear(); }
 
   private:
     std::vector<std::string> made_;
 };
+
+Outcome check_disks(const std::string& folder, const Manifest& manifest) {
+    for (const auto& disk : manifest.disks) {
+        if (disk == ".") continue;
+        std::error_code unknown;
+        if (!fs::is_directory(disk, unknown))
+            return Failure{LW_ERR_NOT_FOUND, folder + ": disk " + disk + " is missing; mount it"};
+        // Stores from before disks were marked have no id.
+        const auto owned = manifest.id.empty() ? Outcome(Done{}) : check_owner(disk, manifest.id);
+        if (!owned)
+            return Failure{owned.failure().status, folder + ": " + owned.failure().sentence};
+    }
+    return Done{};
+}
 
 /* How many of `size` bytes a file has; -1, and errno, where it cannot be read. */
 ssize_t read_some(int file, std::byte *to, std::size_t size) {
@@ -309,8 +332,9 @@ Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
     Making making;
     const auto made = making.make(folder);
     if (!made) return made.failure();
+    if (!disks.empty()) manifest.id = new_id();
     for (const auto& disk : disks) {
-        const auto other = making.make(disk);
+        const auto other = making.make_on_disk(disk, manifest.id);
         if (!other) return other.failure();
         manifest.disks.push_back(fs::absolute(disk).string());
         if (!is_text(manifest.disks.back()))
@@ -341,11 +365,8 @@ Result<Store> Store::create_in_memory(const MatrixShape& shape,
 Result<Store> Store::open(const std::string& folder, Access access) {
     auto manifest = read_manifest(folder);
     if (!manifest) return manifest.failure();
-    for (const auto& disk : manifest->disks) {
-        std::error_code unknown;
-        if (disk != "." && !fs::is_directory(disk, unknown))
-            return Failure{LW_ERR_NOT_FOUND, folder + ": disk " + disk + " is missing; mount it"};
-    }
+    const auto there = check_disks(folder, *manifest);
+    if (!there) return there.failure();
     while (access == Access::reading) {
         Store store(folder, *manifest, -1);
         const auto held = store.hold_generation();
@@ -392,8 +413,8 @@ bool Store::has_file(const std::string& path) const {
         if (name.starts_with(file_stem(m, 'a') + ".") || name.starts_with(file_stem(m, 'b') + "."))
             return true;
     }
-    return name == "lock" || name.starts_with("manifest.") || name.ends_with(".values") ||
-           is_of_halos(name);
+    return name == "lock" || name == owner_name || name.starts_with("manifest.") ||
+           name.ends_with(".values") || is_of_halos(name);
 }
 
 std::string Store::vector_path(std::uint32_t vector, const std::string& sum) const {

@@ -377,6 +377,39 @@ TEST(StoreTest, AMatrixThatIsWrittenAgainKeepsOneGeneration) {
     EXPECT_TRUE(damaged->empty());
 }
 
+TEST(StoreTest, AFolderOnAFurtherDiskIsOneStoresOnly) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    ASSERT_TRUE(Store::create(folder / "a", shape, {"u", "c"}, {folder / "disk"}));
+
+    const auto other = Store::create(folder / "b", shape, {"u", "c"}, {folder / "disk"});
+
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.failure().sentence, HasSubstr("is not empty; name a new folder"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "b"));
+    EXPECT_TRUE(Store::open(folder / "a", Access::reading));
+}
+
+TEST(StoreTest, AFolderThatIsNotTheStoresDiskIsRefused) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    ASSERT_TRUE(Store::create(folder / "a", shape, {"u", "c"}, {folder / "disk"}));
+    ASSERT_TRUE(Store::create(folder / "b", shape, {"u", "c"}, {folder / "other"}));
+
+    std::filesystem::rename(folder / "disk", folder / "away");
+    std::filesystem::create_directory(folder / "disk");
+    const auto unmounted = Store::open(folder / "a", Access::changing);
+    std::filesystem::remove(folder / "disk");
+    std::filesystem::rename(folder / "other", folder / "disk");
+    const auto of_other = Store::open(folder / "a", Access::reading);
+
+    ASSERT_FALSE(unmounted);
+    EXPECT_EQ(unmounted.failure().status, LW_ERR_NOT_FOUND);
+    EXPECT_THAT(unmounted.failure().sentence, HasSubstr("has no file store.id"));
+    ASSERT_FALSE(of_other);
+    EXPECT_THAT(of_other.failure().sentence, HasSubstr("is another store's"));
+}
+
 TEST(StoreTest, AMatrixThatIsWrittenAgainLeavesNoFileOpen) {
     const auto open_files = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
