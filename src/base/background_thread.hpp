@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -30,6 +31,12 @@ int start_background_thread(std::thread& thread, const char *name, Body body) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return error;
+}
+
+/* Why no thread could be started, as one line with a remedy. */
+inline std::string no_thread_sentence(int error) {
+    return "cannot start a thread: " + std::generic_category().message(error) +
+           "; raise the limit of processes (ulimit -u)";
 }
 
 }  // namespace lanewise

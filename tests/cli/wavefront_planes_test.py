@@ -107,6 +107,45 @@ def test_borders_of_planes_are_those_that_numpy_pads(
     np.testing.assert_array_equal(u, np.pad(inner, 1, padding))
 
 
+@pytest.mark.parametrize(
+    ("sides", "radius", "borders"),
+    [((8, 400, 350), 2, "fixed"), ((40, 20000), 5, "neumann")],
+    ids=["planes of a MiB", "long rows"],
+)
+def test_arrays_of_long_rows_are_swept_by_wide_stencils(
+    sides: tuple[int, ...], radius: int, borders: str
+) -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+    lines, columns = (1, *sides[1:])[-2:]
+    first, last = (radius, lines - radius) if len(sides) == 3 else (0, 1)
+
+    @numba.cfunc(wavefront.row_signature("float64"))
+    def far(
+        updated: Any, data: Any, _coefficients: Any, _row: Any, _first: Any, _end: Any, _more: Any
+    ) -> None:
+        out, above, below = updated[0], data[0], data[2 * radius]
+        for j in range(first, last):
+            for at in range(j * columns + radius, (j + 1) * columns - radius):
+                out[at] = 0.5 * (above[at] + below[at])
+
+    u = np.random.default_rng(5).random(sides)
+    expected = u.copy()
+    inner = tuple(slice(radius, -radius) for _ in sides)
+    for _ in range(3):
+        before = expected.copy()
+        if borders == "neumann":
+            before = np.pad(before[inner], radius, "symmetric")
+        expected = before.copy()
+        expected[inner] = 0.5 * (before[: -2 * radius] + before[2 * radius :])[:, *inner[1:]]
+    if borders == "neumann":
+        expected = np.pad(expected[inner], radius, "symmetric")
+
+    kernel = wavefront.RowKernel(far, radius=radius, reads="previous")
+    wavefront.run([u], kernel, 3, borders=borders, memory="128MiB")
+
+    np.testing.assert_array_equal(u, expected)
+
+
 def test_a_run_over_planes_notes_the_borders_of_its_six_sides(tmp_path: Path) -> None:
     program("create", tmp_path / "s", "--shape", "24,10,12", "--kernel", "sor-3d",
             "--strip-rows", 4)  # fmt: skip

@@ -183,6 +183,28 @@ def test_a_folder_that_the_system_does_not_look_up_is_refused(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_name_that_is_not_utf_8_is_told_in_one_line(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "lanewise", "wavefront", "info", b"caf\xe9"]
+
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"lanewise wavefront: caf")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_part_is_not_split_again(native: Lanewise, tmp_path: Path) -> None:
+    whole, one, two = (tmp_path / name for name in ("s", "p0", "p1"))
+    native("create", whole, "--rows", 64, "--cols", 64)
+    native("split", whole, one, two)
+
+    done = native("split", one, tmp_path / "a", tmp_path / "b")
+
+    assert done.returncode == 2
+    assert "is itself a part of a store; join the parts first" in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_store_is_made_nowhere_in_a_working_folder_that_is_gone(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     script = f"mkdir {gone} && cd {gone} && rmdir {gone} && exec {sys.executable} -m lanewise "

@@ -268,6 +268,21 @@ def test_a_run_ends_by_a_measure_and_writes_snapshots(native: Lanewise, tmp_path
     )
 
 
+def test_a_parameter_without_a_kernel_is_that_of_the_default_kernel(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    named, unnamed = tmp_path / "named", tmp_path / "unnamed"
+    native("create", named, "--rows", 64, "--cols", 64)
+    native("create", unnamed, "--rows", 64, "--cols", 64, "--parameter", 0.5)
+
+    native("run", named, "--iterations", 9, "--kernel", "livermore23", "--parameter", 0.5)
+    native("run", unnamed, "--iterations", 9)
+
+    for store in (named, unnamed):
+        native("export", store, "data", f"{store}.npy")
+    assert (tmp_path / "named.npy").read_bytes() == (tmp_path / "unnamed.npy").read_bytes()
+
+
 def test_a_snapshot_that_cannot_be_written_leaves_nothing(native: Lanewise, tmp_path: Path) -> None:
     store, folder = tmp_path / "s", tmp_path / "snapshots"
     (folder / "data.000002.npy").mkdir(parents=True)

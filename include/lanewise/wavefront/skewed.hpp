@@ -208,9 +208,11 @@ struct Skewed {
             const Vector before = sweep.data[t];
             const Vector after =
                 cell(Neighbours<Anywhere>{sweep, t, load}, Coefficients{sweep.coefficients, t});
-            const Vector kept = interior(row_block, t) ? after : before;
+            const Mask inside = interior(row_block, t);
+            const Vector kept = inside ? after : before;
             sweep.data[t] = kept;
-            observer.see(before, kept);
+            // A NaN of the border stays and is no change, though it differs from itself.
+            observer.see(inside ? before : Vector{}, inside ? after : Vector{});
             sweep.west = kept;
         }
     }

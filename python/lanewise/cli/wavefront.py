@@ -233,7 +233,9 @@ def array_name(words: list[str]) -> str:
 def pass_on(line: list[str]) -> None:
     """Run the native program as it stands; raise its complaint as our own."""
     try:
-        done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            line, stderr=subprocess.PIPE, text=True, errors="replace", check=False
+        )
     except KeyboardInterrupt:
         left = "" if "-" in line[2:] else LEFT.get(line[1], "")
         sys.stderr.write(f"lanewise wavefront: stopped{left}\n")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ OnIterations = Callable[[int, float], None]
 
 # What a strip has by default.
 _STRIP_BYTES = 1 << 20
+_STRIP_LEAST = {2: 8, 3: 1}  # rows of two dimensions, and planes of three, by default
 
 
 @dataclass(frozen=True)
@@ -345,13 +347,18 @@ def _kind_of(shape: tuple[int, ...], data: tuple[int, ...], rows: int) -> int:
 
 
 def _strip_rows(data: Any, kernel: Any, borders: bytes) -> int:
-    """Return how many planes move together, 0 for the default: borders need several at once."""
-    if data.ndim == 2 or borders == b"fixed":
-        return 0
+    """Return how many rows or planes move together, 0 for the default where that is enough.
+
+    A strip holds as many as the stencil reaches to one side, and twice as many next to a border
+    that is not fixed.
+    """
     radius = kernel.radius if isinstance(kernel, OwnKernel) else 1
-    planes, lines, columns = map(int, data.shape)
-    plane_bytes = max(1, lines * columns * int(data.itemsize))
-    return max(2 * radius, min(planes, _STRIP_BYTES // plane_bytes))
+    needed = radius if borders == b"fixed" else 2 * radius
+    if needed <= _STRIP_LEAST[data.ndim]:
+        return 0
+    rows, *row = map(int, data.shape)
+    row_bytes = max(1, math.prod(row) * int(data.itemsize))
+    return max(needed, min(rows, _STRIP_BYTES // row_bytes))
 
 
 def _arrays(given: Any) -> list[Any]:

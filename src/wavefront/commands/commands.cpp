@@ -57,13 +57,16 @@ std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
     return names;
 }
 
+/* Of stores with its coefficients, where none is named. */
+constexpr const char *default_kernel = "livermore23";
+
 /* The kernel that is named, else the one that the store was made for. */
 Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape& shape,
                           const std::optional<KernelEntry>& of_store) {
     const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
     auto name = arguments.kernel;
     if (name.empty() && of_store) name = of_store->name;
-    if (name.empty() && livermore) name = "livermore23";
+    if (name.empty() && livermore) name = default_kernel;
     if (name.empty())
         return Failure{LW_ERR_ARGUMENT,
                        "which kernel? add --kernel NAME; lanewise wavefront "
@@ -91,9 +94,10 @@ Outcome create(const WavefrontArguments& arguments) {
         Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
     if (!store) return store.failure();
     made.own();
-    if (!arguments.kernel.empty()) {
+    if (!arguments.kernel.empty() || !arguments.parameters.empty()) {
         auto manifest = store->manifest();
-        manifest.kernel = KernelEntry{arguments.kernel, arguments.parameters};
+        manifest.kernel = KernelEntry{arguments.kernel.empty() ? default_kernel : arguments.kernel,
+                                      arguments.parameters};
         const auto kept = store->commit(manifest);
         if (!kept) return kept;
     }
@@ -490,7 +494,7 @@ Outcome split(const WavefrontArguments& arguments) {
     if (!whole) return whole.failure();
     if (arguments.radius > 0) return split_store(*whole, arguments.radius, arguments.parts);
     const auto& of_store = whole->manifest().kernel;
-    const std::string otherwise = of_store ? of_store->name : "livermore23";
+    const std::string otherwise = of_store ? of_store->name : default_kernel;
     const auto info = kernel_info(arguments.kernel.empty() ? otherwise : arguments.kernel);
     if (!info) return info.failure();
     return split_store(*whole, info->radius, arguments.parts);

@@ -128,7 +128,9 @@ class FaultsTest : public ::testing::Test {
 
     Result<RunReport> run_with_calls(const FileCalls& calls, std::uint64_t iterations) {
         return run_through(
-            [=](std::unique_ptr<DiskQueue> /*queue*/) { return make_thread_queue(calls); },
+            [=](std::unique_ptr<DiskQueue> /*queue*/) {
+                return std::move(*make_thread_queue(calls));
+            },
             iterations);
     }
 
@@ -137,7 +139,7 @@ class FaultsTest : public ::testing::Test {
             [=](std::unique_ptr<DiskQueue> /*queue*/) {
                 auto queue = make_uring_queue(calls);
                 EXPECT_TRUE(queue) << queue.failure().sentence;
-                return queue ? std::move(*queue) : make_thread_queue();
+                return std::move(queue ? *queue : *make_thread_queue());
             },
             iterations);
     }
@@ -280,7 +282,7 @@ TEST(DiskQueueTest, AStripOfLittleMoreThanAMebibyteIsOneRequest) {
         requests.push_back(count);
         return static_cast<ssize_t>(count);
     };
-    const auto queue = make_thread_queue(calls);
+    const auto queue = std::move(*make_thread_queue(calls));
 
     queue->submit({.direction = Transfer::Direction::write,
                    .file = 0,

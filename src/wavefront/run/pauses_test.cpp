@@ -181,6 +181,50 @@ TEST(PausesTest, APauseThatWasNotFinishedIsMadeUpForWhenTheRunIsResumed) {
     }
 }
 
+TEST(PausesTest, ARunWithSnapshotsIsNotResumedByWhoDoesNotWriteThem) {
+    const Folder folder(Medium::memory);
+    auto store = filled_store(folder, places[0]);
+    ASSERT_TRUE(store);
+    RunOptions options;
+    options.iterations = 20;
+    options.pause_every = 6;
+    options.snapshots = folder / "snapshots";
+    options.paused = [](const Pause&) -> Outcome { return Failure{LW_ERR_IO, "no room"}; };
+    ASSERT_FALSE(run(*store, *make_kernel_for("sor", {}, store->shape()), options));
+
+    const auto rest = resume(*store, RunOptions{});
+
+    ASSERT_FALSE(rest);
+    EXPECT_THAT(rest.failure().sentence, ::testing::HasSubstr("lanewise wavefront resume"));
+    EXPECT_TRUE(store->manifest().run->pause->pending);
+}
+
+TEST(PausesTest, ANaNInACornerThatNoCellReadsIsNoChange) {
+    for (const auto& place : places) {
+        const Folder folder(Medium::memory);
+        auto store = filled_store(folder, place);
+        ASSERT_TRUE(store);
+        std::uint64_t first_row = 0;
+        const auto written = write_matrix(
+            *store, 0, [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
+                auto *const values = reinterpret_cast<double *>(rows);
+                std::fill_n(values, count * 50, 1.0);
+                if (first_row == 0) values[49] = std::nan("");
+                first_row += count;
+                return Done{};
+            });
+        ASSERT_TRUE(written);
+        RunOptions options;
+        options.iterations = 4000;
+        options.tolerance = 1e-3;
+
+        const auto report = run(*store, *make_kernel_for("sor", {}, store->shape()), options);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        EXPECT_TRUE(report->converged) << place.layout->name << ", tiles " << place.tile_columns;
+    }
+}
+
 TEST(PausesTest, AConditionIsAskedAgainWhereTheRunEndedBeforeItCounted) {
     const Folder folder(Medium::memory);
     auto store = filled_store(folder, places[0]);

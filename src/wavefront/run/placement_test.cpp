@@ -52,7 +52,7 @@ class PlacementTest : public ::testing::Test {
         options.iterations = options.waves = waves;
         options.threads = 2;
         options.wrap_queue = [&](std::unique_ptr<DiskQueue> /*queue*/) {
-            return make_thread_queue(calls);
+            return std::move(*make_thread_queue(calls));
         };
         const auto report =
             run(*store_, *make_kernel("livermore23", {}, Element::f64, &layouts::skewed), options);

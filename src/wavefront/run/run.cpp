@@ -564,7 +564,11 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     }
     if (entry.pause) {
         rest.pause_every = entry.pause->every;
-        if (rest.snapshots.empty()) rest.snapshots = entry.pause->snapshots;
+        // Only who writes them knows how.
+        if (!entry.pause->snapshots.empty() && rest.snapshots.empty())
+            return bad_argument("the run of " + store.folder() + " writes snapshots to " +
+                                entry.pause->snapshots +
+                                "; go on with it by lanewise wavefront resume");
         rest.first_measure = entry.pause->first;
         rest.pause_pending = pending;
         if (!entry.pause->until.empty()) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/background_thread.hpp"
 #include "base/clock.hpp"
 
 namespace lanewise::wavefront {
@@ -97,7 +98,14 @@ Waves::~Waves() {
 void Waves::start() {
     const auto threads = std::min<std::uint64_t>(set_.threads, groups_.size());
     began_ns_ = monotonic_ns();
-    for (std::uint64_t p = 0; p < threads; ++p) threads_.emplace_back(&Waves::work, this);
+    for (std::uint64_t p = 0; p < threads; ++p) {
+        std::thread thread;
+        const int error = start_background_thread(thread, "lanewise-wave", [this] { work(); });
+        // One thread alone makes all waves.
+        if (error && threads_.empty()) return fail(no_thread_sentence(error));
+        if (error) return;
+        threads_.push_back(std::move(thread));
+    }
 }
 
 void Waves::load(std::uint64_t row_blocks) {

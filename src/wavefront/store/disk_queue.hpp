@@ -82,7 +82,7 @@ RingCalls ring_calls();
 /* LW_ERR_UNSUPPORTED where the kernel or the container refuses it. */
 Result<std::unique_ptr<DiskQueue>> make_uring_queue(RingCalls calls = ring_calls(),
                                                     std::uint64_t disks = 1);
-std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
+Result<std::unique_ptr<DiskQueue>> make_thread_queue(FileCalls calls = system_calls());
 
 inline constexpr std::uint64_t piece_bytes = 1 << 20;
 

@@ -86,6 +86,9 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
     const auto& manifest = whole.manifest();
     const auto& shape = manifest.shape;
     const auto ranks = folders.size();
+    if (manifest.part && manifest.part->ranks > 1)
+        return bad_argument(whole.folder() +
+                            " is itself a part of a store; join the parts first, and split that");
     if (shape.vector_count())
         return bad_argument(whole.folder() +
                             " has coefficients by row or column, which parts have not; give "

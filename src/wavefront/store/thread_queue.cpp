@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "wavefront/store/disk_queue.hpp"
 
 namespace lanewise::wavefront {
@@ -41,9 +42,7 @@ int transfer_whole(const FileCalls& calls, const Transfer& transfer) {
 
 class ThreadQueue final : public DiskQueue {
   public:
-    explicit ThreadQueue(FileCalls calls) : calls_(std::move(calls)) {
-        for (unsigned i = 0; i < worker_count; ++i) workers_.emplace_back([this] { work(); });
-    }
+    explicit ThreadQueue(FileCalls calls) : calls_(std::move(calls)) {}
     ~ThreadQueue() override {
         {
             const std::lock_guard lock(mutex_);
@@ -54,6 +53,18 @@ class ThreadQueue final : public DiskQueue {
     }
     ThreadQueue(const ThreadQueue&) = delete;
     ThreadQueue& operator=(const ThreadQueue&) = delete;
+
+    // Fewer threads do as well; fails where there is none.
+    Outcome start() {
+        for (unsigned i = 0; i < worker_count; ++i) {
+            std::thread worker;
+            const int error = start_background_thread(worker, "lanewise-disk", [this] { work(); });
+            if (error && workers_.empty()) return Failure{LW_ERR_LIMIT, no_thread_sentence(error)};
+            if (error) return Done{};
+            workers_.push_back(std::move(worker));
+        }
+        return Done{};
+    }
 
     void submit(const Transfer& transfer) override {
         {
@@ -124,8 +135,11 @@ FileCalls system_calls() {
                 }};
 }
 
-std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls) {
-    return std::make_unique<ThreadQueue>(std::move(calls));
+Result<std::unique_ptr<DiskQueue>> make_thread_queue(FileCalls calls) {
+    auto queue = std::make_unique<ThreadQueue>(std::move(calls));
+    const auto started = queue->start();
+    if (!started) return started.failure();
+    return std::unique_ptr<DiskQueue>(std::move(queue));
 }
 
 }  // namespace lanewise::wavefront
