@@ -131,12 +131,13 @@ def test_arrays_of_long_rows_are_swept_by_wide_stencils(
     u = np.random.default_rng(5).random(sides)
     expected = u.copy()
     inner = tuple(slice(radius, -radius) for _ in sides)
+    across = (slice(None), *inner[1:])
     for _ in range(3):
         before = expected.copy()
         if borders == "neumann":
             before = np.pad(before[inner], radius, "symmetric")
         expected = before.copy()
-        expected[inner] = 0.5 * (before[: -2 * radius] + before[2 * radius :])[:, *inner[1:]]
+        expected[inner] = 0.5 * (before[: -2 * radius] + before[2 * radius :])[across]
     if borders == "neumann":
         expected = np.pad(expected[inner], radius, "symmetric")
 
