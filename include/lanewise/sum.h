@@ -68,7 +68,8 @@ LW_API lw_status lw_accumulator_add_f32(lw_accumulator *accumulator, const float
 /* Add what `other` has to `accumulator`. */
 LW_API lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accumulator *other);
 /* On every rank, replace the sum by that of all ranks.  Collective over `comm`.  Fails with
-   LW_ERR_MPI where the communicator's error handler returns. */
+   LW_ERR_UNSUPPORTED for an intercommunicator, and with LW_ERR_MPI where the communicator's error
+   handler returns. */
 LW_API lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm);
 
 /* The same for a communicator of Fortran. */
@@ -127,8 +128,9 @@ LW_API lw_status lw_product_f32(const lw_product *product, float *nearest);
 
 /*
  * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails on every rank alike:
- * with LW_ERR_UNSUPPORTED for other types, and with LW_ERR_MEMORY where a rank lacks memory; a
- * product whose factors take at most 16 KiB together may fail on that rank alone.
+ * with LW_ERR_UNSUPPORTED for other types and for intercommunicators, and with LW_ERR_MEMORY where
+ * a rank lacks memory; a product whose factors take at most 16 KiB together may fail on that rank
+ * alone.
  */
 LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                                     MPI_Comm comm);

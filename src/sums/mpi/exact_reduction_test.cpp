@@ -524,6 +524,31 @@ TEST_P(ExactReductionTest, RefusesMissingBuffers) {
     EXPECT_EQ(lw_exact_allreduce(nullptr, nullptr, 0, MPI_DOUBLE, world), LW_OK);
 }
 
+TEST_P(ExactReductionTest, RefusesACommunicatorBetweenTwoGroups) {
+    if (rank_count() < 2) return; /* One rank makes no two groups. */
+    const int side = rank_here() == 0 ? 0 : 1;
+    MPI_Comm group = MPI_COMM_NULL;
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, side, 0, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - side, 0, &between);
+    MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+    lw_accumulator *sum = nullptr;
+    lw_product *product = nullptr;
+    lw_accumulator_create(&sum);
+    lw_product_create(&product);
+    double one = 1;
+    double all = 0;
+
+    EXPECT_EQ(lw_exact_allreduce(&one, &all, 1, MPI_DOUBLE, between), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_accumulator_allreduce(sum, between), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_product_allreduce(product, between), LW_ERR_UNSUPPORTED);
+
+    lw_accumulator_free(sum);
+    lw_product_free(product);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&group);
+}
+
 // A vector of all numbers, dealt among the ranks in one way or another.
 double total(bool cyclic) {
     constexpr int count = 1000;

@@ -54,14 +54,19 @@ bool is_place(const void *receive, int count) {
     return receive != MPI_IN_PLACE && (receive || count <= 0);
 }
 
+lw_status check_communicator(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    int between_groups = 0;
+    if (PMPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return LW_ERR_MPI;
+    return between_groups ? LW_ERR_UNSUPPORTED : LW_OK;
+}
+
 /* Runs `reduce` with what the elements are. */
 template <typename Reduce>
 lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, Combining combining,
                        const Reduce& reduce) {
-    if (count < 0 || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
-    int between_groups = 0;
-    if (PMPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return LW_ERR_MPI;
-    if (between_groups) return LW_ERR_UNSUPPORTED;
+    if (count < 0) return LW_ERR_ARGUMENT;
+    if (const auto status = check_communicator(comm); status != LW_OK) return status;
     const auto numbers = lanewise::sums::numbers_of(type);
     if (!numbers) return LW_ERR_UNSUPPORTED;
     return status_of(reduce(*numbers, combining));
@@ -202,7 +207,8 @@ lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accumulator
 }
 
 lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm) {
-    if (!accumulator || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    if (!accumulator) return LW_ERR_ARGUMENT;
+    if (const auto status = check_communicator(comm); status != LW_OK) return status;
     return status_of(lanewise::sums::add_over_ranks(accumulator->sum, comm));
 }
 
@@ -304,7 +310,8 @@ lw_status lw_product_merge(lw_product *product, const lw_product *other) {
 }
 
 lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm) {
-    if (!product || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    if (!product) return LW_ERR_ARGUMENT;
+    if (const auto status = check_communicator(comm); status != LW_OK) return status;
     return with_memory(
         [&] { return status_of(lanewise::sums::multiply_over_ranks(product->product, comm)); });
 }
