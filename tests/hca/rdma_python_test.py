@@ -190,6 +190,8 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(server, at="a1")
     with pytest.raises(RequestError, match="backwards"):
         rdma.start(server, protection=rdma.Protection(policy="backwards"))
+    with pytest.raises(RequestError, match=r"missing\.json does not exist"):
+        rdma.start(server, protection=rdma.Protection(path_file=Path("missing.json")))
 
 
 @pytest.mark.skipif(shutil.which("ib_write_bw") is None, reason="no ib_write_bw; install perftest")

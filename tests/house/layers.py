@@ -73,7 +73,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
     "imports": {"errors", "results", "suite"},
     "measurement": {"errors", "files", "launch", "plots", "results", "suite", "tuning"},
-    "rdma": {"errors", "interrupts", "launch", "testbed"},
+    "rdma": {"errors", "files", "interrupts", "launch", "testbed"},
     "wavefront": {"errors", "files", "interrupts", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

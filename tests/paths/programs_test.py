@@ -116,6 +116,15 @@ def test_strict_refuses_what_cannot_be_protected(hosts: Hosts, tmp_path: Path) -
     assert "(0, 0)" not in said
 
 
+def test_strict_refuses_all_where_the_settings_cannot_be_used(hosts: Hosts) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+    unusable = ["env", "LANEWISE_PROTECT_FAILBACK_DELAY_MS=soon"]
+    words = [*PROTECT, "--strict", "--", *unusable, "ibv_rc_pingpong", "-n", "100", "-g", "0"]
+    said = str(hosts.pair(words, [*words, ADDRESS]))
+    assert "use a number of milliseconds; --strict refuses all queue pairs" in said
+    assert "(0, 0)" not in said
+
+
 def test_a_path_file_of_unknown_devices_and_ports_leaves_it_unprotected(
     hosts: Hosts, tmp_path: Path
 ) -> None:

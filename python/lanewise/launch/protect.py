@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.launch.hca import find_library
@@ -42,8 +44,16 @@ def check(protection: Protection) -> None:
         ("--failback-delay", protection.failback_delay_ms),
         ("--retry-window", protection.retry_window_ms),
     ):
-        if not 0 <= value <= DELAY_MS_MAX:
+        if not 0 <= _whole(name, value) <= DELAY_MS_MAX:
             raise RequestError(f"{name} {value} ms: use 0 to {DELAY_MS_MAX // 1000} s")
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a delay; RequestError where it is not whole, which the libraries cannot read."""
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise RequestError(f"{name} {value} ms: use a whole number of milliseconds") from None
 
 
 def variables_for(protection: Protection, environment: Mapping[str, str]) -> dict[str, str]:
@@ -56,9 +66,9 @@ def variables_for(protection: Protection, environment: Mapping[str, str]) -> dic
     variables = {
         "LD_PRELOAD": ":".join([library, *(one for one in before if one != library)]),
         "LANEWISE_PROTECT_POLICY": protection.policy,
-        "LANEWISE_PROTECT_FAILBACK_DELAY_MS": str(protection.failback_delay_ms),
-        "LANEWISE_PROTECT_RETRY_WINDOW_MS": str(protection.retry_window_ms),
-        "LANEWISE_HCA_RETRY_WINDOW_MS": str(hca_window_ms),
+        "LANEWISE_PROTECT_FAILBACK_DELAY_MS": f"{protection.failback_delay_ms:d}",
+        "LANEWISE_PROTECT_RETRY_WINDOW_MS": f"{protection.retry_window_ms:d}",
+        "LANEWISE_HCA_RETRY_WINDOW_MS": f"{hca_window_ms:d}",
         "LANEWISE_HCA_PROTECTED": "1" if hca_window_ms else "0",
     }
     if protection.path_file is not None:

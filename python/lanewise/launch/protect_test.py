@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lanewise.errors import RequestError
 from lanewise.launch.native import MANIFEST
-from lanewise.launch.protect import LIBRARY, Protection, variables_for
+from lanewise.launch.protect import LIBRARY, Protection, check, variables_for
 
 
 @pytest.fixture
@@ -29,3 +30,15 @@ def test_the_device_retries_by_itself_only_where_it_has_all_paths(build: Path) -
     assert ports["LANEWISE_HCA_RETRY_WINDOW_MS"] == "10000"
     assert devices["LANEWISE_HCA_RETRY_WINDOW_MS"] == "0"
     assert devices["LANEWISE_PROTECT_RETRY_WINDOW_MS"] == "10000"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Protection(failback_delay_ms=500.0),  # type: ignore[arg-type]
+        Protection(retry_window_ms=500.0),  # type: ignore[arg-type]
+    ],
+)
+def test_delays_are_whole_numbers_of_milliseconds(made: Protection) -> None:
+    with pytest.raises(RequestError, match=r"500\.0 ms: use a whole number of milliseconds"):
+        check(made)

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
+from lanewise.files import paths
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch import hca_faults, hca_replay
 from lanewise.launch.hca import CONGESTION, Device, check, variables_for
@@ -320,5 +321,7 @@ def _protecting(
     protection: Protection, folder: Path, environment: Mapping[str, str]
 ) -> dict[str, str]:
     check_protection(protection)
+    if protection.path_file is not None:
+        paths.load(Path(protection.path_file))
     report = protection.report or folder / "protection.jsonl"
     return protecting_variables(replace(protection, report=report), environment)

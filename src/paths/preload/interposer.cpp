@@ -93,7 +93,10 @@ Process *make_process() {
     if (settings) {
         made->settings = std::move(*settings);
     } else {
-        warn(settings.failure().sentence + "; the program runs unprotected");
+        made->settings.strict = is_strict();
+        warn(settings.failure().sentence + (made->settings.strict
+                                                ? "; --strict refuses all queue pairs"
+                                                : "; the program runs unprotected"));
     }
     return made;
 }
@@ -169,12 +172,17 @@ bool has_second_device(ibv_context *context) {
     return false;
 }
 
+// The end of a warning on a device that cannot be protected.
+std::string consequence(const std::string& unprotected) {
+    return "; " + (process().settings.strict ? "--strict refuses its queue pairs" : unprotected);
+}
+
 void protect_device(ibv_context *context) {
     if (has_second_device(context)) return;
     const Calls& calls = next().calls;
     if (const Outcome fits = check_device(context, calls); !fits) {
         const std::lock_guard guard(process().lock);
-        warn_once(fits.failure().sentence + "; it runs unprotected");
+        warn_once(fits.failure().sentence + consequence("it runs unprotected"));
         return;
     }
     auto made = std::make_shared<ProtectedDevice>();
@@ -190,8 +198,8 @@ void protect_device(ibv_context *context) {
     auto protection = Protection::open(context, calls, std::move(options));
     const std::lock_guard guard(process().lock);
     if (!protection) {
-        warn_once(protection.failure().sentence + "; " + context->device->name +
-                  " runs unprotected");
+        warn_once(protection.failure().sentence +
+                  consequence(std::string(context->device->name) + " runs unprotected"));
         return;
     }
     made->protection = std::move(*protection);
@@ -213,7 +221,10 @@ bool is_left_to_program(const ibv_qp *queue_pair) {
 // 0, or what ibv_modify_qp is to answer.
 int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     const std::shared_ptr<ProtectedDevice> device = protected_device(queue_pair->context);
-    if (!device) return 0;
+    if (!device) {
+        const bool becomes_ready = (mask & IBV_QP_STATE) != 0 && state == IBV_QPS_RTS;
+        return becomes_ready && process().settings.strict ? EOPNOTSUPP : 0;
+    }
     if (mask & IBV_QP_STATE && state == IBV_QPS_RTR) use_mark().set(use_connected);
     const bool program_migrates = (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0;
     if (program_migrates) leave_to_program(queue_pair);

@@ -34,10 +34,14 @@ Failure not_a_time(const char *name) {
 
 }  // namespace
 
+bool is_strict() {
+    return variable("LANEWISE_PROTECT_STRICT") == "1";
+}
+
 Result<ProtectSettings> read_settings() {
     ProtectSettings made;
     made.report = variable("LANEWISE_PROTECT_REPORT");
-    made.strict = variable("LANEWISE_PROTECT_STRICT") == "1";
+    made.strict = is_strict();
     const std::string policy = variable("LANEWISE_PROTECT_POLICY");
     if (policy == "stay") {
         made.rules.policy = Policy::stay;
