@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import time
@@ -192,15 +193,18 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(server, protection=rdma.Protection(policy="backwards"))
     with pytest.raises(RequestError, match=r"missing\.json does not exist"):
         rdma.start(server, protection=rdma.Protection(path_file=Path("missing.json")))
+    with pytest.raises(RequestError, match="--report missing/report cannot be written"):
+        rdma.start(server, protection=rdma.Protection(report=Path("missing/report")))
 
 
 @pytest.mark.skipif(shutil.which("ib_write_bw") is None, reason="no ib_write_bw; install perftest")
-def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts) -> None:
+def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts, tmp_path: Path) -> None:
     words = ("ib_write_bw", "-x", "0", "-D", "4")
+    report = tmp_path / "report.jsonl"
 
     def start(*more: str, at: str) -> rdma.Program:
         return rdma.start(
-            [*words, *more], ports=("lan0", "lan1"), protection=rdma.Protection(),
+            [*words, *more], ports=("lan0", "lan1"), protection=rdma.Protection(report=report),
             hosts=two_hosts, at=at,
         )  # fmt: skip
 
@@ -218,6 +222,8 @@ def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts) -> Non
     assert all(one.migrations >= 1 for one in outcomes)
     events = [event["event"] for event in outcomes[0].protection[0]["events"]]
     assert events[:2] == ["port_down", "migrated"]
+    reported = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    assert reported == [one for outcome in outcomes for one in outcome.protection]
 
 
 def test_a_host_or_an_interface_that_is_not_there_is_refused(two_hosts: rdma.Hosts) -> None:

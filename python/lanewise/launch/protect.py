@@ -38,6 +38,11 @@ class Protection:
 
 def check(protection: Protection) -> None:
     """Raise RequestError for values that cannot be."""
+    report = protection.report
+    if report is not None and not Path(report).parent.is_dir():
+        raise RequestError(
+            f"--report {report} cannot be written; name a file in a folder that exists"
+        )
     if protection.policy not in POLICIES:
         raise RequestError(f"--policy {protection.policy}: use {', '.join(POLICIES)}")
     for name, value in (

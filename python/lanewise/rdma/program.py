@@ -78,9 +78,14 @@ class Program:
         variables: Mapping[str, str],
         folder: Path,
         enter: Sequence[str] = (),
+        report: Path | None = None,
     ) -> None:
-        """Start `line`; `enter` makes a line one that runs on the host of the program."""
+        """Start `line`; `enter` makes a line one that runs on the host of the program.
+
+        What path protection did is appended to `report`, where there is one, when the program ends.
+        """
         self._folder = folder
+        self._report = report
         self._outcome: Outcome | None = None
         self._enter = enter
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
@@ -142,8 +147,21 @@ class Program:
                 occurred=census,
                 stdout_bytes=self._file("stdout").read_bytes(),
             )
-            shutil.rmtree(self._folder, ignore_errors=True)
+            try:
+                self._pass_report_on()
+            finally:
+                shutil.rmtree(self._folder, ignore_errors=True)
         return self._outcome
+
+    def _pass_report_on(self) -> None:
+        made = self._file("protection.jsonl")
+        if self._report is None or not made.is_file():
+            return
+        try:
+            with self._report.open("ab") as file:
+                file.write(made.read_bytes())
+        except OSError as error:
+            raise RunError(f"{self._report} could not be written: {error.strerror}") from None
 
     def wait_until_listening(self, port: int, timeout_s: float = 10.0) -> None:
         """Wait until something listens on a TCP port where the program runs.
@@ -258,8 +276,8 @@ def start(  # noqa: PLR0913
             found = shutil.which(program[0])
             if found is None:
                 raise RequestError(not_found(program[0]))
-            line = [found, *program[1:]]
-            started = _started(line, environment, folder, hosts, at)
+            line, variables, enter = _on_host([found, *program[1:]], environment, hosts, at)
+            started = Program(line, variables, folder, enter, _report_of(protection))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -282,17 +300,18 @@ def run(program: Sequence[str], *, timeout_s: float | None = None, **options: An
         return started.wait(timeout_s)
 
 
-def _started(
-    line: Sequence[str], environment: Mapping[str, str], folder: Path, hosts: Hosts | None, at: str
-) -> Program:
+def _on_host(
+    line: Sequence[str], environment: Mapping[str, str], hosts: Hosts | None, at: str
+) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
+    """Return the line and the environment with which it runs there, and what enters the host."""
     if hosts is None:
-        return Program(line, environment, folder)
+        return line, environment, ()
     if at not in hosts.names:
         raise RequestError(f"there is no '{at}' in the testbed; there are {', '.join(hosts.names)}")
     # The libraries are for the program, not for what enters the host.
     own = {key: value for key, value in environment.items() if os.environ.get(key) != value}
     words = ["env", *(f"{key}={value}" for key, value in own.items()), *line]
-    return Program(hosts.bed.line(at, words), os.environ, folder, hosts.bed.line(at, []))
+    return hosts.bed.line(at, words), os.environ, hosts.bed.line(at, [])
 
 
 def _fault_script(
@@ -323,5 +342,12 @@ def _protecting(
     check_protection(protection)
     if protection.path_file is not None:
         paths.load(Path(protection.path_file))
-    report = protection.report or folder / "protection.jsonl"
+    # The outcome has what it says as well.
+    report = folder / "protection.jsonl"
     return protecting_variables(replace(protection, report=report), environment)
+
+
+def _report_of(protection: Protection | None) -> Path | None:
+    if protection is None or protection.report is None:
+        return None
+    return Path(protection.report).absolute()

@@ -99,10 +99,6 @@ def protect(
         strict=strict,
     )
     check(protection)
-    if report and not report.resolve().parent.is_dir():
-        raise RequestError(
-            f"--report {report} cannot be written; name a file in a folder that exists"
-        )
     environment = {
         **os.environ,
         **variables_for(protection, os.environ),
