@@ -19,9 +19,18 @@
 namespace lanewise::wavefront {
 namespace detail {
 
+/* Whether ranks can agree over a communicator; over another one the library refuses to run. */
+inline bool can_agree(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return false;
+    int has_two_groups = 0;
+    MPI_Comm_test_inter(comm, &has_two_groups);
+    return has_two_groups == 0;
+}
+
 /* Throws on all ranks what the first one throws: the others would wait for it. */
 template <typename Update>
 void check_update_on_ranks(MPI_Comm comm, const store& part, const char *name) {
+    if (!can_agree(comm)) return;
     int own = 0;
     int ranks = 1;
     MPI_Comm_rank(comm, &own);

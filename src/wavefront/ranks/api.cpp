@@ -18,6 +18,9 @@ using lanewise::Result;
 
 // All ranks find the same, and none of them can talk to the others.
 Outcome check_communicator(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) {
+        return Failure{LW_ERR_ARGUMENT, "comm is MPI_COMM_NULL; pass one that this rank is in"};
+    }
     int has_two_groups = 0;
     MPI_Comm_test_inter(comm, &has_two_groups);
     if (!has_two_groups) return lanewise::Done{};

@@ -698,7 +698,7 @@ TEST(RanksTest, AnIntercommunicatorIsRefusedOnAllRanks) {
     const Job job;
     if (job.ranks == 1) GTEST_SKIP() << "one rank is in one group";
     const Folder own(Medium::memory);
-    const auto part = store::open(split_sor(job, shared_folder(own)));
+    auto part = store::open(split_sor(job, shared_folder(own)));
     const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     const bool first = job.rank == 0;
     MPI_Comm group = MPI_COMM_NULL;
@@ -708,9 +708,28 @@ TEST(RanksTest, AnIntercommunicatorIsRefusedOnAllRanks) {
 
     EXPECT_EQ(lw_wavefront_run_on_ranks(both, part.handle(), "sor", nullptr, 0, &options, nullptr),
               LW_ERR_ARGUMENT);
+    EXPECT_THAT([&] { run_on_ranks(both, part, Smooth{}, {.iterations = 1}); },
+                ::testing::ThrowsMessage<error>(
+                    ::testing::HasSubstr("merge its groups by MPI_Intercomm_merge")));
+    EXPECT_THAT([&] { resume_on_ranks(both, part, Smooth{}); }, ::testing::Throws<error>());
 
     MPI_Comm_free(&both);
     MPI_Comm_free(&group);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(RanksTest, NoCommunicatorIsRefused) {
+    const Job job;
+    const Folder own(Medium::memory);
+    auto part = store::open(split_sor(job, shared_folder(own)));
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+
+    EXPECT_EQ(lw_wavefront_run_on_ranks(MPI_COMM_NULL, part.handle(), "sor", nullptr, 0, &options,
+                                        nullptr),
+              LW_ERR_ARGUMENT);
+    EXPECT_THAT([&] { run_on_ranks(MPI_COMM_NULL, part, Smooth{}, {.iterations = 1}); },
+                ::testing::ThrowsMessage<error>(::testing::HasSubstr("comm is MPI_COMM_NULL")));
+
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
