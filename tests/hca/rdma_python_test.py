@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from compiling import compiled
@@ -229,7 +230,27 @@ def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts, tmp_pa
 def test_a_host_or_an_interface_that_is_not_there_is_refused(two_hosts: rdma.Hosts) -> None:
     with pytest.raises(RequestError, match="there is no 'b7' in the testbed; there are a1, a2"):
         rdma.start(["ibv_devinfo"], ports=("lan0",), hosts=two_hosts, at="b7")
+    with pytest.raises(RequestError, match="--ports eth77: no such interface; use lo, lan0, lan1"):
+        rdma.start(["ibv_devinfo"], ports=("eth77",), hosts=two_hosts, at="a1")
     with pytest.raises(RequestError, match=r"a1\.lan0"):
         two_hosts.cut("lan0")
     with pytest.raises(LanewiseError, match="lan9"):
         two_hosts.cut("a1.lan9")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"link_layer": "infinband"}, "--link-layer infinband: use ethernet or infiniband"),
+        ({"congestion": "off"}, "--congestion off: use dcqcn or none"),
+        ({"ports": ("lan0", "lan1", "lo")}, "name 1 or 2 different interfaces"),
+        ({"pcap": "/missing/packets.pcap"}, "/missing cannot be written; name another file"),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_a_device_that_cannot_be_is_refused_on_a_host(
+    two_hosts: rdma.Hosts, asked: dict[str, Any], said: str
+) -> None:
+    options = {"ports": ("lan0",), **asked}
+    with pytest.raises(RequestError, match=said):
+        rdma.run(["ibv_devinfo"], hosts=two_hosts, at="a1", **options)

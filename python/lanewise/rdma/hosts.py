@@ -7,7 +7,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,25 @@ class Hosts:
         does not answer.
         """
         # The devices answer only to who is on their host.
-        line = self.bed.line(host, [sys.executable, "-c", ASK])
+        return list(json.loads(self._answer(host, [sys.executable, "-c", ASK])))
+
+    def interfaces(self, host: str) -> list[str]:
+        """Return the names of the interfaces of a host; RequestError where there is no such one."""
+        if host not in self.names:
+            known = ", ".join(self.names)
+            raise RequestError(f"there is no '{host}' in the testbed; there are {known}")
+        # Below two lines of headings, each has its name before a colon.
+        table = self._answer(host, ["cat", "/proc/net/dev"]).splitlines()[2:]
+        return [row.partition(":")[0].strip() for row in table]
+
+    def _answer(self, host: str, words: Sequence[str]) -> str:
+        """Return what a command printed on a host; RunError where it failed."""
+        line = self.bed.line(host, words)
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = done.stderr.strip().splitlines() or ["it said nothing"]
             raise RunError(f"{host} does not answer: {said[-1]}")
-        return list(json.loads(done.stdout))
+        return done.stdout
 
     def _named(self, interface: str) -> tuple[str, str]:
         host, separator, name = interface.partition(".")

@@ -268,8 +268,7 @@ def start(  # noqa: PLR0913
                 census=str(folder / "census.jsonl"),
             )  # fmt: skip
             environment = dict(os.environ)
-            if hosts is None:
-                check(device, [name for _, name in socket.if_nameindex()])
+            check(device, _interfaces(hosts, at))
             environment |= variables_for(device, environment)
             if protection is not None:
                 environment |= _protecting(protection, folder, environment)
@@ -300,14 +299,19 @@ def run(program: Sequence[str], *, timeout_s: float | None = None, **options: An
         return started.wait(timeout_s)
 
 
+def _interfaces(hosts: Hosts | None, at: str) -> list[str]:
+    """Return the interfaces where the program is to run; RequestError where there is no host."""
+    if hosts is None:
+        return [name for _, name in socket.if_nameindex()]
+    return hosts.interfaces(at)
+
+
 def _on_host(
     line: Sequence[str], environment: Mapping[str, str], hosts: Hosts | None, at: str
 ) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
     """Return the line and the environment with which it runs there, and what enters the host."""
     if hosts is None:
         return line, environment, ()
-    if at not in hosts.names:
-        raise RequestError(f"there is no '{at}' in the testbed; there are {', '.join(hosts.names)}")
     # The libraries are for the program, not for what enters the host.
     own = {key: value for key, value in environment.items() if os.environ.get(key) != value}
     words = ["env", *(f"{key}={value}" for key, value in own.items()), *line]
