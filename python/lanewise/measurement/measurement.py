@@ -19,7 +19,7 @@ from lanewise.measurement import html
 from lanewise.results.cautions import cautions_of
 from lanewise.results.launches import by_launch
 from lanewise.results.quantity import size_text, time_text
-from lanewise.results.read import Samples, load
+from lanewise.results.read import Samples, parse, text_of
 from lanewise.results.records import Context, Point
 from lanewise.results.table import launches_text, ranks_of, tables
 
@@ -59,7 +59,8 @@ class Measurement:
 
         Raises RequestError for a file that is missing or does not follow the schema.
         """
-        return Measurement(load(path), Path(path).read_text(encoding="utf-8"))
+        text = text_of(Path(path))
+        return Measurement(parse(Path(path), text), text)
 
     def save(self, path: str | Path) -> None:
         """Write all samples to a file that `load`, `lanewise.read` and all commands read.

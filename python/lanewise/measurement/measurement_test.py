@@ -107,6 +107,17 @@ def test_one_operation_is_saved_without_the_others(tmp_path: Path) -> None:
     assert {point.operation for point in found.samples.launch_points} == {"bcast"}
 
 
+def test_one_operation_of_a_file_with_a_byte_order_mark_is_saved_without_it(tmp_path: Path) -> None:
+    measured(tmp_path)
+    path = tmp_path / "samples.jsonl"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
+
+    lanewise.Measurement.load(path)["bcast"].save(tmp_path / "bcast.jsonl")
+
+    assert (tmp_path / "bcast.jsonl").read_bytes().startswith(b"{")
+    assert lanewise.Measurement.load(tmp_path / "bcast.jsonl").operations == ("bcast",)
+
+
 def test_a_point_that_a_launch_lacks_has_no_median_there(tmp_path: Path) -> None:
     *records, last, _ = specimen.launched_records(launches=2, sizes_bytes=SIZES_BYTES)
     assert (last["launch"], last["message_bytes"]) == (2, 512)
