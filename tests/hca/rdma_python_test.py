@@ -180,6 +180,12 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
     server = ["ibv_rc_pingpong"]
     with pytest.raises(RequestError, match="no program"):
         rdma.start([])
+    with pytest.raises(RequestError, match=r"say program=\['ibv_devinfo', '-v'\]"):
+        rdma.start("ibv_devinfo -v")
+    with pytest.raises(RequestError, match=r"ports='lo' is no list; say ports=\['lo'\]"):
+        rdma.start(server, ports="lo")
+    with pytest.raises(RequestError, match=r"devices='lo' is no list"):
+        rdma.start(server, devices="lo")
     with pytest.raises(RequestError, match="ibv_rc_pinpong"):
         rdma.start(["ibv_rc_pinpong"])
     with pytest.raises(RequestError, match="no such interface"):

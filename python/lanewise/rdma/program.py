@@ -30,6 +30,7 @@ from lanewise.launch.protect import Protection
 from lanewise.launch.protect import check as check_protection
 from lanewise.launch.protect import variables_for as protecting_variables
 from lanewise.launch.run import end
+from lanewise.launch.words import listed
 from lanewise.rdma.hosts import Hosts
 
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -252,7 +253,8 @@ def start(  # noqa: PLR0913
 
     Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
-    if not program:
+    words = listed("program", program)
+    if not words:
         raise RequestError("no program; name one, such as ibv_devinfo")
     if (hosts is None) == bool(at):
         raise RequestError("hosts= and at= go together: the testbed, and a host of it")
@@ -261,9 +263,8 @@ def start(  # noqa: PLR0913
         try:
             script = _fault_script(faults, seed, replay)
             device = Device(
-                interfaces=tuple(ports), devices=tuple(devices), link_layer=link_layer,
-                congestion=congestion, pcap=pcap,
-                faults=script,
+                interfaces=listed("ports", ports), devices=listed("devices", devices),
+                link_layer=link_layer, congestion=congestion, pcap=pcap, faults=script,
                 fault_log=str(folder / "faults.jsonl") if script else "",
                 census=str(folder / "census.jsonl"),
             )  # fmt: skip
@@ -272,10 +273,10 @@ def start(  # noqa: PLR0913
             environment |= variables_for(device, environment)
             if protection is not None:
                 environment |= _protecting(protection, folder, environment)
-            found = shutil.which(program[0])
+            found = shutil.which(words[0])
             if found is None:
-                raise RequestError(not_found(program[0]))
-            line, variables, enter = _on_host([found, *program[1:]], environment, hosts, at)
+                raise RequestError(not_found(words[0]))
+            line, variables, enter = _on_host([found, *words[1:]], environment, hosts, at)
             started = Program(line, variables, folder, enter, _report_of(protection))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

@@ -17,6 +17,7 @@ from lanewise.launch.choose import Choice, choose
 from lanewise.launch.job import Cluster, Job
 from lanewise.launch.room import Room, placed, room
 from lanewise.launch.run_native import PLAIN, Conditions
+from lanewise.launch.words import listed
 
 if TYPE_CHECKING:
     from lanewise.suite.transport import Transport
@@ -45,13 +46,16 @@ def asked_for(
     hostfile: str | Path,
     launcher_arguments: Sequence[str],
 ) -> Asked:
-    """Return what a program in Python asks for; its hosts may be a list."""
+    """Return what a program in Python asks for; its hosts may be a list.
+
+    Raises RequestError for launcher arguments that are no list.
+    """
     return Asked(
         launcher=launcher,
         transport=transport,
         hosts=hosts if isinstance(hosts, str) else ",".join(hosts),
         hostfile=str(hostfile),
-        launcher_arguments=tuple(launcher_arguments),
+        launcher_arguments=listed("launcher_arguments", launcher_arguments),
     )
 
 
