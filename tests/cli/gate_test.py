@@ -387,6 +387,26 @@ def test_the_action_ends_with_the_status_of_the_gate(tmp_path: Path) -> None:
     assert_nothing_is_shown_of_the_gate_before(action, tmp_path, environment)
 
 
+def test_the_action_keeps_a_baseline_where_launches_of_a_gate_before_are_removed(
+    tmp_path: Path,
+) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (step,) = loaded(yaml, "action.yml")["runs"]["steps"]
+    launches = tmp_path / "launches"
+    launches.mkdir()
+    for name in ("base.jsonl", "candidate.jsonl"):
+        (launches / name).write_text("kept", encoding="utf-8")
+    inputs = ("MEASURE", "BASE", "CANDIDATE", "GATE", "FALSE_ALARMS", "LAUNCHES")
+    environment = {
+        **os.environ, **dict.fromkeys(inputs, ""), "BASELINE": "./launches/base.jsonl",
+        "JUNIT": "gate.xml", "SUMMARY": "gate.md", "GITHUB_STEP_SUMMARY": "summary.md",
+    }  # fmt: skip
+
+    subprocess.run(["bash", "-c", step["run"]], cwd=tmp_path, env=environment, check=False)
+
+    assert [path.name for path in launches.iterdir()] == ["base.jsonl"]
+
+
 def assert_nothing_is_shown_of_the_gate_before(
     action: Any, folder: Path, environment: dict[str, str]
 ) -> None:
