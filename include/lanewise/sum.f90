@@ -12,6 +12,7 @@
 !     call energy%allreduce(MPI_COMM_WORLD)
 !     total = energy%value()
 !
+! value_f32() gives the nearest real(c_float), which is not always that of value().
 ! lw_prod(values) and type(lw_product), to which `multiply` gives factors, are products.
 !
 ! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. A function that fails
@@ -96,6 +97,12 @@ module lanewise_sum
             real(c_double), intent(out) :: total
             integer(c_int) :: status
         end function
+        function c_value_f32(sum, total) bind(c, name="lw_accumulator_f32") result(status)
+            import :: c_ptr, c_float, c_int
+            type(c_ptr), value :: sum
+            real(c_float), intent(out) :: total
+            integer(c_int) :: status
+        end function
         function c_prod_f64(values, count, product) bind(c, name="lw_prod_f64") result(status)
             import :: c_double, c_size_t, c_int
             real(c_double), intent(in) :: values(*)
@@ -108,6 +115,20 @@ module lanewise_sum
             real(c_float), intent(in) :: values(*)
             integer(c_size_t), value :: count
             real(c_float), intent(out) :: product
+            integer(c_int) :: status
+        end function
+        function c_prod_c128(values, count, product) bind(c, name="lw_prod_c128") result(status)
+            import :: c_double_complex, c_size_t, c_int
+            complex(c_double_complex), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            complex(c_double_complex), intent(out) :: product
+            integer(c_int) :: status
+        end function
+        function c_prod_c64(values, count, product) bind(c, name="lw_prod_c64") result(status)
+            import :: c_float_complex, c_size_t, c_int
+            complex(c_float_complex), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            complex(c_float_complex), intent(out) :: product
             integer(c_int) :: status
         end function
         function c_product_create(product) bind(c, name="lw_product_create") result(status)
@@ -153,6 +174,13 @@ module lanewise_sum
             real(c_double), intent(out) :: nearest
             integer(c_int) :: status
         end function
+        function c_product_value_f32(product, nearest) bind(c, name="lw_product_f32") &
+                result(status)
+            import :: c_ptr, c_float, c_int
+            type(c_ptr), value :: product
+            real(c_float), intent(out) :: nearest
+            integer(c_int) :: status
+        end function
     end interface
 
     interface lw_sum
@@ -160,7 +188,7 @@ module lanewise_sum
     end interface
 
     interface lw_prod
-        module procedure prod_f64, prod_f32
+        module procedure prod_f64, prod_f32, prod_c128, prod_c64
     end interface
 
     ! A sum that grows. It is not to be assigned to another one; merge adds one to another.
@@ -175,6 +203,7 @@ module lanewise_sum
         procedure :: merge => merge_with
         procedure :: allreduce
         procedure :: value
+        procedure :: value_f32
         final :: destroy
     end type
 
@@ -190,6 +219,7 @@ module lanewise_sum
         procedure :: merge => merge_products
         procedure :: allreduce => allreduce_product
         procedure :: value => value_of_product
+        procedure :: value_f32 => value_f32_of_product
         final :: destroy_product
     end type
 
@@ -275,6 +305,13 @@ contains
         call check(c_value(self%handle, total), "value")
     end function
 
+    function value_f32(self) result(total)
+        class(lw_accumulator), intent(inout) :: self
+        real(c_float) :: total
+        call prepare(self)
+        call check(c_value_f32(self%handle, total), "value_f32")
+    end function
+
     subroutine destroy(self)
         type(lw_accumulator), intent(inout) :: self
         if (c_associated(self%handle)) call c_free(self%handle)
@@ -291,6 +328,18 @@ contains
         real(c_float), intent(in), contiguous :: values(:)
         real(c_float) :: nearest
         call check(c_prod_f32(values, size(values, kind=c_size_t), nearest), "lw_prod")
+    end function
+
+    function prod_c128(values) result(nearest)
+        complex(c_double_complex), intent(in), contiguous :: values(:)
+        complex(c_double_complex) :: nearest
+        call check(c_prod_c128(values, size(values, kind=c_size_t), nearest), "lw_prod")
+    end function
+
+    function prod_c64(values) result(nearest)
+        complex(c_float_complex), intent(in), contiguous :: values(:)
+        complex(c_float_complex) :: nearest
+        call check(c_prod_c64(values, size(values, kind=c_size_t), nearest), "lw_prod")
     end function
 
     subroutine prepare_product(self)
@@ -339,6 +388,13 @@ contains
         real(c_double) :: nearest
         call prepare_product(self)
         call check(c_product_value(self%handle, nearest), "value")
+    end function
+
+    function value_f32_of_product(self) result(nearest)
+        class(lw_product), intent(inout) :: self
+        real(c_float) :: nearest
+        call prepare_product(self)
+        call check(c_product_value_f32(self%handle, nearest), "value_f32")
     end function
 
     subroutine destroy_product(self)

@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from lanewise.launch.native import find_builds
 ROOT = Path(__file__).parents[2]
 VALUES = [(i * 7919 % 1009 - 504) * Fraction(2) ** (i * 37 % 120 - 60) for i in range(1, 1001)]
 FACTORS = [(i * 7919 % 1009 + 1008) * Fraction(2) ** (i * 37 % 120 - 70) for i in range(1, 1001)]
+ABOVE_HALF = "3F800001"  # 1 + 2^-23, the float nearest to a little more than 1 + 2^-24
 PROGRAMS = {
     "mpicxx": "-std=c++20 exact_sums.cpp",
     "mpif90": f"{ROOT}/include/lanewise/sum.f90 exact_sums.f90",
@@ -28,12 +30,33 @@ PROGRAMS = {
 def expected() -> list[str]:
     """Return what the programs print, from exact arithmetic."""
     exact = float(sum(VALUES))
-    narrow = sum(Fraction(struct.unpack("f", struct.pack("f", float(v)))[0]) for v in VALUES)
-    wide = struct.pack(">d", exact).hex().upper()
-    negative = struct.pack(">d", -exact).hex().upper()
-    single = struct.pack(">f", nearest_float(narrow)).hex().upper()
-    product = struct.pack(">d", float(math.prod(FACTORS))).hex().upper()
-    return [wide, wide, single, wide + negative, product, product]
+    floats = [Fraction(struct.unpack("f", struct.pack("f", float(v)))[0]) for v in VALUES]
+    product = double_bits(math.prod(FACTORS))
+    wide = complex_product(VALUES[:9], FACTORS[:9])
+    narrow = complex_product(range(1001, 1010), [1] * 9)
+    return [
+        double_bits(exact), double_bits(exact), float_bits(sum(floats, Fraction())),
+        double_bits(exact) + double_bits(-exact), product, product, 2 * ABOVE_HALF,
+        "".join(map(double_bits, wide)), "".join(map(float_bits, narrow)),
+    ]  # fmt: skip
+
+
+def complex_product(
+    real: Sequence[Fraction | int], imaginary: Sequence[Fraction | int]
+) -> list[Fraction]:
+    """Return both parts of the exact product of complex numbers."""
+    made = [Fraction(1), Fraction(0)]
+    for x, y in zip(real, imaginary, strict=True):
+        made = [made[0] * x - made[1] * y, made[0] * y + made[1] * x]
+    return made
+
+
+def double_bits(exact: Fraction | float) -> str:
+    return struct.pack(">d", float(exact)).hex().upper()
+
+
+def float_bits(exact: Fraction) -> str:
+    return struct.pack(">f", nearest_float(exact)).hex().upper()
 
 
 def nearest_float(exact: Fraction) -> float:

@@ -8,8 +8,8 @@ program exact_sums
     implicit none
     integer, parameter :: count = 1000
     real(8) :: values(count), factors(count)
-    type(lw_accumulator) :: total, halves(2)
-    type(lw_product) :: weight, parts(2)
+    type(lw_accumulator) :: total, halves(2), above_half
+    type(lw_product) :: weight, parts(2), above_half_too
     integer :: rank, ranks, i, error
 
     call MPI_Init(error)
@@ -36,6 +36,13 @@ program exact_sums
         print "(2z16.16)", lw_sum(cmplx(values, -values, 8))
         print "(z16.16)", lw_prod(factors)
         print "(z16.16)", weight%value()
+        ! A little above the middle between two floats, which the nearest double is.
+        call above_half%add([1.0d0, 2.0d0**(-24), 2.0d0**(-60)])
+        call above_half_too%multiply([1 + 2.0d0**(-24), 1 + 2.0d0**(-20), &
+            1 - 2.0d0**(-20) + 2.0d0**(-40)])
+        print "(2z8.8)", above_half%value_f32(), above_half_too%value_f32()
+        print "(2z16.16)", lw_prod(cmplx(values(1:9), factors(1:9), 8))
+        print "(2z8.8)", lw_prod([(cmplx(1000 + i, 1, 4), i = 1, 9)])
     end if
     call MPI_Finalize(error)
 end program
