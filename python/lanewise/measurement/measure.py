@@ -42,7 +42,8 @@ def measure(  # noqa: PLR0913
 
     With `comm`, a communicator of mpi4py, or if an MPI launcher started this program, no ranks are
     launched: those of `comm`, or all ranks of the job, measure.  All of them make the same call and
-    get the same measurement, which has one launch, that of the job.
+    get the same measurement, which has one launch, that of the job.  `output` is then written after
+    the last operation, not sample by sample.
 
     Further keywords are options of the command with `_` for `-`, such as `method="global"`,
     `error=0.01`, `repetitions=(10, 100)` or `time_limit="2s"`; numbers are seconds, bytes or
