@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,12 @@ namespace lanewise {
 namespace {
 
 constexpr int links_max = 40; /* as many as Linux follows */
+
+// The end of a name to which nothing else is written here, not even by another thread.
+std::string own_ending() {
+    static std::atomic<unsigned> given = 0;
+    return "." + std::to_string(getpid()) + "." + std::to_string(given++) + ".part";
+}
 
 }  // namespace
 
@@ -53,7 +60,7 @@ WritingPlace place_to_write(const std::string& path) {
     }
     // Links that lead back to themselves stay; opening them says why.
     if (fs::is_symlink(target, unknown)) return {path, path};
-    return {target.string() + "." + std::to_string(getpid()) + ".part", target.string()};
+    return {target.string() + own_ending(), target.string()};
 }
 
 Outcome write_file(const std::string& path, const std::string& content) {

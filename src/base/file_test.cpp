@@ -51,6 +51,24 @@ TEST_F(WriteFile, ReplacesAFileAndLeavesNothingBesideIt) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(WriteFile, LeavesTheWholeFileOfOneOfTwoThreads) {
+    const auto path = folder_ + "/f";
+    constexpr int times = 200;
+    int written[2] = {};
+    const auto write = [&](int thread) {
+        const std::string content(1 << 16, static_cast<char>('a' + thread));
+        for (int i = 0; i < times; ++i) written[thread] += write_file(path, content) ? 1 : 0;
+    };
+    std::thread other(write, 1);
+    write(0);
+    other.join();
+
+    EXPECT_EQ(written[0], times);
+    EXPECT_EQ(written[1], times);
+    const std::string left = *read_file(path);
+    EXPECT_EQ(left, std::string(1 << 16, left.empty() ? ' ' : left[0]));
+}
+
 TEST_F(WriteFile, FollowsALink) {
     std::filesystem::create_symlink("first", folder_ + "/latest");
 
