@@ -169,6 +169,7 @@ def test_a_command_that_fails_ends_the_gate_with_its_words(
         (["bcast", "--", "true", "--", "true"], "leave one out"),
         (["bcast", "--launches", "4", "--", "--"], "use --launches 8:32 or more"),
         (["bcast", "--launches", "many", "--", "--"], "write 20 or 10:40"),
+        (["bcast", "--false-alarms", "0.0001%", "--", "--"], "use --false-alarms 0.0005% or more"),
     ],
 )
 def test_a_gate_that_cannot_be_served_is_refused_before_a_launch(

@@ -142,7 +142,7 @@ def gate(
     samples to {output}.  Ends with status 1 if the candidate is slower by more than the gate,
     which happens in 1 % of all cases if the sides are identical.
     """
-    from lanewise.results.gate import Rule
+    from lanewise.results.gate import Rule, require_rate
     from lanewise.results.gate_looks import (
         LAUNCHES,
         looks_of,
@@ -163,6 +163,8 @@ def gate(
     for path in kept:
         if path.exists() and not values["print_command"]:
             raise RequestError(f"{path} exists; name another --folder, or remove the file")
+    for part in shares_of(looks):
+        require_rate(replace(rule, share=part))
     if baseline is None:
         require_first_look_can_alarm(looks, rule.points_level)
     with starters(chosen, own, context) as found:

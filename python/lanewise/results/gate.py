@@ -36,8 +36,14 @@ from lanewise.results.gate_reference import State
 METHOD = "max-T permutation of launches, Westfall and Young 1993"
 FALSE_ALARMS = 0.01
 POWER = 0.99
-# As many ways to exchange launches are looked at; all of them where there are no more.
-EXCHANGES_MAX = 20_000
+# As many ways to exchange launches are looked at, and more for small rates of false alarms; all of
+# them where there are no more.
+EXCHANGES = 20_000
+EXCHANGES_MAX = 1_000_000
+# So many exchanges are looked at for one that is expected beyond the smallest level of a test.
+EXCHANGES_BEYOND = 5
+# Elements of exchanges that are numbers of 8 bytes at a time.
+EXCHANGES_AT_ONCE = 4_000_000
 # Exchanged sets of launches that the least visible slowdown is found from, and its upper bound.
 REPLAYS = 400
 REPLAYS_MAX_ELEMENTS = 4_000_000
@@ -114,6 +120,11 @@ class Rule:
         """Return what is left of it for the points where launches have a reference."""
         return (1 - REFERENCE_SHARE) * self.level
 
+    @property
+    def reference_level(self) -> float:
+        """Return what the test of the reference has of it."""
+        return REFERENCE_SHARE * self.level
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -171,6 +182,7 @@ def judge(launches: Launches, rule: Rule, *, with_least_visible: bool = True) ->
     Without `with_least_visible` the least visible slowdown, which takes longest, is left out;
     `least_visible_anywhere` is then not to be asked for.
     """
+    require_rate(rule)
     launches = of_enough_for_reference(launches, rule)
     level = level_of(launches, rule)
     require_enough(launches, level)
@@ -179,7 +191,8 @@ def judge(launches: Launches, rule: Rule, *, with_least_visible: bool = True) ->
         [place for place, point in enumerate(launches.points) if point.operation == name]
         for name in operations
     ]
-    exchanged = exchanges(launches.shape, rule.seed)[:, places_of(launches)]
+    count = exchanges_for(level if launches.reference_s is None else rule.reference_level)
+    exchanged = exchanges(launches.shape, rule.seed, count)[:, places_of(launches)]
     state = state_of(launches, rule, exchanged)
     logs = np.log(launches.times_s)
     slowdowns = None
@@ -189,7 +202,7 @@ def judge(launches: Launches, rule: Rule, *, with_least_visible: bool = True) ->
         logs = gate_reference.without(logs, references)
     scores = hypotheses(ranks_of(logs), launches, members)
     observed = launches.candidate.astype(float) @ scores
-    highest = (exchanged @ scores).max(axis=1)
+    highest = highest_of(exchanged, scores)
     complete = len(exchanged) == ways(launches.shape)
     p_values = adjusted(observed, highest, complete=complete)
     critical = critical_value(highest, level, complete=complete)
@@ -218,7 +231,7 @@ def of_enough_for_reference(launches: Launches, rule: Rule) -> Launches:
 
     A slowdown would be taken off with the state in which all launches of its side were.
     """
-    if ways(launches.shape) * rule.level * REFERENCE_SHARE < 2:
+    if ways_looked_at(launches.shape) * rule.reference_level < 2:
         return replace(launches, reference_s=None)
     return launches
 
@@ -234,20 +247,32 @@ def state_of(launches: Launches, rule: Rule, exchanged: Matrix) -> State:
         return "none"
     columns = unit_columns(ranks_of(np.log(launches.reference_s)), launches)
     observed = abs(launches.candidate.astype(float) @ columns).max(keepdims=True)
-    highest = abs(exchanged @ columns).max(axis=1)
+    highest = highest_of(exchanged, np.concatenate([columns, -columns], axis=1))
     p_value = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
-    return "differs" if p_value[0] <= rule.level * REFERENCE_SHARE else "used"
+    return "differs" if p_value[0] <= rule.reference_level else "used"
+
+
+def require_rate(rule: Rule) -> None:
+    """Raise RequestError, with a rate that will do, where exchanges cannot tell one so small."""
+    if rule.points_level * EXCHANGES_MAX >= 1:
+        return
+    # A tenth more, so that what is left of its digits is no less.
+    enough = 1.1 * rule.false_alarms / (rule.points_level * EXCHANGES_MAX)
+    raise RequestError(
+        f"a rate of false alarms of {rule.level:.2g} a look is too small to be told from "
+        f"{EXCHANGES_MAX} exchanges of launches; use --false-alarms {100 * enough:.2g}% or more"
+    )
 
 
 def require_enough(launches: Launches, level: float) -> None:
     """Raise RequestError, with the number needed, where the level can never be reached."""
-    if ways(launches.shape) * level < 1:
+    if ways_looked_at(launches.shape) * level < 1:
         raise too_few(*launches.counts, level)
 
 
 def require_enough_launches(base: int, candidate: int, level: float) -> None:
     """Raise RequestError where so many launches, not interleaved, can never reach the level."""
-    if math.comb(base + candidate, candidate) * level < 1:
+    if ways_looked_at([(base + candidate, candidate)]) * level < 1:
         raise too_few(base, candidate, level)
 
 
@@ -264,6 +289,11 @@ def ways(shape: Sequence[tuple[int, int]]) -> int:
     return math.prod(math.comb(size, judged) for size, judged in shape)
 
 
+def ways_looked_at(shape: Sequence[tuple[int, int]]) -> int:
+    """Return how many of these ways a test can tell apart, the launches as they were among them."""
+    return min(ways(shape), EXCHANGES_MAX + 1)
+
+
 def launches_needed(level: float) -> int:
     """Return the least number of launches a side, in one block, for which `level` is reached."""
     return next(count for count in itertools.count(1) if math.comb(2 * count, count) * level >= 1)
@@ -277,25 +307,38 @@ def places_of(launches: Launches) -> Matrix:
     return places
 
 
-@lru_cache(maxsize=8)
-def exchanges(shape: tuple[tuple[int, int], ...], seed: int) -> Matrix:
+def exchanges_for(level: float) -> int:
+    """Return how many exchanges are looked at for a test of this level."""
+    return max(EXCHANGES, min(EXCHANGES_MAX, math.ceil(EXCHANGES_BEYOND / level)))
+
+
+@lru_cache(maxsize=4)
+def exchanges(shape: tuple[tuple[int, int], ...], seed: int, count: int) -> Matrix:
     """Return which launches are the candidate's in each exchange, a row an exchange.
 
-    All exchanges where there are at most EXCHANGES_MAX, else so many at random.  Launches are in
-    the order of their blocks.
+    All exchanges where there are at most `count`, else so many at random.  Launches are in the
+    order of their blocks.
     """
-    if ways(shape) <= EXCHANGES_MAX:
-        found = np.array(list(every_exchange(shape)), dtype=np.float64)
+    if ways(shape) <= count:
+        found = np.array(list(every_exchange(shape)), dtype=np.uint8)
     else:
-        found = random_exchanges(shape, EXCHANGES_MAX, np.random.default_rng(seed))
+        found = random_exchanges(shape, count, np.random.default_rng(seed))
     found.setflags(write=False)
     return found
 
 
-def every_exchange(shape: Sequence[tuple[int, int]]) -> Iterator[list[float]]:
+def highest_of(exchanged: Matrix, columns: Matrix) -> Matrix:
+    """Return for each exchange the highest sum of the candidate's launches in any column."""
+    parts = -(-exchanged.size // EXCHANGES_AT_ONCE)
+    return np.concatenate(
+        [(part.astype(float) @ columns).max(axis=1) for part in np.array_split(exchanged, parts)]
+    )
+
+
+def every_exchange(shape: Sequence[tuple[int, int]]) -> Iterator[list[bool]]:
     """Yield every way to exchange launches within their blocks."""
     choices = [
-        [[float(place in judged) for place in range(size)] for judged in chosen]
+        [[place in judged for place in range(size)] for judged in chosen]
         for size, count in shape
         for chosen in [[set(one) for one in itertools.combinations(range(size), count)]]
     ]
@@ -310,7 +353,7 @@ def random_exchanges(
     parts = []
     for size, judged in shape:
         keys = source.random((count, size))
-        parts.append((keys.argsort(axis=1).argsort(axis=1) < judged).astype(np.float64))
+        parts.append((keys.argsort(axis=1).argsort(axis=1) < judged).astype(np.uint8))
     return np.concatenate(parts, axis=1)
 
 

@@ -79,7 +79,7 @@ def slowed(launches: Launches, factor: float, points: slice = slice(None)) -> La
 @pytest.fixture
 def few_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at fewer exchanges than usual and at no least visible slowdown, to be quick."""
-    monkeypatch.setattr(gate, "EXCHANGES_MAX", 999)
+    monkeypatch.setattr(gate, "EXCHANGES", 999)
     monkeypatch.setattr(gate, "least_visible", lambda *_: 0.0)
     gate.exchanges.cache_clear()
 
@@ -285,8 +285,44 @@ def test_a_look_has_its_share_of_the_false_alarms() -> None:
     assert Rule(gate=0.05, false_alarms=0.04, looks=3, share=0.25).level == pytest.approx(0.01)
 
 
+@pytest.mark.parametrize("rate", [1e-5, 1e-3])
+def test_an_alarm_can_be_raised_at_a_small_rate_of_false_alarms(rate: float) -> None:
+    source = np.random.default_rng(17)
+    apart = slowed(launches_of(normal(source, 64), source, 4), 3.0)
+
+    verdict = judge(apart, Rule(gate=0.05, false_alarms=rate), with_least_visible=False)
+
+    assert verdict.alarms
+
+
+@pytest.mark.parametrize(("rate", "reference"), [(2.5e-4, "differs"), (1e-5, "none")])
+def test_a_reference_is_used_at_a_small_rate_only_where_the_sides_could_differ_in_it(
+    rate: float, reference: str
+) -> None:
+    source = np.random.default_rng(18)
+    even = launches_of(normal(source, 40), source, 4)
+    apart = normal(source, 40) - 2.0 * even.candidate[:, None]
+
+    verdict = judge(
+        referred(even, apart), Rule(gate=0.05, false_alarms=rate), with_least_visible=False
+    )
+
+    assert verdict.reference == reference
+
+
+def test_a_rate_that_no_number_of_exchanges_tells_is_refused_with_one_that_will_do() -> None:
+    source = np.random.default_rng(19)
+    even = launches_of(normal(source, 64), source, 4)
+
+    with pytest.raises(RequestError, match="use --false-alarms") as refused:
+        judge(even, Rule(gate=0.05, false_alarms=1e-7))
+
+    enough = float(str(refused.value).split("--false-alarms ")[1].split("%")[0]) / 100
+    gate.require_rate(Rule(gate=0.05, false_alarms=enough))
+
+
 def test_all_exchanges_are_looked_at_where_they_are_few() -> None:
-    found = gate.exchanges(((4, 2), (4, 2)), seed=1)
+    found = gate.exchanges(((4, 2), (4, 2)), seed=1, count=36)
 
     assert found.shape == (36, 8)
     assert len({tuple(row) for row in found}) == 36
@@ -295,9 +331,9 @@ def test_all_exchanges_are_looked_at_where_they_are_few() -> None:
 
 def test_exchanges_at_random_stay_in_their_block_and_follow_the_seed() -> None:
     shape = ((4, 2),) * 10
-    found = gate.exchanges(shape, seed=1)
+    found = gate.exchanges(shape, seed=1, count=20_000)
 
-    assert found.shape == (gate.EXCHANGES_MAX, 40)
+    assert found.shape == (20_000, 40)
     assert (found.reshape(-1, 10, 4).sum(axis=2) == 2).all()
     assert (gate.random_exchanges(shape, 5, np.random.default_rng(1)) == found[:5]).sum() < 200
 
