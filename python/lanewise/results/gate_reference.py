@@ -40,6 +40,8 @@ State = Literal["none", "used", "differs"]
 
 # References that differ by so much are little alike.  The median of a launch is known to 2.5 %.
 ALIKE = 0.03
+# Weights of pairs of launches that are held at a time.
+PAIRS_AT_ONCE = 4_000_000
 
 
 def without(logs: Matrix, references: Matrix) -> Matrix:
@@ -82,8 +84,12 @@ def likeness(references: Matrix) -> Matrix:
 def local_centres(times: Matrix, weights: Matrix) -> Matrix:
     """Return the pseudomedian of `times` for each row of weights: the median of means of pairs."""
     one, other = np.triu_indices(len(times))
-    pairs = weights[:, one] * weights[:, other] * np.where(one == other, 1.0, 2.0)
-    return local_medians((times[one] + times[other]) / 2, pairs)
+    means = (times[one] + times[other]) / 2
+    orders = np.where(one == other, 1.0, 2.0)
+    parts = np.array_split(weights, -(-len(weights) * len(means) // PAIRS_AT_ONCE))
+    return np.concatenate(
+        [local_medians(means, part[:, one] * part[:, other] * orders) for part in parts]
+    )
 
 
 def local_medians(times: Matrix, weights: Matrix) -> Matrix:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reference: a launch is compared with those that are like it, and with nothing else."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,16 @@ def test_a_slowdown_is_neither_doubled_nor_lost(slower_by: float, states: int) -
     assert np.median(found) == pytest.approx(slower_by, rel=0.01)
     assert np.quantile(found, [0.05, 0.95]) == pytest.approx([slower_by] * 2, rel=0.04)
     assert np.median(left) == pytest.approx(slower_by, rel=0.08)
+
+
+def test_many_launches_take_little_memory() -> None:
+    times = np.random.default_rng(2).normal(0, 0.1, 360)
+    weights = likeness(times[:, None])
+
+    tracemalloc.start()
+    centres = local_centres(times, weights)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak_bytes < 200e6
+    assert centres[[0, 359]] == pytest.approx(local_centres(times, weights[[0, 359]]))

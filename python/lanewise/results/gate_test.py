@@ -281,6 +281,11 @@ def test_the_launches_needed_do_raise_an_alarm_and_one_fewer_are_refused() -> No
         judge(too_few, Rule(gate=0.05))
 
 
+def test_any_number_of_launches_is_enough() -> None:
+    gate.require_enough_launches(5, 5, level=0.01)
+    gate.require_enough_launches(600, 600, level=0.01)
+
+
 def test_a_look_has_its_share_of_the_false_alarms() -> None:
     assert Rule(gate=0.05, false_alarms=0.04, looks=3, share=0.25).level == pytest.approx(0.01)
 
