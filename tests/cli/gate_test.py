@@ -149,6 +149,26 @@ def test_a_command_writes_samples_to_output(tmp_path: Path) -> None:
     assert run(["gate", "--launches", "8", *words, *words]) == 0
 
 
+@pytest.mark.parametrize("form", ["samples", "text"])
+def test_a_command_that_launches_its_ranks_more_than_once_is_refused_after_the_first_launch(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if form == "samples":
+        samples = specimen.write(tmp_path / "samples.jsonl", specimen.launched_records(launches=5))
+        words = ["--", "cp", str(samples), "{output}"]
+        several = "wrote results of 5 launches"
+    else:
+        once = shlex.join(side(tmp_path, 1.0))
+        words = ["--", "sh", "-c", f"{once} && {once}"]
+        several = "printed results of 2 launches"
+
+    assert run(["gate", "-n", "2", "--launches", "8", *words, *words]) == 1
+
+    said = capsys.readouterr().err
+    assert re.match(f"lanewise gate: the (base|candidate) {several}, and each start", said)
+    assert "--launches 1" in said
+
+
 def test_a_command_that_fails_ends_the_gate_with_its_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

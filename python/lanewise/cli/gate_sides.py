@@ -207,14 +207,21 @@ class CommandStarter:
         return self.results_in(path)
 
     def results_in(self, path: Path) -> Samples:
-        """Return the results of a launch; RunError where it has none."""
+        """Return the results of a launch; RunError where it has none, or those of several."""
         from lanewise.imports.load import load
 
+        did = "wrote" if self.side.names_output else "printed"
         try:
-            return load(path, self.ranks)
+            samples = load(path, self.ranks)
         except RequestError as error:
-            did = "wrote" if self.side.names_output else "printed"
             why = str(error).replace(str(path), "what it " + did)
             raise RunError(
                 f"the {self.side.title} {did} no results that can be read: {why}"
             ) from None
+        if samples.launches != 1:
+            raise RunError(
+                f"the {self.side.title} {did} results of {samples.launches} launches, and each "
+                "start has to be one; let the command launch its ranks once (lanewise measure "
+                "does with --launches 1)"
+            )
+        return samples
