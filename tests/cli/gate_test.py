@@ -142,6 +142,22 @@ def test_a_baseline_that_is_too_small_is_refused_before_a_launch(
     assert "2 and 10 launches are too few" in capsys.readouterr().err
 
 
+def test_a_baseline_that_was_interrupted_is_compared_without_its_last_launch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = specimen.launched_records(launches=9, sizes_bytes=[8, 1024])
+    base = specimen.write(tmp_path / "base.jsonl", records[:-2])
+    launch = specimen.write(tmp_path / "launch.jsonl", specimen.records(sizes_bytes=[8, 1024]))
+    words = ["--baseline", str(base), "--launches", "8", "--json"]
+
+    assert run(["gate", *words, "--", "cp", str(launch), "{output}"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"] == [8, 8]
+    assert [one["message_bytes"] for one in found["findings"]] == [8, 1024, None]
+    assert found["notes"][1] == f"{base}: launch 9 is left out, since it was interrupted"
+
+
 def test_a_command_writes_samples_to_output(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8]))
     words = ["--", "cp", str(samples), "{output}"]

@@ -301,6 +301,7 @@ class GateRun:
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
         notes += [*more, *notes_of_statistic(statistic)]
         if self.baseline is not None:
+            notes = [*self.baseline.warnings, *notes]
             notes += notes_of_conditions(self.baseline.first, candidate.first)
         else:
             notes += installations(base.first, candidate.first)

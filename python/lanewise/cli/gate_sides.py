@@ -45,19 +45,20 @@ class Starter(Protocol):
 
 @dataclass
 class Launched:
-    """The launches of one side so far."""
+    """The launches of one side so far; `warnings` are those of a file that they come from."""
 
     samples: list[Samples] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def of_file(cls, path: Path) -> Launched:
         """Return the launches of a file; RequestError where there is just one."""
         from lanewise.imports.load import load
-        from lanewise.results.gate_launches import several
+        from lanewise.results.gate_launches import of_whole_launches, several
 
-        samples = load(path)
+        samples, warnings = of_whole_launches(load(path))
         several(samples, "mean")
-        return cls([samples])
+        return cls([samples], warnings)
 
     @property
     def count(self) -> int:

@@ -111,6 +111,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             number_of(second, right, common, ratios),
         ),
         notes=[
+            *dict.fromkeys([*first.warnings, *second.warnings]),
             *notes_of("A", first, ranks, ratios),
             *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),

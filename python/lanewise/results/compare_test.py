@@ -128,6 +128,16 @@ def test_a_ratio_lies_in_its_interval_where_one_side_has_one_launch(tmp_path: Pa
         assert ratio.low <= ratio.ratio <= ratio.high
 
 
+def test_a_run_that_was_interrupted_is_told(tmp_path: Path) -> None:
+    whole = run_of(tmp_path / "a.jsonl")
+    stopped = load(specimen.write(tmp_path / "b.jsonl", specimen.records()[:-2]))
+
+    found = [note for note in compare(whole, stopped).notes if "interrupted" in note]
+
+    assert len(found) == 1
+    assert f"{tmp_path / 'b.jsonl'}: the run was interrupted after 7 points" in found[0]
+
+
 def test_points_of_one_run_only_are_counted(tmp_path: Path) -> None:
     first = run_of(tmp_path / "a.jsonl", sizes_bytes=[8, 16, 32])
     second = run_of(tmp_path / "b.jsonl", sizes_bytes=[16, 64])

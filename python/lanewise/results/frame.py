@@ -6,6 +6,7 @@ Apart from read.py, since pandas takes longer to import than most commands to do
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -30,12 +31,16 @@ def read(*paths: str | Path) -> pd.DataFrame:
     each launch of the ranks (the mean with `--rule student`, and where another tool printed no
     medians), `launches` as their number, and `file`, `launcher`, `ranks`, `method`
     of the file's context; `attrs["contexts"]` has the whole context of each file.  Where there are
-    several launches, centre and interval are over launches.
+    several launches, centre and interval are over launches.  Warns of a file whose run was
+    interrupted or whose last line is cut off.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
     if not paths:
         raise RequestError("no result file given; name at least one samples.jsonl")
-    return frame_of([load(path) for path in paths])
+    files = [load(path) for path in paths]
+    for sentence in (sentence for samples in files for sentence in samples.warnings):
+        warnings.warn(sentence, stacklevel=2)
+    return frame_of(files)
 
 
 def frame_of(files: list[Samples]) -> pd.DataFrame:

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import lanewise
 from lanewise.results import specimen
@@ -28,6 +29,15 @@ def test_the_frame_joins_files_and_keeps_their_contexts(tmp_path: Path) -> None:
 
     assert list(frame["launcher"]) == ["openmpi", "mpich"]
     assert frame.attrs["contexts"][str(second)]["ranks"] == 2
+
+
+def test_reading_a_run_that_was_interrupted_warns(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8, 16])[:-2])
+
+    with pytest.warns(UserWarning, match="the run was interrupted after 1 point") as told:
+        lanewise.read(path)
+
+    assert told[0].filename == __file__
 
 
 def test_sizes_up_to_64_bits_survive_the_frame(tmp_path: Path) -> None:

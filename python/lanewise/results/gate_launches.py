@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -52,6 +53,20 @@ def times_of(samples: Samples, statistic: Statistic) -> list[dict[PointName, flo
     return [found[launch] for launch in sorted(found)]
 
 
+def of_whole_launches(samples: Samples) -> tuple[Samples, list[str]]:
+    """Return samples without a last launch that was interrupted, and what the file warns of.
+
+    Its points would be the only ones that all launches have.
+    """
+    counts = Counter(point.launch for point in samples.launch_points)
+    last = samples.launches
+    if samples.end is not None or counts[last] >= max(counts.values(), default=0):
+        return samples, samples.warnings
+    points = [point for point in samples.launch_points if point.launch != last]
+    note = f"{samples.path}: launch {last} is left out, since it was interrupted"
+    return replace(samples, launch_points=points), [*samples.warnings, note]
+
+
 def notes_of_statistic(statistic: Statistic) -> list[str]:
     """Return a note where the time of a launch is a mean, and not a median."""
     if statistic == "median":
@@ -79,11 +94,14 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
     Raises RequestError for a file of one launch, or where no point is in all launches.
     """
     require_same_ranks({str(base.path): base, str(candidate.path): candidate})
+    base, warnings = of_whole_launches(base)
+    candidate, more = of_whole_launches(candidate)
+    warnings = [*warnings, *more]
     statistic = statistic_of(base, candidate)
     launches, notes = joined(several(base, statistic), several(candidate, statistic))
     launches, more = on_the_same_cores(launches, base, candidate)
     notes += [*more, *notes_of_statistic(statistic), *notes_of_conditions(base, candidate)]
-    return launches, notes
+    return launches, [*warnings, *notes]
 
 
 def require_same_ranks(sides: Mapping[str, Samples]) -> None:

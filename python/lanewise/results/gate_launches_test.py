@@ -130,6 +130,34 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     assert notes == ["weights differ: (1.0, 1.0) and (1.0, 3.0); the alarm may be about that"]
 
 
+def test_a_last_launch_that_was_interrupted_is_left_out_and_told(tmp_path: Path) -> None:
+    records = specimen.launched_records(launches=3, operations=("bcast",), sizes_bytes=[8, 16])
+    base = load(specimen.write(tmp_path / "a", records))
+    candidate = load(specimen.write(tmp_path / "b", records[:-2]))
+
+    launches, notes = of_files(base, candidate)
+
+    assert launches.counts == (3, 2)
+    assert [point.message_bytes for point in launches.points] == [8, 16]
+    path = tmp_path / "b"
+    assert notes == [
+        f"{path}: the run was interrupted after 1 point of launch 3 of 3; measure again with "
+        "--resume to finish it",
+        f"{path}: launch 3 is left out, since it was interrupted",
+    ]
+
+
+def test_a_run_that_was_interrupted_between_launches_loses_none(tmp_path: Path) -> None:
+    records = specimen.launched_records(launches=3, operations=("bcast",), sizes_bytes=[8, 16])
+    candidate = load(specimen.write(tmp_path / "b", records[:5]))
+
+    launches, notes = of_files(candidate, candidate)
+
+    assert launches.counts == (2, 2)
+    assert len(launches.points) == 2
+    assert "the run was interrupted after 2 points of launch 2 of 3" in notes[0]
+
+
 def test_a_launch_without_a_time_leaves_its_point_out(tmp_path: Path) -> None:
     context, *points = specimen.launched_records(operations=("bcast",), sizes_bytes=[8, 16])
     points[3] |= {"median_s": None, "mean_s": None, "low_s": None, "high_s": None}
