@@ -158,6 +158,28 @@ def test_a_baseline_that_was_interrupted_is_compared_without_its_last_launch(
     assert found["notes"][1] == f"{base}: launch 9 is left out, since it was interrupted"
 
 
+def test_a_text_is_compared_with_the_loop_of_its_tool_in_a_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context, *points, end = specimen.launched_records(
+        launches=8, operations=("bcast",), sizes_bytes=[8, 1024], context={"ranks": 2}
+    )
+    loops = [
+        specimen.point_record("bcast", size, [1e-5], launch=launch, definition="osu")
+        for launch in range(1, 9)
+        for size in (8, 1024)
+    ]
+    base = specimen.write(tmp_path / "base.jsonl", [context, *points, *loops, end])
+    words = ["-n", "2", "--baseline", str(base), "--launches", "8", "--json"]
+
+    run(["gate", *words, "--", *side(tmp_path, 1.0)])
+
+    found = json.loads(capsys.readouterr().out)
+    assert [one["message_bytes"] for one in found["findings"]] == [8, 1024, None]
+    assert [one["base_s"] for one in found["findings"][:2]] == pytest.approx([1e-5, 1e-5])
+    assert found["notes"] == []
+
+
 def test_a_command_writes_samples_to_output(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8]))
     words = ["--", "cp", str(samples), "{output}"]

@@ -283,6 +283,7 @@ class GateRun:
 
     def look(self, number: int, rule: Rule) -> Verdict:
         """Judge what has been launched so far."""
+        from lanewise.results.definitions import notes_of_definitions
         from lanewise.results.gate import judge
         from lanewise.results.gate_launches import (
             installations,
@@ -295,11 +296,13 @@ class GateRun:
 
         candidate = self.launched["candidate"]
         base = self.baseline or self.launched["base"]
+        base, candidate = base.measured_by(candidate), candidate.measured_by(base)
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
         statistic = statistic_of(base.first, candidate.first)
         launches, notes = joined(base.times(statistic), candidate.times(statistic), blocks)
         launches, more = on_the_same_cores(launches, base.first, candidate.first)
         notes += [*more, *notes_of_statistic(statistic)]
+        notes += notes_of_definitions(base.first, candidate.first)
         if self.baseline is not None:
             notes = [*self.baseline.warnings, *notes]
             notes += notes_of_conditions(self.baseline.first, candidate.first)

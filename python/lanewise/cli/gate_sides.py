@@ -70,6 +70,13 @@ class Launched:
         """Return the first launch, whose context is that of all."""
         return self.samples[0]
 
+    def measured_by(self, other: Launched) -> Launched:
+        """Return the launches by the definition of the other side's tool, where they have it."""
+        from lanewise.results.gate_launches import as_measured_by
+
+        measured = [as_measured_by(other.first, samples) for samples in self.samples]
+        return replace(self, samples=measured)
+
     def times(self, statistic: Statistic) -> list[dict[PointName, float]]:
         """Return the time of each point, for each launch."""
         from lanewise.results.gate_launches import times_of

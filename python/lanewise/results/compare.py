@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 
 from lanewise.errors import RequestError
+from lanewise.results.definitions import by_definition_of, notes_of_definitions
 from lanewise.results.differing import differing
 from lanewise.results.intervals import (
     LAUNCHES_MIN,
@@ -30,8 +31,6 @@ from lanewise.results.intervals import (
 from lanewise.results.launches import medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
-
-DEFINED = "IMB, NetPIPE and OSU"
 
 Key = tuple[str, int, int, int, int, int, int]
 
@@ -119,29 +118,6 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             *launch_notes(ratios),
         ],
     )
-
-
-def by_definition_of(other: Samples, samples: Samples) -> Samples:
-    """Return `samples` with the points that were measured with the loop of the other's tool.
-
-    Without such points they are what they were.
-    """
-    tool = other.context.tool.lower()
-    looped = [one for one in samples.looped if tool.startswith(one.definition)]
-    return replace(samples, points=looped) if looped else samples
-
-
-def notes_of_definitions(first: Samples, second: Samples) -> list[str]:
-    """Return a note where one side is a loop of a tool and the other isolated repetitions."""
-    sides = {"A": first, "B": second}
-    return [
-        f"{mine}: isolated repetitions, {other}: the mean of a loop; "
-        f"lanewise measure --as measures the loop of {DEFINED}"
-        for mine, other in (("A", "B"), ("B", "A"))
-        if not sides[mine].context.tool
-        and sides[other].context.tool
-        and not any(point.definition for point in sides[mine].points)
-    ]
 
 
 def number_of(

@@ -13,6 +13,7 @@ import numpy as np
 
 from lanewise.errors import RequestError
 from lanewise.results import gate_reference
+from lanewise.results.definitions import by_definition_of, notes_of_definitions
 from lanewise.results.differing import differing
 from lanewise.results.gate import Launches, Matrix, PointName
 from lanewise.results.read import Samples
@@ -67,6 +68,19 @@ def of_whole_launches(samples: Samples) -> tuple[Samples, list[str]]:
     return replace(samples, launch_points=points), [*samples.warnings, note]
 
 
+def as_measured_by(other: Samples, samples: Samples) -> Samples:
+    """Return `samples` by the definition of the other's tool, with points named as it names them.
+
+    Without such points they are what they were.
+    """
+    chosen = by_definition_of(other, samples)
+    if chosen is samples:
+        return samples
+    return replace(
+        chosen, launch_points=[replace(one, definition="") for one in chosen.launch_points]
+    )
+
+
 def notes_of_statistic(statistic: Statistic) -> list[str]:
     """Return a note where the time of a launch is a mean, and not a median."""
     if statistic == "median":
@@ -97,11 +111,12 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
     base, warnings = of_whole_launches(base)
     candidate, more = of_whole_launches(candidate)
     warnings = [*warnings, *more]
+    base, candidate = as_measured_by(candidate, base), as_measured_by(base, candidate)
     statistic = statistic_of(base, candidate)
     launches, notes = joined(several(base, statistic), several(candidate, statistic))
     launches, more = on_the_same_cores(launches, base, candidate)
     notes += [*more, *notes_of_statistic(statistic), *notes_of_conditions(base, candidate)]
-    return launches, [*warnings, *notes]
+    return launches, [*warnings, *notes, *notes_of_definitions(base, candidate)]
 
 
 def require_same_ranks(sides: Mapping[str, Samples]) -> None:

@@ -130,6 +130,57 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     assert notes == ["weights differ: (1.0, 1.0) and (1.0, 3.0); the alarm may be about that"]
 
 
+def looped(path: Path, definitions: tuple[str, ...] = ("osu",)) -> Samples:
+    """Return a file of two launches whose loops take twice as long as isolated repetitions."""
+    points = [
+        specimen.point_record(
+            "bcast", 8, [time_s] * 10, launch=launch, **({"definition": one} if one else {})
+        )
+        for launch in (1, 2)
+        for one, time_s in (("", 1e-6), *((one, 2e-6) for one in definitions))
+    ]
+    end = {"record": "end", "points": len(points), "elapsed_s": 1.0}
+    records = [specimen.context_record(launches=2, ranks=2), *points, end]
+    return load(specimen.write(path, records))
+
+
+def of_osu(path: Path, time_s: float) -> Samples:
+    """Return what was imported of two runs of osu_bcast."""
+    tool = {"tool": "OSU 7.4", "number": "average", "notes": []}
+    nothing = {"median_s": None, "low_s": None, "high_s": None, "samples_s": []}
+    points = [
+        {**specimen.point_record("bcast", 8, [time_s], launch=launch), **nothing}
+        for launch in (1, 2)
+    ]
+    end = {"record": "end", "points": 2, "elapsed_s": 0.0}
+    context = specimen.context_record(launches=2, ranks=2, imported=tool)
+    return load(specimen.write(path, [context, *points, end]))
+
+
+@pytest.mark.parametrize("base", ["text", "samples"])
+def test_a_loop_as_that_of_a_tool_is_compared_with_the_text_of_the_tool(
+    base: str, tmp_path: Path
+) -> None:
+    text, measured = of_osu(tmp_path / "osu", 2e-6), looped(tmp_path / "a", ("imb", "osu"))
+
+    launches, notes = of_files(*((text, measured) if base == "text" else (measured, text)))
+
+    assert launches.points == (PointName("bcast", 8),)
+    assert launches.times_s.ravel().tolist() == pytest.approx([2e-6] * 4)
+    assert notes == []
+
+
+def test_isolated_repetitions_beside_the_text_of_a_tool_are_told(tmp_path: Path) -> None:
+    text = of_osu(tmp_path / "osu", 2e-6)
+
+    launches, notes = of_files(looped(tmp_path / "a", ()), text)
+
+    assert launches.times_s.ravel().tolist() == pytest.approx([1e-6, 1e-6, 2e-6, 2e-6])
+    assert [note.partition(";")[0] for note in notes] == [
+        "A: isolated repetitions, B: the mean of a loop"
+    ]
+
+
 def test_a_last_launch_that_was_interrupted_is_left_out_and_told(tmp_path: Path) -> None:
     records = specimen.launched_records(launches=3, operations=("bcast",), sizes_bytes=[8, 16])
     base = load(specimen.write(tmp_path / "a", records))
