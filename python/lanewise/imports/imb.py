@@ -29,6 +29,8 @@ VERSION = re.compile(r"Intel\s*\(R\) MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?)\s*
 BENCHMARK = re.compile(r"#?\s*Benchmarking\s+(\S+)")
 PROCESSES = re.compile(r"#?\s*#processes\s*=\s*(\d{1,9})")
 HEADING = re.compile(r"\s*(#bytes\s+)?#repetitions\b")
+# What IMB prints after a size that it did not measure.
+GIVEN_UP = re.compile(r"\s*\d+\s+(out-of-mem|int-overflow|time-out)\.;")
 TIMES = {"t[usec]": "mean_s", "t_avg[usec]": "mean_s", "t_min[usec]": "min_s",
          "t_max[usec]": "max_s", "t_ovrl[usec]": "both_s", "t_pure[usec]": "pure_s",
          "t_CPU[usec]": "work_s"}  # fmt: skip
@@ -60,6 +62,8 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
         elif HEADING.match(line.text):
             columns = line.words
             output.begin(f"{parity and parity.benchmark} on {processes}")
+        elif parity is not None and (found := GIVEN_UP.match(line.text)):
+            output.note(f"sizes that IMB gave up are left out ({found[1]})")
         elif parity is not None and is_row(line):
             add_row(output, parity, processes, columns, line)
     return output

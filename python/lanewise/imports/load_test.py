@@ -88,6 +88,26 @@ def test_imb_counts_the_vector_of_all_ranks_in_reduce_scatter_until_2018(
     assert [one.message_bytes for one in points] == [0, block_bytes // 4, block_bytes]
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        'time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"',
+        'out-of-mem.; needed X=   4.000 GB; use flag "-mem X" or MAX_MEM_USAGE>=X',
+        "int-overflow.; The production rank*size caused int overflow for given sample",
+    ],
+)
+def test_a_size_that_imb_gave_up_is_left_out_and_told(reason: str, tmp_path: Path) -> None:
+    text = (SPECIMENS / "imb-2021.txt").read_text()
+    row = "         1024         1000         2.50         2.70         2.60\n"
+    assert row in text
+
+    samples = load(written(tmp_path / "imb.txt", text.replace(row, f"         1024 {reason}\n")), 4)
+
+    assert [one.message_bytes for one in samples.points] == [4, 64]
+    why = reason.partition(".")[0]
+    assert f"sizes that IMB gave up are left out ({why})" in samples.context.imported["notes"]
+
+
 def test_osu_counts_the_vector_of_all_ranks_in_reduce_scatter(tmp_path: Path) -> None:
     text = OSU.replace("Latency", "Reduce_scatter Latency", 1) + "16 1.0\n18 2.0\n64 3.0\n"
 
