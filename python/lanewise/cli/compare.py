@@ -114,12 +114,17 @@ def load_both(first: Path, second: Path) -> tuple[Samples, Samples]:
 
 def at_ranks_of(measured: Samples, run: Samples) -> Samples:
     """Return `run`; where it is a text and `measured` is not, with the ranks of `measured`."""
-    from lanewise.imports.load import load
+    from lanewise.imports.load import UNNAMED, load
 
     chosen = run.context.imported and not measured.context.imported
-    if not chosen or run.context.ranks in (0, measured.context.ranks):
+    if not chosen or run.context.ranks == 0:
         return run
-    return load(run.path, measured.context.ranks)
+    ranks = measured.context.ranks
+    found = load(run.path, ranks)
+    if UNNAMED in run.context.imported["notes"]:
+        taken = f"the file does not name all of its ranks; those are taken to be {ranks}"
+        found.context.imported["notes"].append(taken)
+    return found
 
 
 def confidence_of(text: str) -> float:

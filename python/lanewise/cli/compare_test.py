@@ -34,6 +34,25 @@ def test_a_text_is_read_at_the_ranks_of_the_samples(
     assert "IMB 2021.7 printed one number per size" in printed
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_collectives_beside_a_pingpong_are_read_at_the_ranks_of_the_samples(
+    ranks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = specimen.records(["pingpong", "bcast"], [8], context={"ranks": ranks})
+    samples = specimen.write(tmp_path / "samples.jsonl", lines)
+    text = tmp_path / "osu.txt"
+    text.write_text(
+        "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8 1.0\n"
+        "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n8 2.0\n"
+    )
+
+    assert run(["compare", str(samples), str(text)]) == 0
+
+    printed = capsys.readouterr().out
+    assert f"# bcast, {ranks} ranks" in printed
+    assert f"B: the file does not name all of its ranks; those are taken to be {ranks}" in printed
+
+
 def launched(path: Path, seed: int, slowdown: float = 1.0, launches: int = 10) -> str:
     lines = specimen.launched_records(
         launches=launches, spread=0.02, seed=seed, slowdown=slowdown,

@@ -23,6 +23,10 @@ HEAD_BYTES = 64 * 1024
 LINE_BYTES_MAX = 64 * 1024
 LINES_MAX = 10_000_000
 AGAIN = "let the tool write the file again"
+UNNAMED = (
+    "points whose number of ranks the file does not name are left out; lanewise import -n N says "
+    "how many ranks those are of"
+)
 
 
 def load(path: str | Path, ranks: int = 0) -> Samples:
@@ -132,7 +136,9 @@ def ranks_of(path: Path, output: Output, wanted: int) -> int:
         listed = ", ".join(map(str, found))
         raise RequestError(f"{path} has no points of {wanted} ranks; it has those of {listed}")
     ranks = wanted or found[-1]
-    others = [str(one) for one in found if one != ranks]
+    others = [str(one) for one in found if one not in (0, ranks)]
+    if ranks and 0 in found and found != [0]:
+        output.note(UNNAMED)
     if others:
         output.note(f"points of {', '.join(others)} ranks are left out; -n takes those")
     return ranks

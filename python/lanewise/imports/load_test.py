@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lanewise.errors import RequestError
-from lanewise.imports.load import lines_for, load
+from lanewise.imports.load import UNNAMED, lines_for, load
 from lanewise.results import read, specimen
 from lanewise.results.cautions import cautions_of
 from lanewise.results.compare import compare
@@ -106,6 +106,21 @@ def test_a_size_that_imb_gave_up_is_left_out_and_told(reason: str, tmp_path: Pat
     assert [one.message_bytes for one in samples.points] == [4, 64]
     why = reason.partition(".")[0]
     assert f"sizes that IMB gave up are left out ({why})" in samples.context.imported["notes"]
+
+
+def test_points_of_ranks_that_a_text_does_not_name_are_left_out_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    collective = OSU.replace("Latency", "Broadcast Latency", 1) + "8 2.0\n"
+    path = written(tmp_path / "osu.txt", OSU + "8 1.0\n" + collective)
+
+    without, named = load(path), load(path, 2)
+
+    assert [one.operation for one in without.points] == ["pingpong"]
+    assert without.context.imported["notes"] == [UNNAMED]
+    assert "lanewise import -n N" in UNNAMED
+    assert [one.operation for one in named.points] == ["pingpong", "bcast"]
+    assert named.context.imported["notes"] == []
 
 
 def test_osu_counts_the_vector_of_all_ranks_in_reduce_scatter(tmp_path: Path) -> None:
