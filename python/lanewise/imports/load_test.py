@@ -434,6 +434,22 @@ def test_runs_in_one_text_give_a_comparison_its_intervals_and_the_gate_its_launc
     assert launches.times_s.shape == (12, 1)
 
 
+def test_runs_that_print_the_same_digits_give_a_ratio_without_an_interval(tmp_path: Path) -> None:
+    sides = [
+        load(written(tmp_path / f"{time_us}.txt", 5 * (OSU + f"8 {time_us}\n64 {time_us}0\n")))
+        for time_us in ("0.21", "0.22")
+    ]
+
+    found = compare(*sides)
+    same = compare(sides[0], sides[0])
+
+    assert [one.ratio for one in found.ratios] == pytest.approx([22 / 21, 22 / 21])
+    assert all(math.isnan(value) for one in found.ratios for value in (one.low, one.p_value))
+    assert any("2 of 2 ratios are of launches that all have the same" in one for one in found.notes)
+    assert [one.low for one in same.ratios] == pytest.approx([1.0, 1.0])
+    assert [one.p_value for one in same.ratios] == pytest.approx([1.0, 1.0])
+
+
 def test_the_gate_asks_for_more_runs_of_a_tool_that_ran_once(tmp_path: Path) -> None:
     once = load(written(tmp_path / "osu.txt", OSU + "8 1.00\n"))
 

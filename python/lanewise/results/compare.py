@@ -152,13 +152,17 @@ def notes_of(
 
 
 def launch_notes(ratios: Sequence[Ratio]) -> list[str]:
-    """Return what is to be known of points that one side has from a single launch."""
+    """Return what is to be known of points that one side has from a single launch, or all alike."""
     single = [one for one in ratios if one.launches < LAUNCHES_MIN and not math.isnan(one.low)]
-    if not single:
-        return []
+    alike = [one for one in ratios if one.launches >= LAUNCHES_MIN and math.isnan(one.low)]
+    notes = {
+        "of single launches: their intervals hold between these launches and say nothing about "
+        "the next; measure both with --launches 5": single,
+        "of launches that all have the same time on their side, to its last digit: they have no "
+        "interval and no test": [one for one in alike if one.first_s > 0 and one.second_s > 0],
+    }
     return [
-        f"{len(single)} of {len(ratios)} ratios are of single launches: their intervals hold "
-        "between these launches and say nothing about the next; measure both with --launches 5"
+        f"{len(found)} of {len(ratios)} ratios are {what}" for what, found in notes.items() if found
     ]
 
 
@@ -187,6 +191,8 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         first_s, second_s = first.centre_s, second.centre_s
         medians = medians_of(first), medians_of(second)
         _, low, high, p_value = launch_ratio(*medians, confidence)
+        if differ_without_spread(*medians):
+            low, high, p_value = math.nan, math.nan, math.nan
     else:
         first_s, second_s = within_launches(first), within_launches(second)
         low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
@@ -204,6 +210,14 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         p_value=p_value,
         launches=launches,
     )
+
+
+def differ_without_spread(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Tell whether all launches of each side have one time, and the sides different ones.
+
+    The digits or the clock were then too coarse to show how far launches differ.
+    """
+    return len(set(first)) == len(set(second)) == 1 and first[0] != second[0]
 
 
 def within_launches(point: Point) -> float:
