@@ -226,6 +226,8 @@ def test_a_command_that_fails_ends_the_gate_with_its_words(
         (["--", "--"], "no operation to measure"),
         (["bcast", "--", "true", "--", "true"], "leave one out"),
         (["bcast", "--launches", "4", "--", "--"], "use --launches 8:32 or more"),
+        (["-n", "two", "--", "true", "--", "true"], "-n two is not a whole number"),
+        (["-n", "-2", "--", "true", "--", "true"], "-n -2 is not a whole number"),
         (["bcast", "--launches", "many", "--", "--"], "write 20 or 10:40"),
         (["bcast", "--false-alarms", "0.0001%", "--", "--"], "use --false-alarms 0.0005% or more"),
     ],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lanewise.cli import launching
 from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job, Launcher
@@ -112,7 +113,8 @@ def starter_of(
                 f"{values['operations'][0]} is measured by Lanewise and the {side.title} is a "
                 "command; leave one out"
             )
-        return CommandStarter(side, folder, int(values["ranks"] or 0))
+        ranks = positive_count("-n", values["ranks"]) if values["ranks"] else 0
+        return CommandStarter(side, folder, ranks)
     if not values["operations"]:
         raise RequestError("no operation to measure; name one, such as bcast, or two commands")
     environment = {**os.environ, **side.of_launcher}
