@@ -180,6 +180,8 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
     loaded = [load(path) for path in files]
     for samples in loaded:
         refuse_costs(samples, format_)
+        if not summarised:
+            refuse_single_numbers(samples)
     if format_ == "parquet":
         write_parquet(frame_of(loaded), output or STANDARD_OUTPUT)
         return
@@ -188,6 +190,14 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
         write_csv(rows, output or STANDARD_OUTPUT)
     else:
         write_text(json_of(rows), output)
+
+
+def refuse_single_numbers(samples: Samples) -> None:
+    """Raise RequestError for a file that has one number for each point, and no repetitions."""
+    if samples.points and not any(point.samples_s for point in samples.points):
+        raise RequestError(
+            f"{samples.path} has one number for each point and no repetitions; leave --raw out"
+        )
 
 
 def refuse_costs(samples: Samples, format_: str) -> None:

@@ -65,3 +65,14 @@ def test_a_format_that_would_be_empty_is_refused(
 
     assert f"have no rows in {format_}; use html or text" in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_repetitions_of_a_text_that_has_none_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text("# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8 1.0\n")
+
+    assert run(["report", str(text), "--raw", "--format", "csv"]) == 2
+
+    assert "has one number for each point and no repetitions" in capsys.readouterr().err

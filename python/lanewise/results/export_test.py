@@ -40,6 +40,24 @@ def test_raw_csv_has_a_line_a_repetition_in_order(frame: pd.DataFrame, tmp_path:
     assert np.allclose(back["sample_s"][:40], frame["samples_s"][0], rtol=1e-8)
 
 
+def test_repetitions_have_no_row_of_loops_and_of_points_without_repetitions(
+    tmp_path: Path,
+) -> None:
+    points = [
+        specimen.point_record("bcast", 8, [1e-6, 2e-6]),
+        specimen.point_record("bcast", 8, [7e-6, 8e-6], definition="osu"),
+        {**specimen.point_record("bcast", 16, [3e-6]), "samples_s": []},
+    ]
+    path = specimen.write(tmp_path / "samples.jsonl", [specimen.context_record(), *points])
+
+    found = repetitions(launch_frame_of([load(path)]))
+
+    assert found[["message_bytes", "repetition", "sample_s"]].to_numpy().tolist() == [
+        [8, 0, 1e-6],
+        [8, 1, 2e-6],
+    ]
+
+
 def test_parquet_keeps_every_repetition(frame: pd.DataFrame, tmp_path: Path) -> None:
     write_parquet(frame, str(tmp_path / "out.parquet"))
 

@@ -59,8 +59,16 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
 
 
 def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
-    """Return the points of each launch apart, one row per point and launch: `launch` from 1."""
-    rows = [row_of(samples, point) for samples in files for point in samples.launch_points]
+    """Return the points of each launch apart, one row per point and launch: `launch` from 1.
+
+    Loops of other tools are left out, as they are from the points over launches.
+    """
+    rows = [
+        row_of(samples, point)
+        for samples in files
+        for point in samples.launch_points
+        if not point.definition
+    ]
     return framed(files, rows, columns_of_point())
 
 
