@@ -63,8 +63,8 @@ def compare_files(
 
     Shows for each point of both files the ratio B/A over the launches of the ranks, its interval
     and the p-value of Welch's test, and for each operation the geometric mean of the ratios and
-    the signed-rank p-value over its sizes.  For files with one launch, it shows the ratio of the
-    medians with its interval within these launches (Price and Bonett 2002).
+    the p-value of Welch's test of the launches over all sizes.  For files with one launch, it shows
+    the ratio of the medians with its interval within these launches (Price and Bonett 2002).
 
     With --gate, all points are tested together for a slowdown, by exchanging launches between A
     and B.  Identical programs fail the gate in 1 % of all cases, and the output says which
@@ -190,7 +190,7 @@ def summary(overall: Overall) -> str:
     """Return the line below an operation's table."""
     return (
         f"# over {counted(overall.pairs, 'point')}: B/A {ratio_text(overall.ratio)} "
-        f"(geometric mean), signed-rank p {probability(overall.p_value)}"
+        f"(geometric mean), Welch p {probability(overall.p_value)}"
     )
 
 

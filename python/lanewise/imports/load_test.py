@@ -435,13 +435,13 @@ def test_runs_in_one_text_give_a_comparison_its_intervals_and_the_gate_its_launc
 
 
 def test_runs_that_print_the_same_digits_give_a_ratio_without_an_interval(tmp_path: Path) -> None:
-    sides = [
+    first, second = (
         load(written(tmp_path / f"{time_us}.txt", 5 * (OSU + f"8 {time_us}\n64 {time_us}0\n")))
         for time_us in ("0.21", "0.22")
-    ]
+    )
 
-    found = compare(*sides)
-    same = compare(sides[0], sides[0])
+    found = compare(first, second)
+    same = compare(first, first)
 
     assert [one.ratio for one in found.ratios] == pytest.approx([22 / 21, 22 / 21])
     assert all(math.isnan(value) for one in found.ratios for value in (one.low, one.p_value))

@@ -6,17 +6,18 @@ Welch's test of the logarithms.  Where a side has one launch only, the ratio of 
 the distribution-free interval and the rank-sum test of Mann and Whitney within these launches,
 which say nothing about the next one, and a note that says so.
 
-Over sizes: each size gives one log ratio; their geometric mean, and Wilcoxon's signed-rank test
-of whether they lie around zero.  A machine that drifts between two runs shows as a difference, so
-runs to be compared should alternate.
+Over sizes: the geometric mean of the ratios, and Welch's test of the launches, each of which gives
+one number: the mean of the logarithms over its sizes.  Sizes of one launch depend on each other, so
+they are no observations of their own, and single launches have no such test.  A machine that drifts
+between two runs shows as a difference, so runs to be compared should alternate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import geometric_mean, median
 
 from lanewise.errors import RequestError
 from lanewise.results.definitions import by_definition_of, notes_of_definitions
@@ -26,13 +27,14 @@ from lanewise.results.intervals import (
     launch_ratio,
     rank_sum,
     ratio_interval,
-    signed_rank,
 )
-from lanewise.results.launches import medians_of
+from lanewise.results.launches import by_launch, medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
 Key = tuple[str, int, int, int, int, int, int]
+# The time of each launch of a point in seconds, by the number of the launch.
+Times = Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Overall:
-    """All points of one operation: geometric mean of the ratios and the signed-rank p-value."""
+    """All points of one operation: the geometric mean of the ratios, and Welch's p-value.
+
+    That is over launches, of the mean of each over the sizes; NaN for fewer than two of a side.
+    """
 
     operation: str
     pairs: int
@@ -102,7 +107,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
     ratios = [ratio_of(key, left[key], right[key], confidence) for key in common]
     return Comparison(
         ratios=ratios,
-        overall=overall_of(ratios),
+        overall=overall_of(ratios, launched(first, left, common), launched(second, right, common)),
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
         numbers=(
@@ -227,17 +232,47 @@ def within_launches(point: Point) -> float:
     return point.mean_s if math.isnan(point.median_s) else point.median_s
 
 
-def overall_of(ratios: Sequence[Ratio]) -> list[Overall]:
-    """Sum the points up, one entry per operation in the order of the file."""
-    names = list(dict.fromkeys(ratio.operation for ratio in ratios))
-    return [
-        overall_for(name, [ratio for ratio in ratios if ratio.operation == name]) for name in names
-    ]
+def launched(
+    samples: Samples, points: dict[Key, Point], common: Sequence[Key]
+) -> list[dict[int, float]]:
+    """Return the time of each launch of each common point in seconds, by the launch's number."""
+    return by_launch([points[key] for key in common], samples.launch_points)
 
 
-def overall_for(operation: str, ratios: Sequence[Ratio]) -> Overall:
-    """Sum one operation up; the p-value is NaN below six sizes, where it cannot be small."""
-    logs = [math.log(ratio.ratio) for ratio in ratios if ratio.ratio > 0]
-    if not logs:
+def overall_of(
+    ratios: Sequence[Ratio], first: Sequence[Times], second: Sequence[Times]
+) -> list[Overall]:
+    """Sum the points up, one entry per operation in the order of the file.
+
+    Each point has its ratio, and the times of the launches of both sides.
+    """
+    found: dict[str, list[tuple[Ratio, Times, Times]]] = {}
+    for point in zip(ratios, first, second, strict=True):
+        found.setdefault(point[0].operation, []).append(point)
+    return [overall_for(operation, points) for operation, points in found.items()]
+
+
+def overall_for(operation: str, points: Sequence[tuple[Ratio, Times, Times]]) -> Overall:
+    """Sum one operation up."""
+    found = [(ratio.ratio, first, second) for ratio, first, second in points if ratio.ratio > 0]
+    if not found:
         return Overall(operation, 0, math.nan, math.nan)
-    return Overall(operation, len(logs), math.exp(sum(logs) / len(logs)), signed_rank(logs))
+    ratios, first, second = zip(*found, strict=True)
+    return Overall(operation, len(ratios), geometric_mean(ratios), welch_over_sizes(first, second))
+
+
+def welch_over_sizes(first: Sequence[Times], second: Sequence[Times]) -> float:
+    """Return the p-value of launches that have all sizes; NaN for fewer than two of a side."""
+    sides = over_sizes(first), over_sizes(second)
+    if min(map(len, sides)) < LAUNCHES_MIN or differ_without_spread(*sides):
+        return math.nan
+    return launch_ratio(*sides)[3]
+
+
+def over_sizes(sizes: Sequence[Times]) -> list[float]:
+    """Return the geometric mean over the sizes for each launch that has a time at all of them."""
+    return [
+        geometric_mean([times[launch] for times in sizes])
+        for launch in sizes[0]
+        if all(times.get(launch, 0) > 0 for times in sizes)
+    ]

@@ -41,8 +41,6 @@ CONFIDENCE = 0.95
 REPETITIONS_MIN = 6
 # A single launch has no spread to learn from.
 LAUNCHES_MIN = 2
-# With fewer differences no p-value of the signed-rank test is small.
-DIFFERENCES_MIN = 6
 # One launch in so many, at either end, does not count in a trimmed mean.
 TRIMMED_OF = 10
 # With fewer launches of a kind, its spread is known too badly for small p-values.
@@ -249,17 +247,3 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float:
     from scipy import stats  # noqa: PLC0415 (half a second, and seldom needed)
 
     return float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)
-
-
-def signed_rank(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of Wilcoxon's test that differences lie around zero.
-
-    NaN for fewer than six.
-    """
-    if len(differences) < DIFFERENCES_MIN:
-        return math.nan
-    if not any(differences):
-        return 1.0
-    from scipy import stats  # noqa: PLC0415 (half a second, and seldom needed)
-
-    return float(stats.wilcoxon(differences).pvalue)

@@ -14,7 +14,6 @@ from lanewise.results.intervals import (
     p_value_below,
     rank_sum,
     ratio_interval,
-    signed_rank,
     trimmed_ratio,
 )
 
@@ -111,15 +110,6 @@ def test_the_p_value_of_ratios_below_a_bound_is_students() -> None:
     assert p_value_below([0.5], 1.0) == 1.0
     assert p_value_below([0.5, 0.5], 1.0) == 0.0
     assert p_value_below([1.0, 1.0], 1.0) == 1.0
-
-
-def test_differences_on_one_side_are_no_chance_from_six_on() -> None:
-    assert signed_rank([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) == pytest.approx(2 / 2**6)
-    assert math.isnan(signed_rank([0.1, 0.2, 0.3, 0.4, 0.5]))
-
-
-def test_no_differences_are_no_evidence() -> None:
-    assert signed_rank([0.0] * 8) == 1.0
 
 
 def test_one_odd_launch_in_ten_at_either_end_does_not_decide() -> None:
