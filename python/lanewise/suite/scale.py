@@ -186,9 +186,16 @@ def measure(
 
 
 def narrow(plan: Plan, curve: Curve, ranks: int) -> bool:
-    """Say whether the interval of a median is narrow enough to stop."""
+    """Say whether the interval of a median is narrow enough to stop.
+
+    That is asked after the least number of runs and each time that they have doubled: after every
+    run, chance would soon make an interval narrow that does not hold the median.
+    """
     times = curve.times_s.get(ranks, [])
-    if len(times) < max(plan.repetitions_min, REPETITIONS_MIN):
+    look = max(plan.repetitions_min, REPETITIONS_MIN)
+    while look < len(times):
+        look *= 2
+    if len(times) != look:
         return False
     low, high = median_interval(times)
     return (high - low) / 2 <= plan.error * float(np.median(times))

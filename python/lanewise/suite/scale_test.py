@@ -94,6 +94,14 @@ def test_a_narrow_interval_is_enough_from_the_least_number_of_repetitions_on() -
     assert not narrow(Plan(("app",), (1,), repetitions_min=9, repetitions_max=9), curve, 1)
 
 
+def test_an_interval_is_looked_at_only_when_the_runs_have_doubled() -> None:
+    plan = Plan(("app",), (1,), repetitions_min=6, repetitions_max=30)
+
+    looked = [count for count in range(1, 31) if narrow(plan, Curve("shm", {1: [1.0] * count}), 1)]
+
+    assert looked == [6, 12, 24]
+
+
 def test_scaled_work_is_efficient_where_the_time_stays() -> None:
     times = {1: [1.0] * 6, 2: [1.25] * 6}
 
