@@ -123,6 +123,26 @@ def test_the_ranks_are_launched_five_times_into_one_file(
         assert int(row[4]) == 50
 
 
+def test_launches_take_the_points_in_orders_of_their_own_that_follow_the_seed(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    orders = []
+    for name in ("first.jsonl", "second.jsonl"):
+        done = lanewise(
+            "measure", "bcast", "-n", 2, "--sizes", "1:128:x2", "--repetitions", 10,
+            "--launches", 3, "--seed", 5, "-o", name,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        samples = load(tmp_path / name)
+        assert samples.context.seed == 5
+        points = [(one.launch, one.message_bytes) for one in samples.launch_points]
+        orders.append([tuple(size for at, size in points if at == one) for one in (1, 2, 3)])
+
+    # Points with the same number of repetitions end in the order of their last batch.
+    assert len(set(orders[0])) == 3
+    assert orders[0] == orders[1]
+
+
 def test_a_run_that_stopped_in_the_second_launch_goes_on_there(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
