@@ -22,6 +22,10 @@ namespace lanewise {
    `without` are left out, wherever they are: what nobody looks at need not be built. */
 Json parse_json(std::string_view text, std::string_view without = {});
 
+/* The text with null in place of the array or object of each member called `key`. Brackets are
+   counted, so that what nobody looks at costs next to nothing, and is not checked either. */
+std::string without_values(std::string_view text, std::string_view key);
+
 /* The text of a value, on one line or indented. Bytes that are not UTF-8, which a path or an
    argument may hold, are replaced: JSON has no place for them. */
 std::string json_text(const Json& value, int indent = -1);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 namespace lanewise {
 namespace {
@@ -25,6 +26,24 @@ TEST(ParseJson, LeavesOutMembersThatNobodyWants) {
     EXPECT_EQ(parse_json(text, "b").dump(), R"({"a":{"c":3},"c":["b"]})");
     EXPECT_EQ(parse_json(text, "d"), parse_json(text));
     EXPECT_TRUE(parse_json(R"({"b": [1,]})", "b").is_discarded());
+}
+
+TEST(WithoutValues, LeavesWhatAParserThatLooksAtAllOfItLeaves) {
+    for (const auto *text :
+         {R"({"b": [1, {"c": "]"}], "a": {"b" : {"b": []}, "c": "b"}, "d": ["b", {"b":[]}]})",
+          R"({"x\"b": [1], "b": "\"b\": [", "c": "\\", "b": [2], "e": "b"})",
+          R"({"b": 7, "a": [{"b": null}, {"b": true}]})", R"([])", R"("b")"}) {
+        EXPECT_EQ(parse_json(without_values(text, "b"), "b"), parse_json(text, "b")) << text;
+    }
+    EXPECT_EQ(without_values(R"({"b": [1, "]"], "a": 2})", "b"), R"({"b": null, "a": 2})");
+}
+
+TEST(WithoutValues, LeavesNoJsonOfWhatIsCutOff) {
+    const std::string text = R"({"a": {"b": [1, "]", {}], "c": "\""}})";
+    for (std::size_t length = 0; length < text.size(); ++length) {
+        const auto cut = std::string_view(text).substr(0, length);
+        EXPECT_TRUE(parse_json(without_values(cut, "b")).is_discarded()) << cut;
+    }
 }
 
 TEST(JsonText, ReplacesWhatIsNotUtf8) {
