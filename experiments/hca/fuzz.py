@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ SECONDS_QUICK = min(SECONDS, 60)
 INPUTS_MIN = 10_000_000.0
 PORT_INPUTS_MIN = 1_000_000.0  # each of which goes through real sockets
 _BYTES_MAX = 400
+_INPUT_LIMIT_S = 10
 # The engine allocates some 15 kB with each input and frees all of it; a larger quarantine would
 # only evict the caches. Nobody reads who allocated what until an input is replayed.
 _QUARANTINE_MB = {ENGINE: 1}
@@ -111,28 +113,54 @@ def turns(core_count: int, seconds: int, shares: Mapping[str, float] = SHARES) -
 
 
 def fuzz(turn: Turn, folder: Path) -> Found:
-    """Run a fuzzer.  Processes of one fuzzer read what the others write to its folder."""
-    name = turn.fuzzer
+    """Run a fuzzer for its time.  Processes of one fuzzer read what the others write to its folder.
+
+    An input over which a process was found asleep, beside much other work, does no harm if it is
+    quick when it is run again; the fuzzer then goes on.
+    """
+    found, left_s = Found(), float(turn.seconds)
+    while left_s >= 1:
+        began_s = time.monotonic()
+        done = _run(turn.fuzzer, folder, _told(turn.fuzzer, folder, int(left_s)))
+        left_s -= time.monotonic() - began_s
+        executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+        is_asleep = _was_asleep(turn.fuzzer, folder, done.stderr)
+        crashes = int(done.returncode != 0 and not is_asleep)
+        found += Found(int(executed[1]) if executed else 0, crashes, done.stderr[-2000:])
+        if not is_asleep:
+            break
+    return found
+
+
+def _told(name: str, folder: Path, seconds: int) -> list[str]:
+    """Return the arguments of a fuzzer that runs for so long."""
     written = folder / name
     written.mkdir(parents=True, exist_ok=True)
     corpus = [str(CORPUS / name)] if (CORPUS / name).is_dir() else []
-    words = [
-        str(BUILD / "bin" / f"{name}_fuzz"), str(written), *corpus,
-        f"-max_total_time={turn.seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
-        "-timeout=10", f"-artifact_prefix={folder}/{name}-",
+    return [
+        str(written), *corpus, f"-max_total_time={seconds}", f"-max_len={_BYTES_MAX}",
+        "-print_final_stats=1",
         # Weighing features by how rare they are takes longer than running an input.
         "-entropic=0",
     ]  # fmt: skip
+
+
+def _run(name: str, folder: Path, told: list[str]) -> subprocess.CompletedProcess[str]:
+    words = [str(BUILD / "bin" / f"{name}_fuzz"), *told, f"-timeout={_INPUT_LIMIT_S}",
+             f"-artifact_prefix={folder}/{name}-"]  # fmt: skip
     quarantine = f"quarantine_size_mb={_QUARANTINE_MB.get(name, 16)}"
     given = os.environ.get("ASAN_OPTIONS")
     options = ":".join(filter(None, (quarantine, "malloc_context_size=2", given)))
-    done = subprocess.run(
+    return subprocess.run(
         words, env={**os.environ, "ASAN_OPTIONS": options}, capture_output=True, text=True,
         errors="replace", check=False,
     )  # fmt: skip
-    executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
-    tried = int(executed[1]) if executed else 0
-    return Found(tried, int(done.returncode != 0), done.stderr[-2000:])
+
+
+def _was_asleep(name: str, folder: Path, said: str) -> bool:
+    """Tell whether a fuzzer ended over an input that took long, and does so no more."""
+    slow = re.search(r"Test unit written to (\S*-timeout-\S+)", said)
+    return slow is not None and _run(name, folder, [slow[1]]).returncode == 0
 
 
 def core_count() -> int:

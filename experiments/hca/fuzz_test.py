@@ -5,10 +5,21 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
-from experiments.hca.fuzz import FUZZERS, SHARES, Found, core_seconds, even_shares, turns
+from experiments.hca import fuzz as fuzzers
+from experiments.hca.fuzz import (
+    FUZZERS,
+    SHARES,
+    Found,
+    Turn,
+    core_seconds,
+    even_shares,
+    fuzz,
+    turns,
+)
 
 
 @pytest.mark.parametrize("core_count", [1, 2, 3, 8])
@@ -50,3 +61,29 @@ def test_processes_are_counted_together_and_the_one_that_ended_early_is_quoted()
 
     assert well + broken == broken + well == Found(120, 1, "ERROR")
     assert Found() + well == well
+
+
+# Ends over an input the first time, as libFuzzer does, and tries 7 inputs the second time.
+SLOW = """#!/bin/sh
+echo "$@" >> {folder}/calls
+case "$1" in *-timeout-*) exit {again};; esac
+echo "stat::number_of_executed_units: 7" >&2
+[ $(wc -l < {folder}/calls) -gt 1 ] && exit 0
+echo "artifact_prefix='p-'; Test unit written to {folder}/packet-timeout-1" >&2
+exit 70
+"""
+
+
+@pytest.mark.parametrize(("again", "expected"), [(0, (14, 0)), (70, (7, 1))])
+def test_an_input_does_harm_that_is_slow_whenever_it_is_run(
+    again: int, expected: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "packet_fuzz"
+    program.write_text(SLOW.format(folder=tmp_path, again=again), encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setattr(fuzzers, "BUILD", tmp_path)
+
+    found = fuzz(Turn("packet", 60), tmp_path)
+
+    assert (found.inputs, found.crashes) == expected
