@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,14 +14,16 @@ from experiments.applications import Application, fourier_transform, integer_sor
 from lanewise.errors import RunError
 
 MPIS = ("openmpi", "mpich")
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Of class S after six iterations: NAS Parallel Benchmarks, NAS-95-020, FT.
 CHECKSUM = (5.542683411902e02, 4.932597244941e02)
 
 
 def judged(mpi: str, what: Application, ranks: int, folder: Path) -> tuple[float, str]:
-    launcher = (f"mpirun.{mpi}", "-n", str(ranks))
-    done = subprocess.run([*launcher, *what.words], cwd=folder, env=os.environ, text=True,
-                          capture_output=True, timeout=120, check=False)  # fmt: skip
+    launcher = [f"mpirun.{mpi}", *(["--oversubscribe"] if mpi == "openmpi" else [])]
+    done = subprocess.run([*launcher, "-n", str(ranks), *what.words], cwd=folder, text=True,
+                          env={**os.environ, **AS_ROOT}, capture_output=True, timeout=120,
+                          check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = what.judge(done.stdout, folder)
     assert found is not None, done.stdout
@@ -28,6 +31,8 @@ def judged(mpi: str, what: Application, ranks: int, folder: Path) -> tuple[float
 
 
 def built(mpi: str, application: str) -> Application:
+    if shutil.which(f"mpirun.{mpi}") is None:
+        pytest.skip(f"mpirun.{mpi} is not installed")
     try:
         if application == "integer sort":
             return integer_sort(mpi, 14, 2)
@@ -39,7 +44,7 @@ def built(mpi: str, application: str) -> Application:
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-@pytest.mark.parametrize("ranks", [1, 2, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_the_fourier_transform_ends_with_the_checksum_of_its_specification(
     mpi: str, ranks: int, tmp_path: Path
 ) -> None:
@@ -52,7 +57,7 @@ def test_the_fourier_transform_ends_with_the_checksum_of_its_specification(
 def test_ssor_ends_with_the_same_bits_on_any_number_of_ranks(mpi: str, tmp_path: Path) -> None:
     what = built(mpi, "SSOR")
 
-    results = {judged(mpi, what, ranks, tmp_path)[1] for ranks in (1, 2, 3, 6)}
+    results = {judged(mpi, what, ranks, tmp_path)[1] for ranks in (1, 2, 3)}
 
     assert len(results) == 1
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Threads of a library inside a program: they take no signals, which are for the program's own
-// threads, and where the system has no thread left, that is an errno and not an exception.
+// threads, but for those of their own faults, whose handlers may say where they are; and where the
+// system has no thread left, that is an errno and not an exception.
 
 #pragma once
 
@@ -21,6 +22,8 @@ int start_background_thread(std::thread& thread, const char *name, Body body) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+        sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = 0;
     try {

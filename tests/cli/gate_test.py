@@ -230,6 +230,10 @@ def test_a_command_that_fails_ends_the_gate_with_its_words(
         (["-n", "-2", "--", "true", "--", "true"], "-n -2 is not a whole number"),
         (["bcast", "--launches", "many", "--", "--"], "write 20 or 10:40"),
         (["bcast", "--false-alarms", "0.0001%", "--", "--"], "use --false-alarms 0.0005% or more"),
+        (
+            ["bcast", "--launches", "40:44", "--false-alarms", "0.00001%", "--", "--"],
+            "use --false-alarms 0.0028% or more",
+        ),
     ],
 )
 def test_a_gate_that_cannot_be_served_is_refused_before_a_launch(

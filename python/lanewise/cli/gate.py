@@ -163,8 +163,7 @@ def gate(
     for path in kept:
         if path.exists() and not values["print_command"]:
             raise RequestError(f"{path} exists; name another --folder, or remove the file")
-    for part in shares_of(looks):
-        require_rate(replace(rule, share=part))
+    require_rate(replace(rule, share=min(shares_of(looks))))
     if baseline is None:
         require_first_look_can_alarm(looks, rule.points_level)
     with starters(chosen, own, context) as found:

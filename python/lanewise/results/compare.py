@@ -120,7 +120,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),
             *differing(first.context, second.context),
-            *launch_notes(ratios),
+            *launch_notes(ratios, sum(lacks_spread(left[key], right[key]) for key in common)),
         ],
     )
 
@@ -156,19 +156,19 @@ def notes_of(
     return found + [f"{side}: {note}" for note in context.imported.get("notes", [])]
 
 
-def launch_notes(ratios: Sequence[Ratio]) -> list[str]:
-    """Return what is to be known of points that one side has from a single launch, or all alike."""
-    single = [one for one in ratios if one.launches < LAUNCHES_MIN and not math.isnan(one.low)]
-    alike = [one for one in ratios if one.launches >= LAUNCHES_MIN and math.isnan(one.low)]
+def launch_notes(ratios: Sequence[Ratio], without_spread: int) -> list[str]:
+    """Return what is to be known of points that one side has from a single launch, or all alike.
+
+    At `without_spread` of the points the launches of each side had one time.
+    """
+    single = sum(one.launches < LAUNCHES_MIN and not math.isnan(one.low) for one in ratios)
     notes = {
         "of single launches: their intervals hold between these launches and say nothing about "
         "the next; measure both with --launches 5": single,
         "of launches that all have the same time on their side, to its last digit: they have no "
-        "interval and no test": [one for one in alike if one.first_s > 0 and one.second_s > 0],
+        "interval and no test": without_spread,
     }
-    return [
-        f"{len(found)} of {len(ratios)} ratios are {what}" for what, found in notes.items() if found
-    ]
+    return [f"{count} of {len(ratios)} ratios are {what}" for what, count in notes.items() if count]
 
 
 def by_key(samples: Samples, ranks: int) -> dict[Key, Point]:
@@ -194,9 +194,8 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
     launches = min(first.launch_count, second.launch_count)
     if launches >= LAUNCHES_MIN:
         first_s, second_s = first.centre_s, second.centre_s
-        medians = medians_of(first), medians_of(second)
-        _, low, high, p_value = launch_ratio(*medians, confidence)
-        if differ_without_spread(*medians):
+        _, low, high, p_value = launch_ratio(medians_of(first), medians_of(second), confidence)
+        if lacks_spread(first, second):
             low, high, p_value = math.nan, math.nan, math.nan
     else:
         first_s, second_s = within_launches(first), within_launches(second)
@@ -215,6 +214,13 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         p_value=p_value,
         launches=launches,
     )
+
+
+def lacks_spread(first: Point, second: Point) -> bool:
+    """Tell whether several launches of a point do not show how far launches differ."""
+    if min(first.launch_count, second.launch_count) < LAUNCHES_MIN:
+        return False
+    return differ_without_spread(medians_of(first), medians_of(second))
 
 
 def differ_without_spread(first: Sequence[float], second: Sequence[float]) -> bool:

@@ -140,6 +140,18 @@ def test_a_ratio_lies_in_its_interval_where_one_side_has_one_launch(tmp_path: Pa
         assert ratio.low <= ratio.ratio <= ratio.high
 
 
+def test_a_launch_without_a_time_is_not_taken_for_launches_that_are_alike(tmp_path: Path) -> None:
+    records = specimen.launched_records(launches=3, operations=("bcast",), sizes_bytes=[8])
+    points = [record for record in records if record.get("record") == "point"]
+    points[0] |= {"median_s": 0.0, "mean_s": 0.0, "samples_s": [0.0]}
+    run = load(specimen.write(tmp_path / "a", records))
+
+    found = compare(run, run)
+
+    assert math.isnan(found.ratios[0].low)
+    assert not any("the same time on their side" in note for note in found.notes)
+
+
 def test_a_run_that_was_interrupted_is_told(tmp_path: Path) -> None:
     whole = run_of(tmp_path / "a.jsonl")
     stopped = load(specimen.write(tmp_path / "b.jsonl", specimen.records()[:-2]))

@@ -267,20 +267,23 @@ def require_rate(rule: Rule) -> None:
 def require_enough(launches: Launches, level: float) -> None:
     """Raise RequestError, with the number needed, where the level can never be reached."""
     if ways_looked_at(launches.shape) * level < 1:
-        raise too_few(*launches.counts, level)
+        needed = launches_needed(level)
+        if len(launches.shape) > 1:
+            needed = interleaved_launches_needed(level, launches.shape[0])
+        raise too_few(*launches.counts, level, needed)
 
 
 def require_enough_launches(base: int, candidate: int, level: float) -> None:
     """Raise RequestError where so many launches, not interleaved, can never reach the level."""
     if ways_looked_at([(base + candidate, candidate)]) * level < 1:
-        raise too_few(base, candidate, level)
+        raise too_few(base, candidate, level, launches_needed(level))
 
 
-def too_few(base: int, candidate: int, level: float) -> RequestError:
+def too_few(base: int, candidate: int, level: float, needed: int) -> RequestError:
     """Return the error that says how many launches are needed."""
     return RequestError(
         f"{base} and {candidate} launches are too few for a rate of false alarms of {level:.2g}; "
-        f"measure {launches_needed(level)} or more of each side, with --launches"
+        f"measure {needed} or more of each side, with --launches"
     )
 
 
@@ -297,6 +300,13 @@ def ways_looked_at(shape: Sequence[tuple[int, int]]) -> int:
 def launches_needed(level: float) -> int:
     """Return the least number of launches a side, in one block, for which `level` is reached."""
     return next(count for count in itertools.count(1) if math.comb(2 * count, count) * level >= 1)
+
+
+def interleaved_launches_needed(level: float, block: tuple[int, int]) -> int:
+    """Return the same where launches are exchanged within blocks of so many, so many judged."""
+    ways_each = math.comb(*block)
+    blocks = next(count for count in itertools.count(1) if ways_each**count * level >= 1)
+    return blocks * max(block[1], block[0] - block[1])
 
 
 def places_of(launches: Launches) -> Matrix:
@@ -350,11 +360,16 @@ def random_exchanges(
     shape: Sequence[tuple[int, int]], count: int, source: np.random.Generator
 ) -> Matrix:
     """Return `count` exchanges at random."""
-    parts = []
+    found = np.empty((count, sum(size for size, _ in shape)), dtype=np.uint8)
+    place = 0
     for size, judged in shape:
-        keys = source.random((count, size))
-        parts.append((keys.argsort(axis=1).argsort(axis=1) < judged).astype(np.uint8))
-    return np.concatenate(parts, axis=1)
+        rows = max(1, EXCHANGES_AT_ONCE // size)
+        for first in range(0, count, rows):
+            keys = source.random((min(rows, count - first), size))
+            marks = keys.argsort(axis=1).argsort(axis=1) < judged
+            found[first : first + rows, place : place + size] = marks
+        place += size
+    return found
 
 
 def ranks_of(logs: Matrix) -> Matrix:

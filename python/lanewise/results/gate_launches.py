@@ -95,6 +95,8 @@ def several(samples: Samples, statistic: Statistic) -> list[dict[PointName, floa
         again = "measure again with --launches 10"
         if samples.context.imported:
             again = f"append the text of 10 runs of {samples.context.tool}"
+        elif samples.end is None:
+            again = "it was interrupted: finish it with the same command and --resume"
         raise RequestError(
             f"{samples.path} has {len(times)} launch of its ranks, which says nothing of the "
             f"next; {again}, or let lanewise gate launch both"

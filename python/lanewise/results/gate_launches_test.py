@@ -147,7 +147,7 @@ def looped(path: Path, definitions: tuple[str, ...] = ("osu",)) -> Samples:
 def of_osu(path: Path, time_s: float) -> Samples:
     """Return what was imported of two runs of osu_bcast."""
     tool = {"tool": "OSU 7.4", "number": "average", "notes": []}
-    nothing = {"median_s": None, "low_s": None, "high_s": None, "samples_s": []}
+    nothing: dict[str, object] = {"median_s": None, "low_s": None, "high_s": None, "samples_s": []}
     points = [
         {**specimen.point_record("bcast", 8, [time_s], launch=launch), **nothing}
         for launch in (1, 2)
@@ -196,6 +196,15 @@ def test_a_last_launch_that_was_interrupted_is_left_out_and_told(tmp_path: Path)
         "--resume to finish it",
         f"{path}: launch 3 is left out, since it was interrupted",
     ]
+
+
+def test_a_run_that_was_interrupted_in_its_second_launch_is_to_be_finished(tmp_path: Path) -> None:
+    records = specimen.launched_records(launches=3, operations=("bcast",), sizes_bytes=[8, 16])
+    whole = load(specimen.write(tmp_path / "a", records))
+    stopped = load(specimen.write(tmp_path / "b", records[:4]))
+
+    with pytest.raises(RequestError, match=r"1 launch of its ranks.*finish it .* --resume"):
+        of_files(whole, stopped)
 
 
 def test_a_run_that_was_interrupted_between_launches_loses_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import itertools
 import math
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -281,6 +282,16 @@ def test_the_launches_needed_do_raise_an_alarm_and_one_fewer_are_refused() -> No
         judge(too_few, Rule(gate=0.05))
 
 
+def test_too_few_interleaved_launches_are_refused_with_the_number_that_is_needed() -> None:
+    source = np.random.default_rng(3)
+    rule = Rule(gate=0.05, false_alarms=1e-5)
+
+    with pytest.raises(RequestError, match="measure 14 or more of each side"):
+        judge(launches_of(normal(source, 24), source, 4), rule)
+
+    judge(launches_of(normal(source, 28), source, 4), rule, with_least_visible=False)
+
+
 def test_any_number_of_launches_is_enough() -> None:
     gate.require_enough_launches(5, 5, level=0.01)
     gate.require_enough_launches(600, 600, level=0.01)
@@ -293,7 +304,7 @@ def test_a_look_has_its_share_of_the_false_alarms() -> None:
 @pytest.mark.parametrize("rate", [1e-5, 1e-3])
 def test_an_alarm_can_be_raised_at_a_small_rate_of_false_alarms(rate: float) -> None:
     source = np.random.default_rng(17)
-    apart = slowed(launches_of(normal(source, 64), source, 4), 3.0)
+    apart = slowed(launches_of(normal(source, 32), source, 4), 3.0)
 
     verdict = judge(apart, Rule(gate=0.05, false_alarms=rate), with_least_visible=False)
 
@@ -324,6 +335,16 @@ def test_a_rate_that_no_number_of_exchanges_tells_is_refused_with_one_that_will_
 
     enough = float(str(refused.value).split("--false-alarms ")[1].split("%")[0]) / 100
     gate.require_rate(Rule(gate=0.05, false_alarms=enough))
+
+
+def test_exchanges_at_random_need_the_memory_that_they_take_and_little_more() -> None:
+    tracemalloc.start()
+    found = gate.random_exchanges([(1000, 500)], 20_000, np.random.default_rng(1))
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (found.sum(axis=1) == 500).all()
+    assert peak_bytes < 150e6
 
 
 def test_all_exchanges_are_looked_at_where_they_are_few() -> None:

@@ -121,8 +121,9 @@ void declare_how(Options& options, Arguments& arguments) {
                    "Executions per sample; 1 isolates each");
     options.duration("--resync", method.resync_s,
                      "Age at which the global clock is synchronised again");
-    options.number("--seed", "N", method.seed,
-                   "Seed for the order in which points are interleaved");
+    options.number(
+        "--seed", "N", method.seed,
+        "Seed for the order in which points are interleaved; each further launch adds 1");
 }
 
 void declare_output(Options& options, Arguments& arguments) {

@@ -218,12 +218,24 @@ bool is_left_to_program(const ibv_qp *queue_pair) {
     return process().unmanaged.contains(queue_pair);
 }
 
+// Of a device that cannot be protected, of which a line was written when it was opened, or that was
+// not opened by ibv_open_device in this process.
+int refuse_unknown() {
+    const std::lock_guard guard(process().lock);
+    if (process().warned.empty())
+        warn_once(
+            "a device was not opened by ibv_open_device in this process and is not protected"
+            "; --strict refuses its queue pairs");
+    ++process().report.unprotected_count;
+    return EOPNOTSUPP;
+}
+
 // 0, or what ibv_modify_qp is to answer.
 int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     const std::shared_ptr<ProtectedDevice> device = protected_device(queue_pair->context);
     if (!device) {
         const bool becomes_ready = (mask & IBV_QP_STATE) != 0 && state == IBV_QPS_RTS;
-        return becomes_ready && process().settings.strict ? EOPNOTSUPP : 0;
+        return becomes_ready && process().settings.strict ? refuse_unknown() : 0;
     }
     if (mask & IBV_QP_STATE && state == IBV_QPS_RTR) use_mark().set(use_connected);
     const bool program_migrates = (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0;

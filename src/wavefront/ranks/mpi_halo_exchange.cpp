@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/background_thread.hpp"
 #include "base/file.hpp"
 #include "wavefront/stop.hpp"
 #include "wavefront/store/checksum.hpp"
@@ -72,8 +73,10 @@ MpiHaloExchange::~MpiHaloExchange() {
         MPI_Comm_free(&comm_);
 }
 
-void MpiHaloExchange::start() {
-    progress_thread_ = std::thread(&MpiHaloExchange::progress, this);
+Outcome MpiHaloExchange::start() {
+    const int error =
+        start_background_thread(progress_thread_, "lanewise-halo", [this] { progress(); });
+    return error ? Outcome(Failure{LW_ERR_LIMIT, no_thread_sentence(error)}) : Done{};
 }
 
 Outcome MpiHaloExchange::prepare(const std::vector<std::byte>& first_rows,

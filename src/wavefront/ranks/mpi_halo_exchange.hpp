@@ -51,7 +51,7 @@ class MpiHaloExchange final : public HaloExchange {
     Outcome prepare(const std::vector<std::byte>& first_rows,
                     const std::vector<std::byte>& last_rows);
     /* From here on only the thread of this calls MPI, until finish() or the end. */
-    void start();
+    Outcome start();
     /* Returns when every halo has been sent. */
     void finish();
 

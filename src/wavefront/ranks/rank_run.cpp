@@ -235,7 +235,8 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
                         ? prepare(halo_exchange, store, options.borders, kernel.radius, halo_bytes)
                         : Outcome(Done{}));
     if (!prepared) return prepared.failure();
-    halo_exchange.start();
+    const auto started = halo_exchange.start();
+    if (!started) return started.failure();
     if (done >= wanted) {
         halo_exchange.finish();
         return RunReport{};

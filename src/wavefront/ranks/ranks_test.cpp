@@ -872,7 +872,7 @@ TEST(RanksTest, AStopWakesWhoWaitsForTheCommitOfAnother) {
     for (const auto pace : {Pace::own, Pace::together}) {
         std::atomic<bool> stop{false};
         MpiHaloExchange exchange(MPI_COMM_WORLD, own / "", 8, 0, Reading::updated, pace, &stop);
-        exchange.start();
+        ASSERT_TRUE(exchange.start());
         std::thread stopping([&] { stop = true; });
 
         // Rank 0 never commits, so that the others cannot.

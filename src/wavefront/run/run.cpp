@@ -565,7 +565,8 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     if (entry.pause) {
         rest.pause_every = entry.pause->every;
         // Only who writes them knows how.
-        if (!entry.pause->snapshots.empty() && rest.snapshots.empty())
+        const bool is_part = manifest.part && manifest.part->ranks > 1;
+        if (!entry.pause->snapshots.empty() && rest.snapshots.empty() && !is_part)
             return bad_argument("the run of " + store.folder() + " writes snapshots to " +
                                 entry.pause->snapshots +
                                 "; go on with it by lanewise wavefront resume");

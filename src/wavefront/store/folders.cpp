@@ -72,7 +72,9 @@ Outcome claim_folder(const std::string& path, const std::string& id) {
     if (file < 0) return system_failure("create", name);
     ::close(file);
     const auto line = id + "\n";
-    return replace_file(name, line.data(), line.size());
+    const auto written = replace_file(name, line.data(), line.size());
+    if (!written) ::unlink(name.c_str());
+    return written;
 }
 
 Outcome check_owner(const std::string& path, const std::string& id) {
