@@ -295,21 +295,26 @@ void begin(Pending& pending, const Call& call, int tag) {
 
 }  // namespace
 
-int start(const Call& given, const Choice& choice, bool& served, PendingCall& pending) {
+int start(const Call& given, const Choice& choice, CommunicatorState& state, bool& served,
+          PendingCall& pending) {
     served = false;
-    auto *state = state_for({given.collective, Calling::nonblocking}, given.comm);
-    if (!state) return MPI_ERR_INTERN;
-    const int prepared = prepare_to_execute(*state, given.comm);
-    if (prepared != MPI_SUCCESS || state->is_left_to_mpi) return prepared;
+    const int prepared = prepare_to_execute(state, given.comm);
+    if (prepared != MPI_SUCCESS || state.is_left_to_mpi) return prepared;
     // Counts that must first be shared would need an exchange before the exchange.
     if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
-    const Call call = significant(given, *state);
-    auto made = prepare_pending(call, choice, *state);
+    const Call call = significant(given, state);
+    auto made = prepare_pending(call, choice, state);
     if (!made) return MPI_SUCCESS;
     served = true;
     pending = std::move(made);
-    begin(*pending, call, state->tags.next());
+    begin(*pending, call, state.tags.next());
     return MPI_SUCCESS;
+}
+
+int start(const Call& call, const Choice& choice, bool& served, PendingCall& pending) {
+    served = false;
+    auto *state = state_for({call.collective, Calling::nonblocking}, call.comm);
+    return state ? start(call, choice, *state, served, pending) : MPI_ERR_INTERN;
 }
 
 /* Starts of one call follow each other in the same order on every rank, so they share a tag. */

@@ -47,6 +47,10 @@ struct PendingDeleter {
 };
 using PendingCall = std::unique_ptr<Pending, PendingDeleter>;
 int start(const Call& call, const Choice& choice, bool& served, PendingCall& pending);
+/* On a communicator whose state is known: the table of cached calls stays as it is, so `choice` may
+   lie in it. */
+int start(const Call& call, const Choice& choice, CommunicatorState& state, bool& served,
+          PendingCall& pending);
 int test(Pending& pending, bool& done, CalledFrom from = CalledFrom::application);
 int wait(Pending& pending);
 

@@ -186,13 +186,20 @@ bool may_go_on(const Call& call, const Choice& choice) {
 
 }  // namespace
 
-int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
+int start_request(const Call& call, const Choice& choice, CommunicatorState& state, bool& served,
+                  MPI_Request *request) {
     served = false;
     if (!may_go_on(call, choice)) return MPI_SUCCESS;
     auto in_flight = std::make_unique<CallInFlight>();
-    const int started = start(call, choice, served, in_flight->pending);
+    const int started = start(call, choice, state, served, in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
     return give_request(std::move(in_flight), request);
+}
+
+int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
+    served = false;
+    auto *state = state_for({call.collective, Calling::nonblocking}, call.comm);
+    return state ? start_request(call, choice, *state, served, request) : MPI_ERR_INTERN;
 }
 
 int prepare_request(const Call& call, const Choice& choice, CommunicatorState& state,

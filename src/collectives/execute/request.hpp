@@ -21,6 +21,9 @@ bool can_be_requested(const Algorithm& algorithm);
  * (held_handles.hpp). Counts and displacements are read until the end.
  */
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request);
+/* On a communicator whose state is known, as `start`. */
+int start_request(const Call& call, const Choice& choice, CommunicatorState& state, bool& served,
+                  MPI_Request *request);
 
 /* Prepares a call that is started as often as the program likes, where `start_request` would serve
    it; as prepare_persistent. */

@@ -347,7 +347,7 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
     if (!decided.choice.algorithm) return false;
     return serve(call, decided, profile::Form::nonblocking, code, [&](bool& served) {
-        return start_request(call, decided.choice, served, request);
+        return start_request(call, decided.choice, *decided.state, served, request);
     });
 }
 

@@ -11,6 +11,7 @@
 #endif
 
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -269,6 +270,52 @@ TEST(Requests, blocking_calls_come_between_them) {
 
     EXPECT_EQ(early, 1);
     EXPECT_EQ(sum, world_size() * (world_size() - 1) / 2);
+}
+
+/* Received counts, which off the root mean nothing, with which gathers of one number lie in that
+   set of this thread's table where all nonblocking gathers have their common entry. */
+std::vector<int> crowding_counts(Calling calling, MPI_Comm comm, std::size_t wanted) {
+    const auto *crowded = set_of(comm, later(Collective::gather), 0);
+    std::vector<int> counts;
+    for (int count = 1; counts.size() < wanted; ++count) {
+        const Call call{.send_count = 1, .receive_count = count};
+        const auto arguments = mixed_arguments(call, nullptr);
+        if (set_of(comm, {Collective::gather, calling}, arguments) == crowded) {
+            counts.push_back(count);
+        }
+    }
+    return counts;
+}
+
+TEST(Requests, calls_come_again_when_others_have_crowded_them_out_of_the_table) {
+    if (!is_served(Collective::gather)) GTEST_SKIP() << "the MPI's own";
+    const Met met;
+    const int mine = 10 + world_rank();
+    std::vector<int> gathered(static_cast<std::size_t>(world_size()));
+    const auto gather = [&](int received, Calling calling) {
+        const int count = world_rank() == 0 ? 1 : received;
+        if (calling == Calling::blocking) {
+            MPI_Gather(&mine, 1, MPI_INT, gathered.data(), count, MPI_INT, 0, met.get());
+            return;
+        }
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Igather(&mine, 1, MPI_INT, gathered.data(), count, MPI_INT, 0, met.get(), &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    };
+    gather(1, Calling::blocking);
+    std::mt19937 random(7);
+
+    for (int round = 0; round < 400; ++round) {
+        const auto calling = random() % 2 == 0 ? Calling::blocking : Calling::nonblocking;
+        const auto counts = crowding_counts(calling, met.get(), cached_call_ways);
+        const int count = counts[random() % counts.size()];
+        gathered.assign(gathered.size(), -1);
+
+        ASSERT_EQ(passed_by([&] { gather(count, calling); }), 0) << round;
+        for (int r = 0; world_rank() == 0 && r < world_size(); ++r) {
+            ASSERT_EQ(gathered[static_cast<std::size_t>(r)], 10 + r) << round;
+        }
+    }
 }
 
 TEST(Requests, communicator_and_datatype_may_be_freed_while_they_are_in_use) {
