@@ -16,11 +16,11 @@
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/reduced_types.hpp"
 #include "collectives/tuned/roll_call.hpp"
 #include "collectives/tuned/rule_bytes.hpp"
 #include "collectives/tuned/same_bits.hpp"
 #include "collectives/tuned/switch.hpp"
-#include "sums/mpi/exact_reduction.hpp"
 #include "sums/mpi/f90_types.hpp"
 
 namespace lanewise::tuned {
@@ -59,34 +59,19 @@ CommunicatorState *state_compared_now(MPI_Comm comm) {
     return state;
 }
 
-/* A value and its place. */
-bool is_pair(MPI_Datatype type) {
-    const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
-                                  MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
-                                  MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
-    return is_one_of(type, pairs);
-}
-
-bool is_complex(MPI_Datatype type) {
-    if (const auto numbers = sums::numbers_of(type)) return numbers->per_element == 2;
-    const MPI_Datatype longer[] = {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
-                                   MPI_COMPLEX32};
-    return is_one_of(type, longer) || sums::f90_kind_of(type) == sums::F90Kind::complex;
-}
-
 /* Whether the MPI refuses the operator: those of its own take types of its own only, and of these
    not all. */
 bool is_refused(const Call& call) {
-    if (!is_reduction(call.collective) || !is_predefined_op(call.op)) return false;
+    if (!is_reduction(call.collective)) return false;
+    // These two are for one-sided communication.
+    if (call.op == MPI_REPLACE || call.op == MPI_NO_OP) return true;
+    if (!is_predefined_op(call.op)) return false;
     const auto type = call.receive_type;
     if (type == MPI_DATATYPE_NULL) return true;
     if (!is_predefined_type(type) && !layout_of(type).predefined && !sums::f90_kind_of(type)) {
         return true;
     }
-    const bool takes_places = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
-    if (takes_places != is_pair(type)) return true;
-    const bool takes_extremes = call.op == MPI_MAX || call.op == MPI_MIN;
-    return takes_extremes && is_complex(type);
+    return !takes(call.op, type);
 }
 
 /* A nonblocking call that is forwarded before the ranks have compared their rules, for the report.

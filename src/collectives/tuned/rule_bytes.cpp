@@ -60,6 +60,34 @@ bool valid_counts(const Call& call, const CommunicatorState& state) {
     return valid_numbers(call.counts, state.ranks);
 }
 
+bool receives_something(const Call& call, const CommunicatorState& state) {
+    if (!call.counts) return call.receive_count > 0;
+    const int blocks = received_blocks(call, state);
+    for (int block = 0; block < blocks; ++block) {
+        if (call.counts[block] > 0) return true;
+    }
+    return false;
+}
+
+/*
+ * Whether MPI_IN_PLACE stands for a buffer that a rank needs. Where there is nothing to receive
+ * some MPIs take it for any buffer, and other ranks wait for this one. `neighbor_bytes` and `sent`
+ * see to what is sent by most collectives.
+ */
+bool lacks_buffer(const Call& given, const CommunicatorState& state) {
+    if (given.receive != MPI_IN_PLACE && given.send != MPI_IN_PLACE) return false;
+    if (is_neighborhood(given.collective) && !state.neighbors) return false;
+    const Call call = significant(given, state);
+    const bool root = state.rank == call.root;
+    const bool scatters =
+        call.collective == Collective::scatter || call.collective == Collective::scatterv;
+    const bool reduces_for_other = call.collective == Collective::reduce && !root;
+    const bool lacks_received =
+        call.receive == MPI_IN_PLACE && !reduces_for_other && !(scatters && root);
+    const bool lacks_sent = call.send == MPI_IN_PLACE && (scatters || reduces_for_other);
+    return (lacks_received || lacks_sent) && receives_something(call, state);
+}
+
 /* The size where ranks do not know each other's counts is 0. */
 Bytes sizeless(bool valid) {
     return valid ? Bytes(0) : std::nullopt;
@@ -153,6 +181,7 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
         return std::nullopt;
     }
     if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
+    if (lacks_buffer(call, state)) return std::nullopt;
     switch (call.collective) {
         case Collective::barrier: return 0;
         case Collective::scatter: return scatter_bytes(call, root);
@@ -181,7 +210,8 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
 
 bool has_blocks(const Call& call, const CommunicatorState& state) {
     return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
-           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
+           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state) &&
+           !lacks_buffer(call, state);
 }
 
 }  // namespace lanewise::tuned

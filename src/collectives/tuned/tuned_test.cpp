@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "collectives/execute/testing/calls.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/reduced_types.hpp"
 #include "collectives/tuned/rule_bytes.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
@@ -156,6 +158,207 @@ TEST(Tuned, the_mpi_itself_complains_of_wrong_arguments) {
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_free(&comm);
+}
+
+/* A communicator that returns errors, whose ranks have agreed already; so does the world then. */
+class Returning {
+  public:
+    Returning() {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+        MPI_Barrier(comm_);
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    ~Returning() {
+        active = true;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        MPI_Comm_free(&comm_);
+    }
+    Returning(const Returning&) = delete;
+    Returning& operator=(const Returning&) = delete;
+    MPI_Comm comm() const { return comm_; }
+
+  private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+TEST(Tuned, the_mpi_itself_complains_where_in_place_stands_for_a_buffer) {
+    const Returning returning;
+    const auto comm = returning.comm();
+    const auto ranks = static_cast<std::size_t>(world_size());
+    std::vector<int> sent(ranks, 1);
+    std::vector<int> received(ranks);
+    const std::vector<int> counts(ranks, 1);
+    const auto expect_what_the_mpi_says = [&](const char *name, const auto& call) {
+        active = false;
+        const int expected = class_of(call());
+        active = true;
+        EXPECT_NE(expected, MPI_SUCCESS) << name;
+        EXPECT_EQ(class_of(call()), expected) << name;
+    };
+    const auto *from = sent.data();
+    void *none = MPI_IN_PLACE;
+
+    expect_what_the_mpi_says("allreduce",
+                             [&] { return MPI_Allreduce(from, none, 1, MPI_INT, MPI_SUM, comm); });
+    expect_what_the_mpi_says("scan",
+                             [&] { return MPI_Scan(from, none, 1, MPI_INT, MPI_SUM, comm); });
+    expect_what_the_mpi_says("reduce_scatter", [&] {
+        return MPI_Reduce_scatter(from, none, counts.data(), MPI_INT, MPI_SUM, comm);
+    });
+    expect_what_the_mpi_says(
+        "allgather", [&] { return MPI_Allgather(from, 1, MPI_INT, none, 1, MPI_INT, comm); });
+    expect_what_the_mpi_says(
+        "alltoall", [&] { return MPI_Alltoall(from, 1, MPI_INT, none, 1, MPI_INT, comm); });
+#ifdef OPEN_MPI  // MPICH 4.0 takes it for an address in a broadcast and a reduce
+    expect_what_the_mpi_says("bcast", [&] { return MPI_Bcast(none, 1, MPI_INT, 0, comm); });
+    // The others would wait for this one, whether or not they follow a rule.
+    if (world_rank() == 0) {
+        expect_what_the_mpi_says("the root of a reduce", [&] {
+            return MPI_Reduce(from, none, 1, MPI_INT, MPI_SUM, 0, comm);
+        });
+        expect_what_the_mpi_says("the root of a gather", [&] {
+            return MPI_Gather(from, 1, MPI_INT, none, 1, MPI_INT, 0, comm);
+        });
+    } else {
+        expect_what_the_mpi_says("one that sends to a reduce", [&] {
+            return MPI_Reduce(none, received.data(), 1, MPI_INT, MPI_SUM, 0, comm);
+        });
+        expect_what_the_mpi_says("one that receives of a scatter", [&] {
+            return MPI_Scatter(from, 1, MPI_INT, none, 1, MPI_INT, 0, comm);
+        });
+    }
+#endif
+}
+
+TEST(Tuned, in_place_is_no_size_where_it_stands_for_a_buffer_that_is_needed) {
+    CommunicatorState state;
+    state.ranks = 2;
+    const int counts[] = {3, 4};
+    const auto size_at = [&](int rank, const Call& call) {
+        state.rank = rank;
+        return message_bytes(call, state);
+    };
+    Call reduces{.collective = Collective::reduce,
+                 .receive = MPI_IN_PLACE,
+                 .receive_count = 2,
+                 .receive_type = MPI_INT,
+                 .op = MPI_SUM};
+    Call scatters{.collective = Collective::scatterv,
+                  .send_type = MPI_INT,
+                  .receive = MPI_IN_PLACE,
+                  .receive_count = 3,
+                  .receive_type = MPI_INT,
+                  .counts = counts,
+                  .displacements = counts};
+    const Call gathers{.collective = Collective::gatherv,
+                       .send_type = MPI_INT,
+                       .receive = MPI_IN_PLACE,
+                       .receive_type = MPI_INT,
+                       .counts = counts,
+                       .displacements = counts};
+
+    const Call broadcasts{.collective = Collective::bcast,
+                          .receive = MPI_IN_PLACE,
+                          .receive_count = 1,
+                          .receive_type = MPI_INT};
+
+    EXPECT_EQ(size_at(0, broadcasts), std::nullopt);
+    EXPECT_EQ(size_at(1, broadcasts), std::nullopt);
+    EXPECT_EQ(size_at(0, reduces), std::nullopt);
+    EXPECT_EQ(size_at(1, reduces), 8U);
+    EXPECT_EQ(size_at(0, scatters), 0U);
+    EXPECT_EQ(size_at(1, scatters), std::nullopt);
+    EXPECT_EQ(size_at(0, gathers), std::nullopt);
+    EXPECT_EQ(size_at(1, gathers), 0U);
+    reduces.receive = scatters.receive = nullptr;
+    reduces.send = scatters.send = MPI_IN_PLACE;
+    EXPECT_EQ(size_at(0, reduces), 8U);
+    EXPECT_EQ(size_at(1, reduces), std::nullopt);
+    EXPECT_EQ(size_at(0, scatters), std::nullopt);
+    EXPECT_EQ(size_at(1, scatters), 0U);
+    // MPIs take it where there is nothing to receive.
+    scatters = {
+        .collective = Collective::scatterv, .receive = MPI_IN_PLACE, .receive_type = MPI_INT};
+    EXPECT_EQ(size_at(1, scatters), 0U);
+}
+
+TEST(Tuned, a_reduce_scatter_of_uneven_blocks_into_no_buffer_is_not_one_of_blocks) {
+    CommunicatorState state;
+    state.ranks = 2;
+    const int counts[] = {3, 4};
+    Call call{.collective = Collective::reduce_scatter,
+              .receive_type = MPI_INT,
+              .counts = counts,
+              .op = MPI_SUM};
+    EXPECT_TRUE(has_blocks(call, state));
+
+    call.receive = MPI_IN_PLACE;
+
+    EXPECT_FALSE(has_blocks(call, state));
+}
+
+TEST(Tuned, what_operators_the_mpi_refuses_a_type_is_known_beforehand) {
+    const MPI_Datatype types[] = {MPI_BYTE,
+                                  MPI_PACKED,
+                                  MPI_CHAR,
+                                  MPI_WCHAR,
+                                  MPI_INT,
+                                  MPI_UINT64_T,
+                                  MPI_FLOAT,
+                                  MPI_DOUBLE,
+                                  MPI_LONG_DOUBLE,
+                                  MPI_AINT,
+                                  MPI_C_BOOL,
+                                  MPI_C_DOUBLE_COMPLEX,
+                                  MPI_C_LONG_DOUBLE_COMPLEX,
+                                  MPI_FLOAT_INT,
+                                  MPI_2INT,
+                                  MPI_INTEGER,
+                                  MPI_REAL,
+                                  MPI_DOUBLE_PRECISION,
+                                  MPI_COMPLEX,
+                                  MPI_LOGICAL,
+                                  MPI_CHARACTER,
+                                  MPI_2REAL};
+    const MPI_Op ops[] = {MPI_SUM,  MPI_PROD, MPI_MAX, MPI_MIN,  MPI_LAND,   MPI_LOR,
+                          MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    long double zero[4] = {};
+    long double result[4] = {};
+    int refused = 0;
+    for (std::size_t t = 0; t < std::size(types); ++t) {
+        for (std::size_t o = 0; o < std::size(ops); ++o) {
+            if (types[t] == MPI_DATATYPE_NULL) continue;
+            const int code = PMPI_Allreduce(zero, result, 1, types[t], ops[o], MPI_COMM_SELF);
+            if (code == MPI_SUCCESS) continue;
+            ++refused;
+            EXPECT_FALSE(takes(ops[o], types[t])) << "operator " << o << " of type " << t;
+        }
+    }
+
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    EXPECT_GT(refused, 100);
+    for (const auto op : {MPI_SUM, MPI_MAX, MPI_LAND, MPI_BAND}) {
+        EXPECT_TRUE(takes(op, MPI_INT));
+        EXPECT_EQ(takes(op, MPI_DOUBLE), op == MPI_SUM || op == MPI_MAX);
+        EXPECT_EQ(takes(op, MPI_C_DOUBLE_COMPLEX), op == MPI_SUM);
+        EXPECT_EQ(takes(op, MPI_INTEGER), op != MPI_LAND);
+        EXPECT_EQ(takes(op, MPI_LOGICAL), op == MPI_LAND);
+        EXPECT_EQ(takes(op, MPI_BYTE), op == MPI_BAND);
+    }
+    EXPECT_TRUE(takes(MPI_MAXLOC, MPI_2INT));
+}
+
+TEST(Tuned, every_rank_is_told_of_an_operator_that_does_not_take_the_type) {
+    const Returning returning;
+    const double mine = 1.0;
+    double result = 0.0;
+
+    for (const auto op : {MPI_BAND, MPI_REPLACE}) {
+        const int code = MPI_Reduce(&mine, &result, 1, MPI_DOUBLE, op, 0, returning.comm());
+        EXPECT_EQ(class_of(code), MPI_ERR_OP);
+    }
 }
 
 TEST(Tuned, threads_call_at_once_on_communicators_of_their_own) {
