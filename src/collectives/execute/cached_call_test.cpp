@@ -277,5 +277,18 @@ TEST_F(AnAllreduce, is_forgotten_when_any_communicator_that_was_used_dies) {
     EXPECT_EQ(prepared_call(call_, choice_), nullptr);
 }
 
+TEST(ACommunicator, has_no_state_that_is_known_until_it_is_asked_for_one) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+
+    const auto *before = known_state_of(comm);
+    const auto *made = state_of(comm);
+
+    EXPECT_EQ(before, nullptr);
+    EXPECT_NE(made, nullptr);
+    EXPECT_EQ(known_state_of(comm), made);
+    PMPI_Comm_free(&comm);
+}
+
 }  // namespace
 }  // namespace lanewise::collectives

@@ -68,11 +68,16 @@ const KeptProgram& CommunicatorState::keep(KeptProgram program) {
     return programs[latest_program];
 }
 
-CommunicatorState *state_of(MPI_Comm comm) {
+CommunicatorState *known_state_of(MPI_Comm comm) {
     void *attribute = nullptr;
     int found = 0;
-    if (PMPI_Comm_get_attr(comm, keyval(), &attribute, &found) != MPI_SUCCESS) return nullptr;
-    if (found) return static_cast<std::shared_ptr<CommunicatorState> *>(attribute)->get();
+    const int code = PMPI_Comm_get_attr(comm, keyval(), &attribute, &found);
+    if (code != MPI_SUCCESS || found == 0) return nullptr;
+    return static_cast<std::shared_ptr<CommunicatorState> *>(attribute)->get();
+}
+
+CommunicatorState *state_of(MPI_Comm comm) {
+    if (auto *known = known_state_of(comm)) return known;
     auto state = std::make_shared<CommunicatorState>();
     PMPI_Comm_rank(comm, &state->rank);
     PMPI_Comm_size(comm, &state->ranks);

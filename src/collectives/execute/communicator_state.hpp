@@ -140,6 +140,10 @@ extern constinit std::atomic<std::uint64_t> generation;
    the MPI refused. */
 CommunicatorState *state_of(MPI_Comm comm);
 
+/* The same as far as it is there already, else null: for a thread that may meet others in calls on
+   `comm`, of which each would make a state. Local. */
+CommunicatorState *known_state_of(MPI_Comm comm);
+
 /* Asks for the neighbors that a rank of `comm` has, unless it was done before. Local. */
 void learn_neighbors(CommunicatorState& state, MPI_Comm comm);
 

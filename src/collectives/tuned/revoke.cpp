@@ -32,7 +32,8 @@ Revoke next_revoke() {
 int revoke(MPI_Comm comm) {
     static const auto own = next_revoke();
     if (!own) return MPI_ERR_UNSUPPORTED_OPERATION;
-    const auto *state = active && comm != MPI_COMM_NULL ? collectives::state_of(comm) : nullptr;
+    const bool is_asked = active && comm != MPI_COMM_NULL;
+    const auto *state = is_asked ? collectives::known_state_of(comm) : nullptr;
     if (state && state->duplicate != MPI_COMM_NULL) own(state->duplicate);
     return own(comm);
 }
