@@ -142,6 +142,17 @@ def test_a_session_without_a_world_follows_the_rules(
     assert counted(tmp_path, "intercepted") == {"bcast": 1, "scatter": 1}
 
 
+def test_a_session_of_a_fortran_program_follows_the_rules_and_its_first_call_need_not_block(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("mpich", "mpif90", "session.f90")
+
+    done = run([*launch_line("mpich"), str(program)], tuning("mpich"), "--same-bits", "order")
+
+    assert (done.stdout, done.stderr) == ("all right\n", "")
+    assert counted(tmp_path, "intercepted") == {"bcast": 1, "ireduce": 1, "scatter": 1}
+
+
 @pytest.mark.parametrize("launch", range(3))
 def test_the_report_of_sessions_is_that_of_their_first_rank(
     launch: int, compiled: Compile, run: Run, tmp_path: Path

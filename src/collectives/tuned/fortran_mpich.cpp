@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Under MPICH what Fortran calls goes through the functions of C, with these exceptions among those
-// that are intercepted: of `use mpi_f08`, the barriers, and the functions that initialize MPI,
-// start requests, wait, make communicators, and free operators and datatypes. All others are
-// defined here only to know where the program called them from: mpif.h and `use mpi` call
+// that are intercepted: of `use mpi_f08`, the barriers, and the functions that initialize MPI and
+// sessions, start requests, wait, make communicators, and free operators and datatypes. All others
+// are defined here only to know where the program called them from: mpif.h and `use mpi` call
 // mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_. They
 // pass every argument by reference, the error code last.
 
@@ -16,6 +16,7 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/fortran_completion.hpp"
 #include "collectives/tuned/fortran_handles.hpp"
+#include "collectives/tuned/fortran_sessions.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/profile.hpp"
 #include "collectives/tuned/roll_call.hpp"
@@ -160,3 +161,8 @@ extern "C" LANEWISE_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fin
     if (code == MPI_SUCCESS) begin_with_world();
     if (error) *error = code;
 }
+
+#ifdef LANEWISE_HAS_SESSIONS
+LANEWISE_DEFINE_SESSION_INIT(mpi_session_init_f08_)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(mpi_comm_create_from_group_f08_)
+#endif

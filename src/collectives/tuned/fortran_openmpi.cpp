@@ -17,6 +17,7 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/fortran_completion.hpp"
 #include "collectives/tuned/fortran_handles.hpp"
+#include "collectives/tuned/fortran_sessions.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/pending_calls.hpp"
@@ -354,3 +355,16 @@ LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread_)
 LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread__)
 LANEWISE_DEFINE_INIT_THREAD(MPI_INIT_THREAD)
 LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread_f08_)
+
+#ifdef LANEWISE_HAS_SESSIONS
+LANEWISE_DEFINE_SESSION_INIT(mpi_session_init)
+LANEWISE_DEFINE_SESSION_INIT(mpi_session_init_)
+LANEWISE_DEFINE_SESSION_INIT(mpi_session_init__)
+LANEWISE_DEFINE_SESSION_INIT(MPI_SESSION_INIT)
+LANEWISE_DEFINE_SESSION_INIT(mpi_session_init_f08_)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(mpi_comm_create_from_group)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(mpi_comm_create_from_group_)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(mpi_comm_create_from_group__)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(MPI_COMM_CREATE_FROM_GROUP)
+LANEWISE_DEFINE_MAKING_FROM_GROUP(mpi_comm_create_from_group_f08_)
+#endif
