@@ -5,7 +5,8 @@
 // Their ranks cannot ask each other anything while they are made, and a nonblocking reduction may
 // be the first call on them. But they are the ranks of the original in the same order, which have
 // agreed already, and the private duplicate that messages travel on can be made in the same way:
-// as an MPI_Comm_idup of that of the original. The program gets one request for both.
+// as an MPI_Comm_idup of that of the original. The program gets one request for both. How many
+// private ones its ranks have, of which one may have `duplicates_max`, they cannot ask either.
 
 #pragma once
 
