@@ -153,6 +153,18 @@ def test_a_session_of_a_fortran_program_follows_the_rules_and_its_first_call_nee
     assert counted(tmp_path, "intercepted") == {"bcast": 1, "ireduce": 1, "scatter": 1}
 
 
+@pytest.mark.parametrize("by", ["all", "any", "some"])
+def test_a_fortran_program_asks_about_several_requests_without_waiting_for_them(
+    by: str, compiled: Compile, run: Run
+) -> None:
+    answers = compiled("mpich", "mpicc", "-shared -fPIC -DTHE_MPI statuses_of_many.c")
+    program = compiled("mpich", "mpicc", f"statuses_of_many.c {answers}")
+
+    done = run([*launch_line("mpich"), str(program), by], tuning("mpich"))
+
+    assert (done.stdout, done.stderr) == ("wrong: 0\n", "")
+
+
 @pytest.mark.parametrize("launch", range(3))
 def test_the_report_of_sessions_is_that_of_their_first_rank(
     launch: int, compiled: Compile, run: Run, tmp_path: Path

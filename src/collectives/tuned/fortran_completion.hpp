@@ -9,8 +9,10 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
@@ -79,6 +81,19 @@ int started(int count, MPI_Fint *requests, const void *site, const Go& go) {
     for (int i = 0; i < count; ++i) handles.push_back(PMPI_Request_f2c(requests[i]));
     begin_persistent(handles, site, entry_ns, monotonic_ns());
     return code;
+}
+
+/* `ask(requests)` asks about them and leaves them as they are, so nothing is written to the
+   program's. */
+template <typename Ask>
+void ask_about(const void *count, void *requests, const Ask& ask) {
+    go_on_when_asked();
+    const int all = *static_cast<const MPI_Fint *>(count);
+    const auto *first = static_cast<const MPI_Fint *>(requests);
+    if (started_requests.load(std::memory_order_relaxed) == 0 || all <= 0) return ask(requests);
+    std::vector<MPI_Fint> copy(first, first + all);
+    const ScopedSubstitution<RequestsOfFortran> here(all, copy.data());
+    ask(copy.data());
 }
 
 inline constexpr FortranCompletion wait_completes{-1, 0, -1, -1, -1};
@@ -189,4 +204,24 @@ inline constexpr FortranCompletion testsome_completes{0, 1, -1, -1, 2};
         MPI_Fint asked_about = *request;                                                \
         const ScopedSubstitution<RequestsOfFortran> here(1, &asked_about);              \
         own(&asked_about, flag, status, error);                                         \
+    }
+
+/* The name in small and in capital letters, of the functions that ask about several requests, and
+   the arguments between these and the error code. */
+#define LANEWISE_STATUSES(X)                                               \
+    X(request_get_status_all, REQUEST_GET_STATUS_ALL, flag, statuses)      \
+    X(request_get_status_any, REQUEST_GET_STATUS_ANY, index, flag, status) \
+    X(request_get_status_some, REQUEST_GET_STATUS_SOME, done_count, indices, statuses)
+
+#define LANEWISE_DEFINE_STATUSES(symbol, ...)                                                   \
+    extern "C" LANEWISE_EXPORT void symbol(void *count, void *requests,                         \
+                                           LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),      \
+                                           MPI_Fint *error) {                                   \
+        using namespace lanewise::tuned;                                                        \
+        using Function =                                                                        \
+            void (*)(void *, void *, LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));              \
+        ask_about(count, requests, [&](void *first) {                                           \
+            own(count, first, LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);            \
+        });                                                                                     \
     }
