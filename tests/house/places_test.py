@@ -79,7 +79,7 @@ Batch run(Bench& bench, Running& running, std::size_t count) {
     bool failed = false;
     const auto readings = repeat(bench, running, count, failed, [] {});
     const std::vector<double> values(count, 1e-3);
-    return keep_on_time(agree(bench, readings, values, 1e-3, failed), values);
+    return keep_on_time(reduce_batch(bench, readings, values, 1e-3, failed), values);
 }
 
 }  // namespace
