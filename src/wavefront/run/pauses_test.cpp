@@ -60,6 +60,18 @@ Result<Store> filled_store(const Folder& folder, const Place& place) {
     return store;
 }
 
+Outcome write_ones_and_a_nan(Store& store, std::uint64_t row, std::uint64_t column) {
+    std::uint64_t at = 0;
+    return write_matrix(store, 0,
+                        [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
+                            auto *const values = reinterpret_cast<double *>(rows);
+                            std::fill_n(values, count * 50, 1.0);
+                            for (std::uint64_t i = 0; i < count; ++i, ++at)
+                                if (at == row) values[i * 50 + column] = std::nan("");
+                            return Done{};
+                        });
+}
+
 TEST(PausesTest, IsThatOfTheLoopOnEveryLayout) {
     for (const auto& place : places) {
         const Folder folder(Medium::memory);
@@ -204,16 +216,7 @@ TEST(PausesTest, ANaNInACornerThatNoCellReadsIsNoChange) {
         const Folder folder(Medium::memory);
         auto store = filled_store(folder, place);
         ASSERT_TRUE(store);
-        std::uint64_t first_row = 0;
-        const auto written = write_matrix(
-            *store, 0, [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
-                auto *const values = reinterpret_cast<double *>(rows);
-                std::fill_n(values, count * 50, 1.0);
-                if (first_row == 0) values[49] = std::nan("");
-                first_row += count;
-                return Done{};
-            });
-        ASSERT_TRUE(written);
+        ASSERT_TRUE(write_ones_and_a_nan(*store, 0, 49));
         RunOptions options;
         options.iterations = 4000;
         options.tolerance = 1e-3;
@@ -310,16 +313,7 @@ TEST(PausesTest, WhatIsNoNumberStaysWhateverFollowsIt) {
         const Folder folder(Medium::memory);
         auto store = filled_store(folder, place);
         ASSERT_TRUE(store);
-        std::uint64_t row = 0;
-        const auto written = write_matrix(
-            *store, 0, [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
-                auto *const values = reinterpret_cast<double *>(rows);
-                std::fill_n(values, count * 50, 1.0);
-                for (std::uint64_t i = 0; i < count; ++i, ++row)
-                    if (row == 20) values[i * 50 + 7] = std::nan("");
-                return Done{};
-            });
-        ASSERT_TRUE(written);
+        ASSERT_TRUE(write_ones_and_a_nan(*store, 20, 7));
         const auto kernel = make_kernel_for("sor", {}, store->shape());
 
         for (const auto what : {Measure::max, Measure::min, Measure::sum, Measure::norm})
