@@ -267,14 +267,14 @@ def iterations_in(seconds: float, hosts: Hosts, program: Path, folder: Path) -> 
 def test_a_cut_of_ten_seconds_adds_at_most_a_second_and_a_twentieth(
     hosts: Hosts, program: Path, tmp_path: Path
 ) -> None:
-    iterations = iterations_in(LONG_S + 5 * SECOND_S, hosts, program, tmp_path)
     cuts = [Cut("working", CALLER, ONE, LONG_S)]
-
+    iterations = iterations_in(LONG_S + 5 * SECOND_S, hosts, program, tmp_path)
     pairs_s = list(walls_s(hosts, program, tmp_path, cuts, iterations))
+    # Jobs get faster than was found beforehand where other work on the machine ends.
+    while (usual_s := statistics.median(cut_s for cut_s, _ in pairs_s)) <= LONG_S:
+        iterations = math.ceil(iterations * (LONG_S + 5 * SECOND_S) / usual_s)
+        pairs_s = list(walls_s(hosts, program, tmp_path, cuts, iterations))
 
-    # Other work on the machine that ends makes single jobs faster than it was found beforehand.
-    usual_s = statistics.median(cut_s for cut_s, _ in pairs_s)
-    assert usual_s > LONG_S, "most jobs ended before their cable was back"
     require_little_added(pairs_s)
 
 
