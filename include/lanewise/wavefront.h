@@ -169,6 +169,26 @@ LW_API lw_status lw_wavefront_convert(const lw_wavefront *store, const char *fol
                                       const lw_wavefront_shape *shape, uint64_t memory_bytes,
                                       lw_wavefront_moved_fn moved, void *context);
 
+/*
+ * Cut the store by rows into `count` new ones, one for each rank of a job: the part in folders[r]
+ * is for rank r.  It holds its share of the rows and, of each neighbour, `radius` rows: the stencil
+ * radius of the kernel that will run on the parts; 0: of the kernel that the store was made for, or
+ * else 1.  An unfinished run goes with them.  `moved` is as for lw_wavefront_convert.  Nothing is
+ * left where this fails, as where the store has coefficients by row or column.
+ */
+LW_API lw_status lw_wavefront_split(const lw_wavefront *store, uint64_t radius,
+                                    const char *const *folders, uint32_t count,
+                                    lw_wavefront_moved_fn moved, void *context);
+
+/*
+ * Put all `count` parts of a store, in the order of their ranks, together in the new store
+ * `folder`. They must have gone through the same iterations, and an unfinished run comes back with
+ * them. `moved` is as above; failures are reported by the first part, and lw_wavefront_stop of that
+ * one ends the call.  Nothing is left where this fails.
+ */
+LW_API lw_status lw_wavefront_join(const lw_wavefront *const *parts, uint32_t count,
+                                   const char *folder, lw_wavefront_moved_fn moved, void *context);
+
 /* Check every strip.  Fails with LW_ERR_IO where some are damaged; each is reported by name. */
 LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
 

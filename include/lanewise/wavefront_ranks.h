@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Wavefront on ranks: sweeps over the parts of a store, one part on each rank of an MPI job.
- * `lanewise wavefront split` makes the parts, and `join` puts them together.
+ * lw_wavefront_split or `lanewise wavefront split` makes the parts, and `join` puts them together.
  *
  *     lw_wavefront *part = NULL;
  *     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;

@@ -110,6 +110,13 @@ def test_a_conversion_that_cannot_be_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+def test_a_list_is_refused_with_what_to_give_instead(tmp_path: Path) -> None:
+    with made(tmp_path / "s") as store:
+        with pytest.raises(RequestError, match=r"a list is no array; give numpy\.asarray of it"):
+            store.write("u", VALUES[0].tolist())
+        np.testing.assert_array_equal(store["u"], VALUES[0])
+
+
 def stop(_share: float, _elapsed_s: float) -> None:
     raise ValueError("no more")
 

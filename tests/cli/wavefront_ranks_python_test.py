@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,6 @@ from tuned_job import Job
 
 from lanewise import wavefront
 from lanewise.launch.native import find_builds
-
-Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
 
@@ -59,28 +55,29 @@ def relax(updated, data, coefficients, row, first, end, context):  # noqa: PLR09
 
 
 @pytest.fixture
-def whole(tmp_path: Path, native: Lanewise) -> wavefront.Store:
+def whole(tmp_path: Path) -> wavefront.Store:
     """Make a store, and beside it its parts."""
     generator = np.random.default_rng(11)
     store = wavefront.Store.create(tmp_path / "whole", 90, 45, coefficients=1, strip_rows=8)
     for matrix in range(2):
         store.write(matrix, generator.random((90, 45)))
-    store.close()
-    parts = [tmp_path / f"part.{rank}" for rank in range(RANKS)]
-    done = native("split", tmp_path / "whole", *parts, "--radius", 1)
-    assert done.returncode == 0, done.stderr
-    return wavefront.Store.open(tmp_path / "whole")
+    wavefront.split(store, folders(tmp_path), radius=1)
+    return store
 
 
-def joined(folder: Path, native: Lanewise) -> np.ndarray:
+def folders(parent: Path) -> list[Path]:
+    """Return the names of the parts."""
+    return [parent / f"part.{rank}" for rank in range(RANKS)]
+
+
+def joined(folder: Path) -> np.ndarray:
     """Return the data of the parts in a folder."""
-    done = native("join", folder / "joined", *[folder / f"part.{rank}" for rank in range(RANKS)])
-    assert done.returncode == 0, done.stderr
-    return np.asarray(wavefront.Store.open(folder / "joined", mode="r"))
+    with wavefront.join(folders(folder), folder / "joined") as store:
+        return np.asarray(store)
 
 
 def test_a_numba_kernel_on_ranks_leaves_the_bits_of_a_run_without_ranks(
-    real_mpi: str, job: Job, whole: wavefront.Store, native: Lanewise, tmp_path: Path
+    real_mpi: str, job: Job, whole: wavefront.Store, tmp_path: Path
 ) -> None:
     done = job(
         real_mpi, RANKS, KERNEL + f"""
@@ -91,11 +88,11 @@ say(outcome.iterations)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(ITERATIONS)] * RANKS
     wavefront.run(whole, relax, ITERATIONS)
-    np.testing.assert_array_equal(joined(tmp_path, native), np.asarray(whole))
+    np.testing.assert_array_equal(joined(tmp_path), np.asarray(whole))
 
 
 def test_a_built_in_kernel_with_parameters_runs_on_ranks_until_it_comes_to_rest(
-    real_mpi: str, job: Job, whole: wavefront.Store, native: Lanewise, tmp_path: Path
+    real_mpi: str, job: Job, whole: wavefront.Store, tmp_path: Path
 ) -> None:
     done = job(
         real_mpi, RANKS, KERNEL + """
@@ -108,11 +105,11 @@ say(f"{outcome.converged} {outcome.iterations}")
     expected = wavefront.run(whole, "sor", 1000, parameters=[1.5], tolerance=1e-3)
     assert expected.converged
     assert done.stdout.splitlines() == [f"True {expected.iterations}"] * RANKS
-    np.testing.assert_array_equal(joined(tmp_path, native), np.asarray(whole))
+    np.testing.assert_array_equal(joined(tmp_path), np.asarray(whole))
 
 
 def test_a_run_with_a_killed_rank_is_gone_on_with_to_the_same_bits(
-    real_mpi: str, job: Job, whole: wavefront.Store, native: Lanewise, tmp_path: Path
+    real_mpi: str, job: Job, whole: wavefront.Store, tmp_path: Path
 ) -> None:
     killed = job(
         real_mpi, RANKS, KERNEL + f"""
@@ -143,7 +140,7 @@ wavefront.resume_on_ranks(comm, part, relax)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True"] * (2 * RANKS)
     wavefront.run(whole, relax, ITERATIONS)
-    np.testing.assert_array_equal(joined(tmp_path, native), np.asarray(whole))
+    np.testing.assert_array_equal(joined(tmp_path), np.asarray(whole))
 
 
 def test_what_one_rank_cannot_run_is_refused_on_all(

@@ -6,14 +6,15 @@
 A store is a folder of matrices; `Store` fills and reads it.  A kernel is the name of a built-in
 one, or a Numba cfunc of `row_signature()` that updates the columns of a row, or one of
 `plane_signature()` that updates a plane.  Arrays may stand in for a store; those of NumPy are swept
-in memory.  `plan` says beforehand what a run will take, and `run_on_ranks` sweeps the parts of a
-store on the ranks of an MPI job.
+in memory.  `plan` says beforehand what a run will take.  `split` cuts a store into parts for the
+ranks of an MPI job, `run_on_ranks` sweeps them there, and `join` puts them together.
 """
 
 from lanewise.wavefront.arrays import export_array, import_array
 from lanewise.wavefront.kernel import PlaneKernel, RowKernel, plane_signature, row_signature
 from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.options import Rates
+from lanewise.wavefront.parts import join, split
 from lanewise.wavefront.planning import Plan
 from lanewise.wavefront.progress import ProgressBar
 from lanewise.wavefront.ranks import resume_on_ranks, run_on_ranks
@@ -31,6 +32,7 @@ __all__ = [
     "Store",
     "export_array",
     "import_array",
+    "join",
     "plan",
     "plane_signature",
     "resume",
@@ -38,4 +40,5 @@ __all__ = [
     "row_signature",
     "run",
     "run_on_ranks",
+    "split",
 ]

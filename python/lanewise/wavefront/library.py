@@ -183,6 +183,8 @@ ARGUMENTS = {
     "create_in_memory": (POINTER(MatrixShape), POINTER(c_char_p), Report, c_void_p,
                          POINTER(c_void_p)),
     "convert": (c_void_p, c_char_p, POINTER(MatrixShape), c_uint64, Moved, c_void_p),
+    "split": (c_void_p, c_uint64, POINTER(c_char_p), c_uint32, Moved, c_void_p),
+    "join": (POINTER(c_void_p), c_uint32, c_char_p, Moved, c_void_p),
     "plan_run": (POINTER(MatrixShape), c_char_p, POINTER(c_double), c_size_t,
                  POINTER(RunOptions), Report, c_void_p, POINTER(RunPlan)),
     "plan_run_kernel": (POINTER(MatrixShape), POINTER(Kernel), POINTER(RunOptions), Report,

@@ -6,7 +6,7 @@
     comm = MPI.COMM_WORLD
     lanewise.wavefront.run_on_ranks(comm, f"part.{comm.rank}", kernel, iterations=500)
 
-`lanewise wavefront split` makes the parts, and `join` puts them together.
+`split` makes the parts beforehand, and `join` puts them together.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def run_on_ranks(  # noqa: PLR0913
     """Iterate with `kernel` over all parts of a store; all ranks of `comm` call this together.
 
     `comm` is an intracommunicator of mpi4py.  `part` is the part of the calling rank, a `Store` or
-    its folder: rank r, from 0, has part r of those that `lanewise wavefront split` made for as many
-    ranks and for the radius of the kernel.  The rest is as for `run`, and the same on all ranks
-    except for `memory`, `threads` and `on_progress`; `borders` are those of the whole store,
-    without periodic rows.  Another thread exchanges the rows of neighbours meanwhile, so the MPI
-    must serve THREAD_SERIALIZED, as mpi4py asks for by default, and `on_progress` calls no MPI.
+    its folder: rank r, from 0, has part r of those that `split` made for as many ranks and for the
+    radius of the kernel.  The rest is as for `run`, and the same on all ranks except for `memory`,
+    `threads` and `on_progress`; `borders` are those of the whole store, without periodic rows.
+    Another thread exchanges the rows of neighbours meanwhile, so the MPI must serve
+    THREAD_SERIALIZED, as mpi4py asks for by default, and `on_progress` calls no MPI.
     Returns what was done on the own part.
 
     What cannot be run is refused on all ranks: by RequestError, or by RunError where another rank

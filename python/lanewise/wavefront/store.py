@@ -201,7 +201,8 @@ class Store:
         raise TypeError("a store can be neither copied nor pickled; open it again with Store.open")
 
     @contextmanager
-    def _calling(self) -> Iterator[None]:
+    def calling(self) -> Iterator[None]:
+        """Use the native store meanwhile; RequestError where it is closed, or run elsewhere."""
         with self._counting:
             if not self._handle:
                 raise RequestError(_CLOSED)
@@ -221,7 +222,7 @@ class Store:
         if not self._changing.acquire(blocking=False):
             raise RequestError(_UNDER_WAY)
         try:
-            with self._calling():
+            with self.calling():
                 yield
         finally:
             self._changing.release()
@@ -354,6 +355,8 @@ class Store:
         raises is raised.  The matrix is as before where this raises.
         """
         shape = self.shape_of(matrix)
+        if not (hasattr(values, "shape") and hasattr(values, "dtype")):
+            raise RequestError(f"a {type(values).__name__} is no array; give numpy.asarray of it")
         if tuple(values.shape) != shape:
             raise RequestError(
                 f"an array of {tuple(values.shape)} {values.dtype} is not the store's "
@@ -392,7 +395,7 @@ class Store:
             )
         found = np.empty((count, *row), self.dtype)
         read = loaded().lw_wavefront_read_rows
-        with self._calling(), self._reading:
+        with self.calling(), self._reading:
             self._check(lambda: read(self.handle, number, first, count, found.ctypes.data))
         return found
 
@@ -408,7 +411,7 @@ class Store:
         `rows` is valid during the call only.  `on_progress` is as for `write`.  RequestError while
         another thread runs the store, as for all that reads it, except within what the run calls.
         """
-        with self._calling():
+        with self.calling():
             self._move(loaded().lw_wavefront_read, matrix, take, on_progress)
 
     def plan(  # noqa: PLR0913
@@ -461,19 +464,25 @@ class Store:
         if tile_columns is not None:
             shape.tile_columns = whole_number("tile_columns", tile_columns, _SIDE_MAX)
         budget_bytes, place = size_bytes(memory), path_bytes(folder)
+        function = loaded().lw_wavefront_convert
+        self.copy_by(
+            lambda moved: int(
+                function(self.handle, place, byref(shape), budget_bytes, moved, None)
+            ),
+            on_progress,
+        )
+        return Store.open(folder)
+
+    def copy_by(self, function: Callable[[Any], int], on_progress: OnShare | None) -> None:
+        """Call `function(moved)`, a native copy of the store that calls `moved` as rows move."""
         call = Call(lambda: loaded().lw_wavefront_stop(self.handle))
         moved = _moved(call, on_progress)
-        function = loaded().lw_wavefront_convert
-        with self._calling():
-            self._check(
-                lambda: int(function(self.handle, place, byref(shape), budget_bytes, moved, None)),
-                call,
-            )
-        return Store.open(folder)
+        with self.calling():
+            self._check(lambda: function(moved), call)
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
-        with self._calling():
+        with self.calling():
             self._check(lambda: int(loaded().lw_wavefront_verify(self.handle)))
 
     def _check(self, function: Callable[[], int], call: Call | None = None) -> None:

@@ -9,6 +9,7 @@
 
 #include "wavefront/api/handle.hpp"
 #include "wavefront/store/conversion.hpp"
+#include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/vectors.hpp"
 
@@ -45,6 +46,16 @@ Outcome check_matrix(const Store& store, std::uint32_t matrix) {
     return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) +
                                         "; there are " +
                                         std::to_string(store.shape().number_count())};
+}
+
+/* Of a call that lw_wavefront_stop ends on `store`; `moved` may be null. */
+Watch watch_of(const lw_wavefront& store, lw_wavefront_moved_fn moved, void *context) {
+    Watch watch{.stop = &store.stop};
+    if (moved)
+        watch.moved = [moved, context](std::uint64_t done, std::uint64_t all) {
+            moved(context, done, all);
+        };
+    return watch;
 }
 
 Outcome hand_out(Result<Store> opened, lw_wavefront_report_fn report, void *report_context,
@@ -295,13 +306,42 @@ lw_status lw_wavefront_convert(const lw_wavefront *store, const char *folder,
                               .strip_rows = wanted->shape.strip_rows,
                               .tile_columns = wanted->shape.tile_columns,
                               .memory_bytes = memory_bytes,
-                              .stop = &store->stop};
-        if (moved)
-            conversion.moved = [moved, context](std::uint64_t done, std::uint64_t all) {
-                moved(context, done, all);
-            };
+                              .watch = watch_of(*store, moved, context)};
         const auto converted = convert_store(store->store, folder, conversion);
         return converted ? Outcome(lanewise::Done{}) : Outcome(converted.failure());
+    });
+}
+
+lw_status lw_wavefront_split(const lw_wavefront *store, uint64_t radius, const char *const *folders,
+                             uint32_t count, lw_wavefront_moved_fn moved, void *context) {
+    if (!store) return LW_ERR_ARGUMENT;
+    if (count > 0 && !folders) return report_failure(store, null_argument("folders"));
+    return guarded(store, [&]() -> Outcome {
+        const UnderWay call(*store);
+        std::vector<std::string> parts;
+        for (std::uint32_t rank = 0; rank < count; ++rank) {
+            if (!folders[rank]) return null_argument("folders");
+            parts.emplace_back(folders[rank]);
+        }
+        const auto wanted = radius ? Result<std::uint64_t>(radius) : usual_radius(store->store);
+        if (!wanted) return wanted.failure();
+        return split_store(store->store, *wanted, parts, watch_of(*store, moved, context));
+    });
+}
+
+lw_status lw_wavefront_join(const lw_wavefront *const *parts, uint32_t count, const char *folder,
+                            lw_wavefront_moved_fn moved, void *context) {
+    if (!parts || count == 0 || !parts[0]) return LW_ERR_ARGUMENT;
+    const auto *first = parts[0];
+    if (!folder) return report_failure(first, null_argument("folder"));
+    return guarded(first, [&]() -> Outcome {
+        const UnderWay call(*first);
+        std::vector<const Store *> stores;
+        for (std::uint32_t rank = 0; rank < count; ++rank) {
+            if (!parts[rank]) return null_argument("parts");
+            stores.push_back(&parts[rank]->store);
+        }
+        return join_stores(stores, folder, watch_of(*first, moved, context));
     });
 }
 

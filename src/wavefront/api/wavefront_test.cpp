@@ -15,6 +15,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
@@ -221,6 +222,8 @@ TEST_F(WavefrontTest, AnArgumentThatIsNullIsRefusedBySentence) {
     says(lw_wavefront_matrix_named(store_, nullptr, &matrix), "name");
     says(lw_wavefront_matrix_named(store_, "f", nullptr), "matrix");
     says(lw_wavefront_convert(store_, nullptr, &shape, 0, nullptr, nullptr), "folder");
+    says(lw_wavefront_split(store_, 1, nullptr, 2, nullptr, nullptr), "folders");
+    says(lw_wavefront_join(&store_, 1, nullptr, nullptr, nullptr), "folder");
     says(lw_wavefront_run(store_, nullptr, &parameter, 1, nullptr, nullptr), "name");
     says(lw_wavefront_run(store_, "sor", nullptr, 1, nullptr, nullptr), "parameters");
     says(lw_wavefront_run_kernel(store_, nullptr, nullptr, nullptr), "kernel");
@@ -236,6 +239,60 @@ TEST_F(WavefrontTest, AnArgumentThatIsNullIsRefusedBySentence) {
     says(lw_wavefront_plan_run_kernel(&shape, &kernel, nullptr, remember, &sentence_, nullptr),
          "plan");
     EXPECT_EQ(other, nullptr);
+}
+
+TEST_F(WavefrontTest, PartsAreJoinedToTheStoreThatTheyWereCutFrom) {
+    const std::string names[] = {folder_ / "part.0", folder_ / "part.1", folder_ / "part.2"};
+    const char *const folders[] = {names[0].c_str(), names[1].c_str(), names[2].c_str()};
+    std::uint64_t moved_bytes[2] = {};
+    const auto note = [](void *context, std::uint64_t done, std::uint64_t wanted) {
+        auto *bytes = static_cast<std::uint64_t *>(context);
+        bytes[0] = done;
+        bytes[1] = wanted;
+    };
+
+    ASSERT_EQ(lw_wavefront_split(store_, 2, folders, 3, note, moved_bytes), LW_OK) << sentence_;
+
+    EXPECT_EQ(moved_bytes[0], 2 * (rows + 2 * 4) * columns * sizeof(double));
+    EXPECT_EQ(moved_bytes[0], moved_bytes[1]);
+    std::vector<lw_wavefront *> parts(3);
+    for (std::size_t rank = 0; rank < 3; ++rank)
+        ASSERT_EQ(lw_wavefront_open_reading(folders[rank], remember, &sentence_, &parts[rank]),
+                  LW_OK)
+            << sentence_;
+    ASSERT_EQ(lw_wavefront_join(parts.data(), 3, (folder_ / "joined").c_str(), note, moved_bytes),
+              LW_OK)
+        << sentence_;
+    EXPECT_EQ(moved_bytes[0], 2 * rows * columns * sizeof(double));
+    for (auto *part : parts) lw_wavefront_close(part);
+    lw_wavefront *joined = nullptr;
+    ASSERT_EQ(lw_wavefront_open((folder_ / "joined").c_str(), remember, &sentence_, &joined), LW_OK)
+        << sentence_;
+    Array found;
+    EXPECT_EQ(lw_wavefront_read(joined, 0, take, &found), LW_OK) << sentence_;
+    EXPECT_EQ(found.values, u_.values);
+    EXPECT_EQ(lw_wavefront_read(joined, 1, take, &found), LW_OK) << sentence_;
+    EXPECT_EQ(found.values, c_.values);
+    lw_wavefront_close(joined);
+}
+
+TEST_F(WavefrontTest, ASplitThatIsStoppedOrCannotBeLeavesNothing) {
+    const std::string names[] = {folder_ / "part.0", folder_ / "part.1"};
+    const char *const folders[] = {names[0].c_str(), names[1].c_str()};
+    const auto end = [](void *store, std::uint64_t /*done*/, std::uint64_t /*wanted*/) {
+        lw_wavefront_stop(static_cast<lw_wavefront *>(store));
+    };
+
+    EXPECT_EQ(lw_wavefront_split(store_, 1, folders, 2, end, store_), LW_ERR_OPERATION);
+    EXPECT_EQ(lw_wavefront_split(store_, 1, folders, 0, nullptr, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("no parts to cut it into"));
+    for (const auto radius : {31ul, std::numeric_limits<std::uint64_t>::max() / 2 + 1}) {
+        EXPECT_EQ(lw_wavefront_split(store_, radius, folders, 2, nullptr, nullptr),
+                  LW_ERR_ARGUMENT);
+        EXPECT_THAT(sentence_, HasSubstr("61 rows are too few for 2 parts"));
+    }
+
+    for (const auto& name : names) EXPECT_FALSE(std::filesystem::exists(name));
 }
 
 TEST_F(WavefrontTest, RowsAndMatricesThatThereAreNotAreRefused) {

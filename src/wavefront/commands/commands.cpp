@@ -461,16 +461,16 @@ Outcome convert(const WavefrontArguments& arguments) {
     const auto from = Store::open(arguments.store, Access::reading);
     if (!from) return from.failure();
     MovingPrinter printer;
-    const auto converted =
-        convert_store(*from, arguments.target,
-                      {.layout = arguments.shape.layout,
-                       .strip_rows = arguments.shape.strip_rows,
-                       .tile_columns = arguments.shape.tile_columns,
-                       .disks = arguments.disks,
-                       .memory_bytes = arguments.options.memory_bytes,
-                       .moved = [&](std::uint64_t done_bytes, std::uint64_t wanted_bytes) {
-                           if (arguments.json) printer.show(done_bytes, wanted_bytes);
-                       }});
+    const auto converted = convert_store(
+        *from, arguments.target,
+        {.layout = arguments.shape.layout,
+         .strip_rows = arguments.shape.strip_rows,
+         .tile_columns = arguments.shape.tile_columns,
+         .disks = arguments.disks,
+         .memory_bytes = arguments.options.memory_bytes,
+         .watch = {.moved = [&](std::uint64_t done_bytes, std::uint64_t wanted_bytes) {
+             if (arguments.json) printer.show(done_bytes, wanted_bytes);
+         }}});
     if (!converted) return converted.failure();
     const auto& [shape, bytes] = *converted;
     const double elapsed_s = printer.elapsed_s();
@@ -493,9 +493,11 @@ Outcome split(const WavefrontArguments& arguments) {
     const auto whole = Store::open(arguments.store, Access::reading);
     if (!whole) return whole.failure();
     if (arguments.radius > 0) return split_store(*whole, arguments.radius, arguments.parts);
-    const auto& of_store = whole->manifest().kernel;
-    const std::string otherwise = of_store ? of_store->name : default_kernel;
-    const auto info = kernel_info(arguments.kernel.empty() ? otherwise : arguments.kernel);
+    if (arguments.kernel.empty()) {
+        const auto usual = usual_radius(*whole);
+        return usual ? split_store(*whole, *usual, arguments.parts) : Outcome(usual.failure());
+    }
+    const auto info = kernel_info(arguments.kernel);
     if (!info) return info.failure();
     return split_store(*whole, info->radius, arguments.parts);
 }

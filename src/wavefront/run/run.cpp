@@ -470,6 +470,14 @@ Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const Run
     return make_plan(request_for(stored, *largest, options, disks));
 }
 
+Result<std::uint64_t> usual_radius(const Store& store) {
+    const auto& kernel = store.manifest().kernel;
+    if (!kernel) return std::uint64_t{1};
+    const auto info = kernel_info(kernel->name);
+    if (!info) return info.failure();
+    return std::uint64_t{info->radius};
+}
+
 Outcome check_options_of_parts(const RunOptions& options) {
     if (options.pause_every > 0)
         return bad_argument("parts of a store do not pause between iterations; join them first");

@@ -99,6 +99,10 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
 /* The plan of a run of `kernel` over a store of `stored`, which it must suit, on so many disks. */
 Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options,
                       std::uint64_t disks = 1);
+/* The rows above and below that a row is updated from by the kernel that `store` was made for; 1
+ * where it was made for none. */
+Result<std::uint64_t> usual_radius(const Store& store);
+
 /* Whether parts of a store can be run so: they go down and right, without pauses, and none holds
  * both ends of a column. */
 Outcome check_options_of_parts(const RunOptions& options);

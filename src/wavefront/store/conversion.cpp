@@ -7,9 +7,7 @@
 #include <array>
 
 #include "wavefront/plan/moving.hpp"
-#include "wavefront/stop.hpp"
 #include "wavefront/store/folders.hpp"
-#include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -57,17 +55,14 @@ Result<Converted> convert_store(const Store& from, const std::string& folder,
     const auto kept = to->commit(noted);
     if (!kept) return kept.failure();
     const auto wanted_bytes = filled_bytes(from);
-    Moving moving{.tiles_read = (*tiles)[0], .tiles_written = (*tiles)[1], .stop = wanted.stop};
-    if (wanted.moved)
-        moving.moved = [&, done_bytes = std::uint64_t{0}](std::uint64_t bytes) mutable {
-            done_bytes += bytes;
-            wanted.moved(done_bytes, wanted_bytes);
-        };
+    auto moving = moving_watched(wanted.watch, wanted_bytes);
+    moving.tiles_read = (*tiles)[0];
+    moving.tiles_written = (*tiles)[1];
     const auto copied = copy_matrices(from, *to, moving);
     if (!copied) return copied.failure();
     // The last strips may have been moved when it was asked for.
-    if (stop_asked(wanted.stop))
-        return Failure{LW_ERR_OPERATION, "stopped before the copy was complete"};
+    const auto complete = go_on(wanted.watch.stop);
+    if (!complete) return complete.failure();
     made.keep();
     return Converted{shape, wanted_bytes};
 }

@@ -4,11 +4,10 @@
 
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/store.hpp"
 
 namespace lanewise::wavefront {
@@ -19,9 +18,7 @@ struct Conversion {
     std::uint64_t tile_columns = 0;
     std::vector<std::string> disks{};
     std::uint64_t memory_bytes = 0;
-    /* Called after each strip; may be empty. */
-    std::function<void(std::uint64_t done_bytes, std::uint64_t wanted_bytes)> moved{};
-    const std::atomic<bool> *stop = nullptr; /* once true, it fails; may be null */
+    Watch watch{};
 };
 
 struct Converted {

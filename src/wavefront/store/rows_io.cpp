@@ -32,12 +32,6 @@ Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64
     return Done{};
 }
 
-// What a matrix is being read or written for may be given up.
-Outcome go_on(const std::atomic<bool> *stop) {
-    if (!stop_asked(stop)) return Done{};
-    return Failure{LW_ERR_OPERATION, "stopped before all rows had been moved"};
-}
-
 std::uint64_t mix(std::uint64_t value) {
     value += 0x9e3779b97f4a7c15;
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
@@ -202,6 +196,22 @@ Outcome commit_next(Store& store, std::uint32_t matrix, const std::string& sums)
 }
 
 }  // namespace
+
+Outcome go_on(const std::atomic<bool> *stop) {
+    if (!stop_asked(stop)) return Done{};
+    return Failure{LW_ERR_OPERATION, "stopped before all rows had been moved"};
+}
+
+Moving moving_watched(const Watch& watch, std::uint64_t wanted_bytes) {
+    Moving moving{.stop = watch.stop};
+    if (watch.moved)
+        moving.moved = [moved = watch.moved, wanted_bytes,
+                        done_bytes = std::uint64_t{0}](std::uint64_t bytes) mutable {
+            done_bytes += bytes;
+            moved(done_bytes, wanted_bytes);
+        };
+    return moving;
+}
 
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
                      const Moving& moving) {

@@ -13,6 +13,9 @@
 
 namespace lanewise::wavefront {
 
+/* Fails once `stop`, which may be null, is true. */
+Outcome go_on(const std::atomic<bool> *stop);
+
 /* Fills `rows` with `row_count` rows that begin at `first_row`, in row-major order. */
 using RowSource =
     std::function<Outcome(std::uint64_t first_row, std::uint64_t row_count, std::byte *rows)>;
@@ -29,6 +32,15 @@ struct Moving {
     /* Called when a strip has been given or taken, with its bytes; may be empty. */
     std::function<void(std::uint64_t bytes)> moved{};
 };
+
+/* Who follows the copy of a whole store, and ends it. */
+struct Watch {
+    /* Called after each strip; may be empty. */
+    std::function<void(std::uint64_t done_bytes, std::uint64_t wanted_bytes)> moved{};
+    const std::atomic<bool> *stop = nullptr; /* once true, it fails; may be null */
+};
+/* For the matrices of that store, `wanted_bytes` in all, one after the other. */
+Moving moving_watched(const Watch& watch, std::uint64_t wanted_bytes);
 
 /* Replaces a matrix: all of it, or none where anything fails. */
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
