@@ -63,9 +63,9 @@ $ lanewise reproduce --all --from-results -o papers.html
 A paper's number is what its text or a table says, at the place that is given. If a curve is a
 picture without numbers, what the text says about it is drawn: a bar that stands for a statement
 without a number is hollow and dashed. A finding holds here if our number keeps the bound beside it,
-which is the dashed line; if the paper has no number, the bound is ours. Where a finding says more
-than one number can, it holds only with the condition that is named besides. Where the paper has
-curves and our run kept its own, both are shown below.
+which is the dashed line; if the paper has no number, the bound is ours. If one number cannot
+express a finding, a second condition is named, and the finding holds only if both conditions hold.
+Where the paper has curves and our run kept its own, both are shown below.
 """
 
 
