@@ -38,7 +38,7 @@ typedef struct lw_fortran_call {
 
 /* Carries out the collective `name`, such as "bcast", as the function of <lanewise/collectives.h>
    does, and fails as it does; with LW_ERR_ARGUMENT also for alltoallv and alltoallw, which have
-   more arguments, for neighborhood collectives, and for another name or struct_size. */
+   more arguments, for neighbourhood collectives, and for another name or struct_size. */
 LW_API lw_status lw_collective_fortran(const char *name, const lw_fortran_call *call,
                                        const lw_algorithm *algorithm);
 LW_API lw_status lw_icollective_fortran(const char *name, const lw_fortran_call *call,

@@ -238,7 +238,7 @@ std::string_view refusal(const Algorithm& algorithm, const CallTraits& call) {
     if (needs.sites && !call.sites) return "all ranks are at one site, or their sites are unknown";
     if (needs.platform && !call.platform) return "no platform is known";
     if (needs.single_edges && call.repeated_edges) {
-        return "some rank is a neighbor of another more than once";
+        return "some rank is a neighbour of another more than once";
     }
     return {};
 }

@@ -22,7 +22,7 @@ BLOCKING = (
 # A nonblocking one, MPI_Ibcast, is a collective of its own here: it has evidence of its own.
 NONBLOCKING = tuple(f"i{name}" for name in BLOCKING)
 COLLECTIVES = (*BLOCKING, *NONBLOCKING)
-# Ranks know only their own counts there, or have neighbors that others do not know of, so no
+# Ranks know only their own counts there, or have neighbours that others do not know of, so no
 # choice by size can be the same on all of them.
 _UNEVEN = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw", *NEIGHBORHOOD)
 WITHOUT_COMMON_SIZE = frozenset((*_UNEVEN, *(f"i{name}" for name in _UNEVEN)))

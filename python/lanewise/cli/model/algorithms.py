@@ -38,7 +38,7 @@ WORDS = {
     "platform": "platform.json",
     "hosts": "ranks on several hosts",
     "sites": "ranks at several sites",
-    "single_edges": "no neighbor twice",
+    "single_edges": "no neighbour twice",
 }
 
 NATIVE = NativeOptions(SCHEDULE, without=("list", "collective", "algorithm"))
