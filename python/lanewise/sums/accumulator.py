@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lanewise.sums.axis import refuse_lost
+from lanewise.sums.axis import in_order_of_host, refuse_lost
 from lanewise.sums.library import WORDS, call, library
 from lanewise.sums.ranks import refuse_intercommunicator
 from lanewise.sums.words import set_words, words_of
@@ -40,7 +40,7 @@ class Accumulator:
         ValueError for a list with an integer that no float64 is.
         """
         refuse_lost(values)
-        array = np.ascontiguousarray(values)
+        array = in_order_of_host(np.ascontiguousarray(values))
         if array.dtype not in ADD:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
         call(ADD[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
@@ -87,7 +87,7 @@ class Accumulator:
 
     def value(self, dtype: Any = np.float64) -> Any:
         """Return the sum, rounded to float64 or float32; TypeError for another `dtype`."""
-        wanted = np.dtype(dtype)
+        wanted = np.dtype(dtype).newbyteorder("=")
         if wanted == np.float64:
             wide = c_double()
             call("lw_accumulator_f64", self._handle, byref(wide))

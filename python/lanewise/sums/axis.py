@@ -68,6 +68,11 @@ def refuse_rounded(integers: NDArray[Any]) -> None:
         )
 
 
+def in_order_of_host(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers with their bytes in the order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
 def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArray[Any]:
     """Return an array of one of `formats`, integers as float64.
 
@@ -75,7 +80,7 @@ def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArr
     that are no float64.
     """
     refuse_lost(values)
-    array = np.asarray(values)
+    array = in_order_of_host(np.asarray(values))
     if array.dtype.kind in "iub":
         refuse_rounded(array)
         array = array.astype(np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lanewise.sums.axis import refuse_lost
+from lanewise.sums.axis import in_order_of_host, refuse_lost
 from lanewise.sums.library import PRODUCT_WORDS, call, library
 from lanewise.sums.ranks import refuse_intercommunicator
 from lanewise.sums.words import set_words, words_of
@@ -40,7 +40,7 @@ class Product:
         ValueError for a list with an integer that no float64 is.
         """
         refuse_lost(factors)
-        array = np.ascontiguousarray(factors)
+        array = in_order_of_host(np.ascontiguousarray(factors))
         if array.dtype not in MULTIPLY:
             raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
         call(MULTIPLY[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
@@ -95,7 +95,7 @@ class Product:
 
         Raises TypeError for another `dtype`, and RunError where the rounding is undecided.
         """
-        wanted = np.dtype(dtype)
+        wanted = np.dtype(dtype).newbyteorder("=")
         if wanted == np.float64:
             wide = c_double()
             call("lw_product_f64", self._handle, byref(wide))

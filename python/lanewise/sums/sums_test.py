@@ -46,6 +46,21 @@ def test_what_grows_can_be_copied_and_pickled(kind: Any) -> None:
         assert type(other) is kind
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_numbers_may_have_their_bytes_in_either_order(order: str) -> None:
+    for kind in ("f8", "f4", "c16", "c8", "i8"):
+        values = np.array([2, 3, 7], dtype=order + kind)
+
+        for result, expected in ((lanewise.sum(values), 12), (lanewise.prod(values), 42)):
+            assert result == expected
+            assert result.dtype.isnative
+
+    for kind in ("f8", "f4"):
+        values = np.array([[2, 3], [5, 7]], dtype=order + kind)[:, 0]
+        assert lanewise.Accumulator().add(values).value(order + kind) == 7
+        assert lanewise.Product().multiply(values).value(order + kind) == 10
+
+
 def test_what_grows_takes_only_its_own_kind() -> None:
     with pytest.raises(TypeError, match="Product is no Accumulator"):
         lanewise.Accumulator().merge(lanewise.Product())  # type: ignore[arg-type]
