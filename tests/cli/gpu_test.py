@@ -62,8 +62,9 @@ def test_calls_with_memory_of_a_gpu_are_those_of_the_mpi_beside_calls_that_follo
     assert (intercepted["iallreduce"], forwarded["iallreduce"]) == (24, 12)
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("level", ["order", "ranks"])
+@pytest.mark.parametrize(
+    ("level", "ranks"), [("order", 2), ("order", 4), ("ranks", 1), ("ranks", 2), ("ranks", 4)]
+)
 def test_reductions_of_memory_of_a_gpu_are_right_where_the_others_keep_their_bits(
     level: str, ranks: int, program: str, lanewise: Lanewise
 ) -> None:

@@ -270,14 +270,15 @@ def test_one_line_says_that_reductions_with_spawned_ranks_are_left_to_the_mpi(
     assert done.stderr.count(told) == (1 if is_version(mpi, r"Open MPI\D* 5\.") else 2)
 
 
+@pytest.mark.parametrize(("ranks", "level"), [(3, "order"), (1, "ranks")])
 @pytest.mark.one_mpi
 def test_one_line_says_that_reductions_of_device_memory_are_left_to_the_mpi(
-    mpi: str, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+    mpi: str, ranks: int, level: str, compiled: Compile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = str(compiled(mpi, "mpicc", "device_memory.c"))
     monkeypatch.setenv("LD_PRELOAD", str(compiled(mpi, "mpicc", "-shared -fPIC device_driver.c")))
 
-    done = run_in_order(mpi, 3, [program])
+    done = run_in_order(mpi, ranks, [program], level=level)
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
     for name in ("allreduce", "iallreduce"):

@@ -232,6 +232,7 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     // What a NaN and a zero become must be the same on one rank.
     if (state.ranks < 2 && environment().same_bits == SameBits::ranks) {
         found.same_bits = SameBits::ranks;
+        found.has_devices = has_devices();
     }
     // Others would take part neither in this nor in anything that follows from it.
     if (state.ranks > 1) {
