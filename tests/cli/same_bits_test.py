@@ -440,6 +440,22 @@ def test_rules_do_not_change_the_order_whichever_algorithm_they_name(
     assert counted(tmp_path, "sampled") == dict.fromkeys(counted(tmp_path, "sampled"), 0)
 
 
+@pytest.mark.one_mpi
+def test_the_report_names_no_rule_for_sums_that_are_exact(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
+    file = tuning(mpi, ranks=3, layout=[3])
+
+    done = run([*launch_line(mpi, 3), program], file, "--same-bits", "ranks")
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    named = {one["collective"]: one.get("algorithm") for one in report["calls"]}
+    assert named == dict.fromkeys(["allreduce", "reduce", "reduce_scatter"])
+    assert counted(tmp_path, "intercepted")["reduce"] == 1
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.one_mpi
 def test_maxima_and_integers_are_the_same_and_other_operators_are_told(

@@ -55,7 +55,8 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted, profile::
     const auto how = wanted == SameBits::ranks ? rank_free(call, ranks) : RankFree::no;
     const bool exactly = how == RankFree::exactly;
     decided.reduces_exactly = exactly && decided.operation.calling == Calling::blocking;
-    if (decided.reduces_exactly || (ranks < 2 && !exactly)) return;
+    if (decided.reduces_exactly) return choose(decided, nullptr);
+    if (ranks < 2 && !exactly) return;
     if (exactly && can_collect(decided)) {
         choose(decided, collecting(call.collective));
     } else {
