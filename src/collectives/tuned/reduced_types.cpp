@@ -45,13 +45,13 @@ bool is_fortran_integer(MPI_Datatype type) {
 bool is_complex(MPI_Datatype type) {
     if (const auto numbers = sums::numbers_of(type)) return numbers->per_element == 2;
     const MPI_Datatype longer[] = {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
-                                   MPI_COMPLEX32};
+                                   MPI_COMPLEX32, MPI_COMPLEX, MPI_DOUBLE_COMPLEX};
     return is_one_of(type, longer) || sums::f90_kind_of(type) == sums::F90Kind::complex;
 }
 
 bool is_real(MPI_Datatype type) {
     if (const auto numbers = sums::numbers_of(type)) return numbers->per_element == 1;
-    const MPI_Datatype longer[] = {MPI_LONG_DOUBLE, MPI_REAL16};
+    const MPI_Datatype longer[] = {MPI_LONG_DOUBLE, MPI_REAL16, MPI_REAL, MPI_DOUBLE_PRECISION};
     return is_one_of(type, longer) || sums::f90_kind_of(type) == sums::F90Kind::real;
 }
 

@@ -442,16 +442,20 @@ int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
     });
 }
 
-/* One that was made for a precision and a range may be of a format that is known here. */
-std::optional<Numbers> numbers_of_f90(MPI_Datatype type) {
-    const auto kind = f90_kind_of(type);
-    if (!kind || *kind == F90Kind::integer) return std::nullopt;
-    const int per_element = *kind == F90Kind::complex ? 2 : 1;
+/* A compiler can be told to make the default types of Fortran wider, such as by -fdefault-real-8,
+   and one that was made for a precision and a range may be of any width. */
+std::optional<Numbers> numbers_of_width(MPI_Datatype type, int per_element) {
     int bytes = 0;
-    PMPI_Type_size(type, &bytes);
+    if (PMPI_Type_size(type, &bytes) != MPI_SUCCESS) return std::nullopt;
     if (bytes == 8 * per_element) return Numbers{true, per_element};
     if (bytes == 4 * per_element) return Numbers{false, per_element};
     return std::nullopt;
+}
+
+std::optional<Numbers> numbers_of_f90(MPI_Datatype type) {
+    const auto kind = f90_kind_of(type);
+    if (!kind || *kind == F90Kind::integer) return std::nullopt;
+    return numbers_of_width(type, *kind == F90Kind::complex ? 2 : 1);
 }
 
 }  // namespace
@@ -459,30 +463,30 @@ std::optional<Numbers> numbers_of_f90(MPI_Datatype type) {
 std::optional<Numbers> numbers_of(MPI_Datatype type) {
     struct Known {
         MPI_Datatype type;
-        Numbers numbers;
+        int per_element;
     };
     // An MPI without Fortran or C++ has MPI_DATATYPE_NULL in the place of their types.
     const Known known[] = {
-        {MPI_DOUBLE, {true, 1}},
-        {MPI_FLOAT, {false, 1}},
-        {MPI_C_DOUBLE_COMPLEX, {true, 2}},
-        {MPI_C_FLOAT_COMPLEX, {false, 2}},
+        {MPI_DOUBLE, 1},
+        {MPI_FLOAT, 1},
+        {MPI_C_DOUBLE_COMPLEX, 2},
+        {MPI_C_FLOAT_COMPLEX, 2},
 #ifndef LANEWISE_SIMULATED  // SMPI declares these two and does not define them
-        {MPI_CXX_DOUBLE_COMPLEX, {true, 2}},
-        {MPI_CXX_FLOAT_COMPLEX, {false, 2}},
+        {MPI_CXX_DOUBLE_COMPLEX, 2},
+        {MPI_CXX_FLOAT_COMPLEX, 2},
 #endif
-        {MPI_DOUBLE_PRECISION, {true, 1}},
-        {MPI_REAL, {false, 1}},
-        {MPI_DOUBLE_COMPLEX, {true, 2}},
-        {MPI_COMPLEX, {false, 2}},
-        {MPI_REAL8, {true, 1}},
-        {MPI_REAL4, {false, 1}},
-        {MPI_COMPLEX16, {true, 2}},
-        {MPI_COMPLEX8, {false, 2}},
+        {MPI_DOUBLE_PRECISION, 1},
+        {MPI_REAL, 1},
+        {MPI_DOUBLE_COMPLEX, 2},
+        {MPI_COMPLEX, 2},
+        {MPI_REAL8, 1},
+        {MPI_REAL4, 1},
+        {MPI_COMPLEX16, 2},
+        {MPI_COMPLEX8, 2},
     };
     if (type == MPI_DATATYPE_NULL) return std::nullopt;
     for (const Known& one : known) {
-        if (one.type == type) return one.numbers;
+        if (one.type == type) return numbers_of_width(type, one.per_element);
     }
     return numbers_of_f90(type);
 }

@@ -100,6 +100,17 @@ extern "C" int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype se
                                                            counts, places, receive_type, comm);
 }
 
+// As in an MPI whose Fortran has default types of twice the width.
+static bool fortran_is_wide = false;
+
+extern "C" int PMPI_Type_size(MPI_Datatype type, int *bytes) {
+    const int code = next_after(&PMPI_Type_size, "PMPI_Type_size")(type, bytes);
+    const bool is_default = type == MPI_REAL || type == MPI_DOUBLE_PRECISION ||
+                            type == MPI_COMPLEX || type == MPI_DOUBLE_COMPLEX;
+    if (fortran_is_wide && is_default) *bytes *= 2;
+    return code;
+}
+
 namespace lanewise::sums {
 namespace {
 
@@ -505,6 +516,30 @@ TEST_P(ExactReductionTest, RefusesOtherTypes) {
     EXPECT_EQ(lw_exact_allreduce(&one, &sum, -1, MPI_DOUBLE, MPI_COMM_WORLD), LW_ERR_ARGUMENT);
     EXPECT_EQ(lw_exact_allreduce_prod(&one, &sum, 1, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMM_WORLD),
               LW_ERR_UNSUPPORTED);
+}
+
+TEST(ExactReduction, takes_default_types_of_fortran_for_as_wide_as_the_mpi_has_them) {
+    struct Expected {
+        MPI_Datatype type;
+        int bytes; /* of each number, and twice as many where Fortran is wide */
+        int per_element;
+    };
+    const Expected all[] = {{MPI_REAL, 4, 1},
+                            {MPI_COMPLEX, 4, 2},
+                            {MPI_DOUBLE_PRECISION, 8, 1},
+                            {MPI_DOUBLE_COMPLEX, 8, 2}};
+    for (const bool wide : {false, true}) {
+        fortran_is_wide = wide;
+        for (const auto& one : all) {
+            const auto numbers = numbers_of(one.type);
+            const int bytes = wide ? 2 * one.bytes : one.bytes;
+            ASSERT_EQ(numbers.has_value(), bytes <= 8) << bytes;
+            if (!numbers) continue;
+            EXPECT_EQ(numbers->are_doubles, bytes == 8) << bytes;
+            EXPECT_EQ(numbers->per_element, one.per_element) << bytes;
+        }
+    }
+    fortran_is_wide = false;
 }
 
 TEST_P(ExactReductionTest, RefusesMissingBuffers) {
