@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "sums/every_rounding.hpp"
+
 namespace lanewise::sums {
 
 /* The sums a + b, with the one NaN. They may take the place of `a` or `b`. */

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sums/every_rounding.hpp"
+
 namespace lanewise::sums {
 
 /* The sums of so many elements are made at once. */

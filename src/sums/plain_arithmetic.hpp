@@ -15,6 +15,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "sums/every_rounding.hpp"
+
 namespace lanewise::sums {
 
 /* The number, or the one NaN that sums and products give. */

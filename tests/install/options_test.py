@@ -168,3 +168,39 @@ def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
         assert status == 0, said
         kept = (tmp_path / "build/CMakeCache.txt").read_text(encoding="utf-8")
         assert f"LANEWISE_RANKS_APART:BOOL={apart}\n" in kept
+
+
+def test_no_flag_of_the_user_takes_liberties_with_numbers_whose_bits_are_promised(
+    tmp_path: Path,
+) -> None:
+    status, said = configure(
+        tmp_path, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_CXX_FLAGS=-ffast-math"
+    )
+
+    assert status == 0, said
+    compiled = json.loads((tmp_path / "compile_commands.json").read_text(encoding="utf-8"))
+    words = {Path(one["file"]): one["command"].split() for one in compiled}
+    promising = [one for one in words if ROOT / "src/sums" in one.parents]
+    promising += [
+        ROOT / "src/wavefront" / name for name in ("kernel/builtin.cpp", "run/finite.cpp")
+    ]
+    assert ROOT / "src/sums/mpi/exact_reduction.cpp" in promising
+    for source in promising:
+        of_math = [word for word in words[source] if "fast-math" in word or "contract" in word]
+        assert of_math[:2] == ["-ffast-math", "-fno-fast-math"], source
+
+
+@pytest.mark.parametrize("name", ["combine_loops", "nearest_loops", "plain_arithmetic"])
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only"])
+def test_a_compiler_that_takes_liberties_with_exact_sums_is_stopped(name: str, flag: str) -> None:
+    command = ["c++", "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'src'}", "-x", "c++", "-"]
+    text = f'#include "sums/{name}.hpp"\n'
+
+    strict, loose = (
+        subprocess.run([*command, word], input=text, capture_output=True, text=True, check=False)
+        for word in ("-fno-fast-math", flag)
+    )
+
+    assert strict.returncode == 0, strict.stderr
+    assert loose.returncode != 0
+    assert "compile with -fno-fast-math behind other flags" in loose.stderr
