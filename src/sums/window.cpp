@@ -17,7 +17,10 @@ namespace {
 __extension__ using Wide = __int128;
 __extension__ using WideBits = unsigned __int128;
 
-// Digits of the widest window: 2098 bits in digits of 32.
+// The widest window has 2098 bits: those of doubles.
+constexpr std::int16_t above_max = 1024;
+constexpr std::int16_t depth_max = 1074;
+// Its digits, of 32 bits.
 constexpr std::size_t digits_max = 67;
 // Where there is something special: NaN and +infinity in a word, -infinity and -0 in another.
 constexpr std::size_t special_words = 2;
@@ -155,6 +158,20 @@ std::size_t Packing::words(std::span<const Window> windows, std::size_t count) c
         count -= own;
     }
     return sum;
+}
+
+std::size_t Packing::blocks_within(std::size_t room, std::span<const Window> windows,
+                                   std::size_t count) const {
+    std::size_t blocks = 0;
+    for (std::size_t sum = 0; blocks < windows.size(); ++blocks) {
+        sum += words(windows.subspan(blocks, 1), count - blocks * block_count);
+        if (sum > room && blocks > 0) break;
+    }
+    return blocks;
+}
+
+std::size_t Packing::number_words_max() const {
+    return width({.above = above_max, .depth = depth_max}) + special_words;
 }
 
 // Whether numbers and their sums can be scaled to integers and back by powers of two that are

@@ -46,6 +46,11 @@ class Packing {
     explicit Packing(int ranks);
 
     std::size_t words(std::span<const Window> windows, std::size_t count) const;
+    /* How many blocks from the first on take no more words than `room`; but at least one. */
+    std::size_t blocks_within(std::size_t room, std::span<const Window> windows,
+                              std::size_t count) const;
+    /* What a number takes at most. */
+    std::size_t number_words_max() const;
     /* Writes words(windows, values.size()) words; the windows hold for all ranks. */
     template <typename Real>
     void pack(std::span<const Real> values, std::span<const Window> windows,

@@ -140,6 +140,21 @@ TEST(WindowTest, SendsOneWordForNumbersOfEqualStepsAndTwoForOrdinaryOnes) {
     EXPECT_EQ(words(std::vector<double>(256)), 0U);
 }
 
+TEST(WindowTest, AsManyBlocksGoTogetherAsThereIsRoomFor) {
+    const Packing packing(4);
+    const Window one{.above = 10, .depth = 10};
+    const Window widest{.above = 1024, .depth = 1074, .specials = 1};
+    const std::vector<Window> windows{one, one, widest, one};
+    constexpr std::size_t count = 3 * block_count + 7;
+
+    const std::size_t of_widest = block_count * packing.number_words_max();
+    EXPECT_EQ(packing.words(std::span(windows).subspan(2, 1), block_count), of_widest);
+    EXPECT_EQ(packing.blocks_within(0, windows, count), 1U);
+    EXPECT_EQ(packing.blocks_within(2 * block_count, windows, count), 2U);
+    EXPECT_EQ(packing.blocks_within(2 * block_count + of_widest, windows, count), 3U);
+    EXPECT_EQ(packing.blocks_within(2 * block_count + of_widest + 7, windows, count), 4U);
+}
+
 TEST(WindowTest, AWindowHoldsForTheLargestAndTheFinest) {
     std::vector<Window> windows(1);
     find_windows(std::span<const double>(std::vector<double>{3.0, -0.25, 0.0}), std::span(windows));

@@ -193,45 +193,63 @@ int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const
                            firsts.data(), type_of<Real>(), job.comm);
 }
 
-// Two words a number are room for most data. Whether a rank lacks them travels with the windows;
-// where more are needed, which all ranks see in the windows, they agree once more.
+// Blocks of a chunk, whose windows the ranks have agreed on, and room for their words and the sums.
+template <typename Real>
+int reduce_blocks(std::span<const Real> values, std::span<const Window> windows, Real *result,
+                  const Packing& packing, const Job& job, std::int64_t *words, Sharing& sharing) {
+    const std::size_t count = packing.words(windows, values.size());
+    std::int64_t *sums = words + count;
+    plainly([&] { packing.pack(values, windows, words); });
+    if (!job.is_reduce() && job.ranks > 1 && values.size() >= shared_count) {
+        return reduce_shared(words, sums, windows, std::span<Real>(result, values.size()), packing,
+                             job, sharing);
+    }
+    const int code = add_words(words, sums, count, job);
+    if (code != MPI_SUCCESS || !job.gets_result()) return code;
+    plainly([&] { packing.unpack(sums, windows, std::span<Real>(result, values.size())); });
+    return MPI_SUCCESS;
+}
+
+// Two words a number are room for most data, and fewer numbers travel at once where they take more.
+std::size_t room_for(std::size_t numbers, const Packing& packing) {
+    constexpr std::size_t words_expected = 2;
+    constexpr std::size_t words_least = std::size_t{1} << 16;
+    return std::max(words_expected * numbers,
+                    std::min(words_least, packing.number_words_max() * numbers));
+}
+
+// Whether a rank lacks memory travels with the windows.
 template <typename Real>
 int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
-    constexpr std::size_t words_expected = 2;
-    std::array<Window, blocks_of(chunk_count) + 1> room;
-    const auto windows = std::span(room).first(blocks_of(values.size()));
+    std::array<Window, blocks_of(chunk_count) + 1> windows_and_agreed;
+    const auto windows = std::span(windows_and_agreed).first(blocks_of(values.size()));
     thread_local Sharing sharing;
+    const Packing packing(job.ranks);
+    const std::size_t room = room_for(values.size(), packing);
     std::int64_t *words = nullptr;
     const bool lacks = lacks_memory_for([&] {
-        words = memory.make_room(2 * words_expected * values.size());
+        words = memory.make_room(2 * room);
         sharing.make_room(job.ranks);
     });
     plainly([&] { find_windows(values, windows); });
-    Window& agreed = room[windows.size()];
+    Window& agreed = windows_and_agreed[windows.size()];
     agreed.specials = lacks || job.lacks_memory ? 1 : 0;
-    int code = PMPI_Allreduce(MPI_IN_PLACE, room.data(),
+    int code = PMPI_Allreduce(MPI_IN_PLACE, windows_and_agreed.data(),
                               static_cast<int>((windows.size() + 1) * window_values), MPI_INT16_T,
                               MPI_MAX, job.comm);
     if (code != MPI_SUCCESS) return code;
     if (agreed.specials != 0) return MPI_ERR_NO_MEM;
-    const Packing packing(job.ranks);
-    const std::size_t count = packing.words(windows, values.size());
-    if (count > words_expected * values.size()) {
-        const bool lacks_more = lacks_memory_for([&] { words = memory.make_room(2 * count); });
-        code = agree_on_memory(lacks_more, job.comm);
-        if (code != MPI_SUCCESS) return code;
+    for (std::size_t block = 0; block < windows.size() && code == MPI_SUCCESS;) {
+        const auto rest = windows.subspan(block);
+        const std::size_t first = block * block_count;
+        const std::size_t blocks = packing.blocks_within(room, rest, values.size() - first);
+        const std::size_t count = std::min(blocks * block_count, values.size() - first);
+        code = reduce_blocks(values.subspan(first, count), rest.first(blocks),
+                             job.gets_result() ? result + first : nullptr, packing, job, words,
+                             sharing);
+        block += blocks;
     }
-    const bool shared = !job.is_reduce() && job.ranks > 1 && values.size() >= shared_count;
-    std::int64_t *sums = words + count;
-    plainly([&] { packing.pack(values, windows, words); });
-    if (shared) {
-        return reduce_shared(words, sums, windows, std::span<Real>(result, values.size()), packing,
-                             job, sharing);
-    }
-    code = add_words(words, sums, count, job);
-    if (code != MPI_SUCCESS || !job.gets_result()) return code;
-    plainly([&] { packing.unpack(sums, windows, std::span<Real>(result, values.size())); });
-    return MPI_SUCCESS;
+    return code;
 }
 
 template <typename Number>
@@ -522,22 +540,33 @@ int exact_reduce(const void *send, void *receive, std::int64_t count, Numbers nu
                   {.comm = comm, .combining = combining, .root = root});
 }
 
-// All ranks round all results: reductions whose result is scattered are rare.
+// All ranks round all results: reductions whose result is scattered are rare. In place, the results
+// of a rank go where all values have been read: to the front.
 int exact_reduce_scatter(const void *send, void *receive, const Scattered& blocks, Numbers numbers,
                          Combining combining, MPI_Comm comm) {
     const auto number_bytes = numbers.are_doubles ? sizeof(double) : sizeof(float);
-    const auto element_bytes = number_bytes * static_cast<std::size_t>(numbers.per_element);
-    const auto bytes = [&](std::int64_t count) {
-        return static_cast<std::size_t>(count) * element_bytes;
-    };
-    std::vector<std::byte> results;
-    const bool lacks = lacks_memory_for([&] { results.resize(bytes(blocks.all)); });
-    const void *values = send == MPI_IN_PLACE ? receive : send;
-    const int code =
-        reduce(values, results.data(), blocks.all, numbers,
-               {.comm = comm, .combining = combining, .lacks_memory = lacks, .must_agree = true});
-    if (code != MPI_SUCCESS || blocks.own == 0) return code;
-    std::memcpy(receive, results.data() + bytes(blocks.before), bytes(blocks.own));
+    const auto element_bytes = static_cast<std::int64_t>(number_bytes) * numbers.per_element;
+    const auto most = static_cast<std::int64_t>(chunk_count) / numbers.per_element;
+    const auto *values = static_cast<const std::byte *>(send == MPI_IN_PLACE ? receive : send);
+    auto *own = static_cast<std::byte *>(receive);
+    std::unique_ptr<std::byte[]> results;
+    const bool lacks = lacks_memory_for([&] {
+        const auto bytes = static_cast<std::size_t>(std::min(most, blocks.all) * element_bytes);
+        results = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    });
+    for (std::int64_t done = 0; done < blocks.all; done += most) {
+        const std::int64_t now = std::min(most, blocks.all - done);
+        const int code = reduce(
+            values + done * element_bytes, results.get(), now, numbers,
+            {.comm = comm, .combining = combining, .lacks_memory = lacks, .must_agree = done == 0});
+        if (code != MPI_SUCCESS) return code;
+        const std::int64_t begin = std::max(done, blocks.before);
+        const std::int64_t end = std::min(done + now, blocks.before + blocks.own);
+        if (begin >= end) continue;
+        std::memcpy(own + (begin - blocks.before) * element_bytes,
+                    results.get() + (begin - done) * element_bytes,
+                    static_cast<std::size_t>((end - begin) * element_bytes));
+    }
     return MPI_SUCCESS;
 }
 
