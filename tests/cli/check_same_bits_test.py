@@ -81,6 +81,18 @@ def test_reductions_that_are_not_waited_for_are_compared_in_the_order_of_their_s
     assert "first_started_sum_differs.c" in difference["source"] or "main" in difference["source"]
 
 
+def test_unused_bytes_of_a_kind_of_fortran_are_not_compared(
+    compiled: Compile, lanewise: Lanewise
+) -> None:
+    # MPICH has no kind of more than 15 digits.
+    line = line_of("openmpi", str(compiled("openmpi", "mpicc", "padded_kinds.c")))
+
+    status, told = found(lanewise, "--ranks", "2", "--", *line)
+
+    assert (status, told["same"]) == (0, True), told
+    assert {(run["reductions"], run["unseen"]) for run in told["runs"]} == {(2, 0)}
+
+
 @pytest.mark.one_mpi
 def test_results_in_the_memory_of_a_gpu_are_read_through_its_driver(
     mpi: str, compiled: Compile, lanewise: Lanewise, monkeypatch: pytest.MonkeyPatch

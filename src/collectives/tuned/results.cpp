@@ -103,11 +103,22 @@ std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
 /* Of a long double in the extended format of x86, which takes 12 or 16. */
 constexpr std::size_t used_bytes = 10;
 
+/* A kind of Fortran with more digits is longer than a long double, though it takes as many bytes.
+ */
+bool is_long_double_of_f90(MPI_Datatype type) {
+    const auto kind = sums::f90_kind_of(type);
+    if (!kind || *kind == sums::F90Kind::integer) return false;
+    const int numbers = *kind == sums::F90Kind::complex ? 2 : 1;
+    return collectives::layout_of(type).size == numbers * std::int64_t{sizeof(long double)} &&
+           sums::f90_digits_of(type) <= LDBL_DIG;
+}
+
 /* In types of programs it is not known where the unused bytes are. */
 bool has_padding(MPI_Datatype type) {
     constexpr bool padded = LDBL_MANT_DIG == 64 && sizeof(long double) > used_bytes;
     return padded && (type == MPI_LONG_DOUBLE || type == MPI_C_LONG_DOUBLE_COMPLEX ||
-                      type == MPI_CXX_LONG_DOUBLE_COMPLEX || type == MPI_LONG_DOUBLE_INT);
+                      type == MPI_CXX_LONG_DOUBLE_COMPLEX || type == MPI_LONG_DOUBLE_INT ||
+                      is_long_double_of_f90(type));
 }
 
 void clear_padding(std::span<std::byte> data, MPI_Datatype type) {

@@ -2,6 +2,8 @@
 
 #include "sums/mpi/f90_types.hpp"
 
+#include <array>
+
 namespace lanewise::sums {
 namespace {
 
@@ -34,6 +36,15 @@ std::optional<F90Kind> f90_kind_of(MPI_Datatype type) {
         case MPI_COMBINER_F90_INTEGER: return F90Kind::integer;
         default: return std::nullopt;
     }
+}
+
+int f90_digits_of(MPI_Datatype type) {
+    std::array<int, 2> digits_and_range{MPI_UNDEFINED, MPI_UNDEFINED};
+    MPI_Aint no_address = 0;
+    MPI_Datatype no_type = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(type, static_cast<int>(digits_and_range.size()), 0, 0,
+                           digits_and_range.data(), &no_address, &no_type);
+    return digits_and_range[0];
 }
 
 }  // namespace lanewise::sums

@@ -18,4 +18,8 @@ enum class F90Kind : std::uint8_t { real, complex, integer };
 /* None: the type was made in another way, or is null. */
 std::optional<F90Kind> f90_kind_of(MPI_Datatype type);
 
+/* The decimal digits that were asked for; MPI_UNDEFINED where they were not. `type` is real or
+   complex. */
+int f90_digits_of(MPI_Datatype type);
+
 }  // namespace lanewise::sums
