@@ -143,6 +143,16 @@ ExactSum ExactSum::from(const Words& words) {
     const auto *counts = words.data() + digit_count;
     made.specials_ = {counts[0], counts[1], counts[2], counts[3], counts[4]};
     made.make_room();
+    // A sum that is doubled again and again comes where no numbers do, and is infinite from then
+    // on.
+    std::int64_t& last_digit = made.digits_.back();
+    if (last_digit > last_digit_max) {
+        ++made.specials_.plus_infinities;
+        last_digit = 0;
+    } else if (last_digit < -last_digit_max) {
+        ++made.specials_.minus_infinities;
+        last_digit = 0;
+    }
     return made;
 }
 

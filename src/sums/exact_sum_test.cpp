@@ -146,6 +146,18 @@ TEST(ExactSumTest, IsInfiniteOnlyWhereTheSumIsBeyondTheFormat) {
     EXPECT_EQ(sum_of<float>({0x1.fffffep127F, 0x1p103F}), std::numeric_limits<float>::infinity());
 }
 
+TEST(ExactSumTest, IsInfiniteWhereItIsDoubledWithoutEnd) {
+    for (const double one : {1.0, -1.0}) {
+        ExactSum sum;
+        sum.add(one);
+        for (int i = 0; i < 3000; ++i) {
+            sum.add(sum);
+            ASSERT_TRUE(ExactSum::are_words(sum.words())) << i;
+        }
+        EXPECT_EQ(sum.as_double(), one * infinity);
+    }
+}
+
 TEST(ExactSumTest, KeepsWhatIsNoNumber) {
     const double nan = std::bit_cast<double>(0xfff8000000001234U);
 

@@ -14,6 +14,8 @@ namespace {
 
 // More factors than any program multiplies.
 constexpr std::int64_t product_max = std::int64_t{1} << 62; /* steps, and powers of two */
+// What is squared again and again comes beyond any number, and stays there.
+constexpr std::int64_t power_max = product_max / 2;
 constexpr std::size_t mark_count = 5;
 
 constexpr std::uint64_t first_bit = std::uint64_t{1} << (word_bits - 1);
@@ -24,6 +26,10 @@ std::uint64_t low_word(TwoWords value) {
 
 std::uint64_t high_word(TwoWords value) {
     return static_cast<std::uint64_t>(value >> word_bits);
+}
+
+std::int64_t within_range(std::int64_t exponent) {
+    return std::clamp(exponent, -power_max, power_max);
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ void LongProduct::normalize(std::uint64_t cut_off) {
         cut_off <<= 1;
     }
     cuts_off_ |= cut_off != 0;
-    ++steps_;
+    steps_ = std::min(steps_ + 1, product_max);
 }
 
 void LongProduct::multiply(const LongProduct& other) {
@@ -96,8 +102,8 @@ void LongProduct::multiply(const LongProduct& other) {
     std::copy(middle, product.end(), words_.begin());
     cuts_off_ |= other.cuts_off_ ||
                  std::any_of(product.begin(), middle - 1, [](std::uint64_t w) { return w != 0; });
-    exponent_ += other.exponent_;
-    steps_ += other.steps_;
+    exponent_ = within_range(within_range(exponent_) + within_range(other.exponent_));
+    steps_ = std::min(steps_, product_max - other.steps_) + other.steps_;
     negative_ ^= other.negative_;
     has_nan_ |= other.has_nan_;
     has_infinity_ |= other.has_infinity_;

@@ -189,6 +189,24 @@ TEST(NearestProductsTest, OnlyTheResultMayBeTooLargeOrTooSmall) {
     EXPECT_EQ(product<double>({}), 1);
 }
 
+TEST(NearestProductsTest, WhatIsSquaredWithoutEndIsOneOrZeroOrInfinite) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const std::pair<double, double> bases[] = {
+        {1.0, 1.0}, {1.5, infinity}, {0.75, 0.0}, {0x1p1000, infinity}, {0x1p-1000, 0.0}};
+    for (const auto& [base, limit] : bases) {
+        LongProduct power(4);
+        power.multiply(base);
+        for (int i = 0; i < 200; ++i) power.multiply(power);
+        power.multiply(base);
+        double nearest = -1;
+        ASSERT_TRUE(power.round(nearest)) << base;
+        EXPECT_EQ(nearest, limit) << base;
+        std::vector<std::int64_t> words(power.word_count());
+        power.write(words);
+        EXPECT_TRUE(LongProduct::are_words(words)) << base;
+    }
+}
+
 TEST(NearestProductsTest, WhatIsNoNumberAndTheSignOfZeroAreDefined) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
