@@ -63,7 +63,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "toml": {"errors"},
     "launch": {"errors", "interrupts", "toml"},
     "model": {"errors", "files", "results", "launch"},
-    "tuning": {"errors", "files", "launch", "results"},
+    "tuning": {"errors", "files", "interrupts", "launch", "results"},
     "plots": {"errors", "files", "results"},
     "profile": {"errors", "files", "results"},
     "bits": {"errors"},

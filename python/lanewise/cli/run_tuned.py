@@ -10,8 +10,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +22,7 @@ from lanewise.cli.numbers import positive_count
 from lanewise.errors import LanewiseError, RequestError
 from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
+from lanewise.launch.foreground import in_foreground
 
 Line = Annotated[
     list[str] | None,
@@ -106,18 +105,6 @@ AsJson = Annotated[
 
 # As in tuned/environment.hpp.
 PROFILE_CALLS_MAX = 2**30
-
-# What a command gets of a signal that would end this program alone. Launchers hand some of them on
-# to their ranks, such as the warning of a batch system that the time of a job is nearly up.
-PASSED_ON: Mapping[int, int] = {
-    signal.SIGTERM: signal.SIGTERM,
-    signal.SIGHUP: signal.SIGTERM,
-    signal.SIGUSR1: signal.SIGUSR1,
-    signal.SIGUSR2: signal.SIGUSR2,
-    signal.SIGQUIT: signal.SIGQUIT,
-    signal.SIGALRM: signal.SIGALRM,
-    signal.SIGXCPU: signal.SIGXCPU,
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -206,7 +193,7 @@ def run_tuned(
         if rounds:
             compare(words, command, rounds, environment, tuning, output, as_json=as_json)
             return
-        status = status_of(command, environment)
+        status = in_foreground(command, environment)
         if not fault:
             say_of_report(options, status)
         if options.profile is not None:
@@ -357,36 +344,3 @@ def show_profile(profile: Path, program: str) -> None:
     except (LanewiseError, OSError, ValueError) as error:
         lines = [f"lanewise run: {profile} cannot be shown: {error}"]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
-
-
-def status_of(command: list[str], environment: dict[str, str]) -> int:
-    """Run the command with the terminal and the signals, and return the exit status of a shell.
-
-    A signal that is ignored, as SIGINT is in the background of a script, still is.
-    """
-    sys.stdout.flush()
-    process: subprocess.Popen[bytes] | None = None
-    early: list[int] = []
-
-    def pass_on(number: int, _frame: object) -> None:
-        if process is None:
-            early.append(number)
-        else:
-            process.send_signal(PASSED_ON[number])
-
-    taken = [*PASSED_ON, signal.SIGINT]
-    for number in taken:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on if number in PASSED_ON else stay)
-    try:
-        process = subprocess.Popen(command, env=environment)
-    except OSError as error:
-        raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
-    for number in early:
-        process.send_signal(PASSED_ON[number])
-    status = process.wait()
-    return status if status >= 0 else 128 - status
-
-
-def stay(_number: int, _frame: object) -> None:
-    """Do nothing: an interrupt of the terminal reaches the launcher, which ends its ranks."""

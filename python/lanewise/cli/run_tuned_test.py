@@ -2,10 +2,7 @@
 """What `lanewise run` does with the files that it is to write."""
 
 import os
-import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -129,58 +126,3 @@ def test_a_profile_that_is_damaged_is_said_to_be_and_ends_nothing(
 
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"lanewise run: {profile} cannot be shown: ")
-
-
-STATUS_OF_A_SLEEP = """
-import os, signal, sys
-from lanewise.cli.run_tuned import status_of
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-sys.exit(status_of(["sh", "-c", "echo started; exec sleep 60"], dict(os.environ)))
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_a_command_ends_the_program_that_it_runs(number: signal.Signals) -> None:
-    command = [sys.executable, "-c", STATUS_OF_A_SLEEP]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "started\n"
-
-        started.send_signal(number)
-
-        assert started.wait(timeout=20) == 128 + signal.SIGTERM
-
-
-TOLD_OF_A_SIGNAL = """
-import os, signal, sys
-from lanewise.cli.run_tuned import status_of
-signal.signal(signal.SIG{name}, signal.SIG_DFL)
-script = "trap 'exit 7' {name}; echo started; while :; do sleep 0.01; done"
-sys.exit(status_of(["sh", "-c", script], dict(os.environ)))
-"""
-
-
-@pytest.mark.parametrize("name", ["USR1", "USR2", "QUIT", "ALRM", "XCPU"])
-def test_a_signal_that_a_batch_system_warns_by_reaches_the_program(name: str) -> None:
-    command = [sys.executable, "-c", TOLD_OF_A_SIGNAL.format(name=name)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "started\n"
-
-        started.send_signal(signal.Signals[f"SIG{name}"])
-
-        assert started.wait(timeout=20) == 7
-
-
-IN_THE_BACKGROUND = """
-import os, signal, sys
-from lanewise.cli.run_tuned import status_of
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-sys.exit(status_of(["sh", "-c", "kill -INT $$; exit 3"], dict(os.environ)))
-"""
-
-
-def test_an_interrupt_that_is_ignored_is_ignored_by_the_program_too() -> None:
-    command = [sys.executable, "-c", IN_THE_BACKGROUND]
-
-    assert subprocess.run(command, check=False, timeout=20).returncode == 3

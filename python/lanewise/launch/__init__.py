@@ -16,9 +16,10 @@ Our own programs are found by `native`.  `describe` asks for their options, `nat
 writes these, and `plan` has them checked before `run_native` launches; `several` has what several
 launches need.  `run` and `lines` start any launcher, read what comes and end it.
 
-Of programs of users `program` tells the MPI, and `sides` splits those of a gate.  They run on tuned
-rules by `tuned` and `roll_call`, with their queue pairs protected by `protect` and `paths`, and on
-the software RDMA device by `hca` and the modules that begin so.  Those in Python on mpi4py call our
-libraries by `mpi4py_library`.  `use_mark` is where programs note what they used, and `packages`
-names the package of a program that is missing.
+Of programs of users `program` tells the MPI, `sides` splits those of a gate, and `foreground` gives
+them the terminal and the signals.  They run on tuned rules by `tuned` and `roll_call`, with their
+queue pairs protected by `protect` and `paths`, and on the software RDMA device by `hca` and the
+modules that begin so.  Those in Python on mpi4py call our libraries by `mpi4py_library`.
+`use_mark` is where programs note what they used, and `packages` names the package of a program that
+is missing.
 """

@@ -8,6 +8,7 @@ times of the whole launch, because that is what its user waits for.
 from __future__ import annotations
 
 import json
+import signal
 import statistics
 import subprocess
 import time
@@ -20,6 +21,8 @@ from lanewise import __version__
 from lanewise.errors import RunError
 from lanewise.files.schemas import object_in, require
 from lanewise.files.whole import write_whole
+from lanewise.interrupts import ENDING
+from lanewise.launch.foreground import Foreground
 from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
 
 SCHEMA = "lanewise-interleaved"
@@ -71,21 +74,33 @@ def run_interleaved(
 ) -> dict[str, list[float]]:
     """Run each of `commands` once per round, in changing order; return the seconds of each.
 
-    Their output is shown in the first round only.  Raises RunError where one fails.
+    Their output is shown in the first round only.  A signal is passed on, and no run follows.
+    Raises RunError where a run fails or gets a signal, KeyboardInterrupt where that is to end all.
     """
     seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for number in range(rounds):
-        order = list(commands)[:: 1 if number % 2 == 0 else -1]
-        for name in order:
-            shown = None if number == 0 else subprocess.DEVNULL
-            begin_s = clock()
-            done = subprocess.run(
-                list(commands[name]), env=dict(environment), stdout=shown, check=False
-            )
-            seconds[name].append(clock() - begin_s)
-            if done.returncode != 0:
-                raise RunError(f"the {name} run ended with status {done.returncode}; see above")
+    with Foreground() as foreground:
+        for number in range(rounds):
+            order = list(commands)[:: 1 if number % 2 == 0 else -1]
+            for name in order:
+                shown = None if number == 0 else subprocess.DEVNULL
+                begin_s = clock()
+                status = foreground.run(commands[name], environment, shown)
+                seconds[name].append(clock() - begin_s)
+                require_undisturbed(name, foreground.arrived)
+                if status != 0:
+                    raise RunError(f"the {name} run ended with status {status}; see above")
     return seconds
+
+
+def require_undisturbed(name: str, signals: Sequence[int]) -> None:
+    """Raise KeyboardInterrupt where a signal is to end all, RunError for any other signal."""
+    if set(signals) & set(ENDING):
+        raise KeyboardInterrupt
+    if signals:
+        raise RunError(
+            f"{signal.Signals(signals[0]).name} came during the {name} run, whose time then says "
+            "nothing; run it again without it"
+        )
 
 
 def write(runs: Interleaved, path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,6 +40,67 @@ def test_the_order_changes_every_round(tmp_path: Path) -> None:
 def test_a_run_that_fails_is_named_with_its_status() -> None:
     with pytest.raises(RunError, match="the tuned run ended with status 3"):
         run_interleaved({"tuned": [sys.executable, "-c", "raise SystemExit(3)"]}, 2, {})
+
+
+INTERLEAVED = """
+import os, signal, sys
+from lanewise.errors import RunError
+from lanewise.tuning.interleaved import run_interleaved
+signal.signal(signal.SIG{name}, {handler})
+wait = "for i in $(seq 500); do sleep 0.01; done"
+launcher = f"trap 'echo told; exit 7' {passed}; echo started; {{wait}}"
+try:
+    run_interleaved({{"plain": ["sh", "-c", launcher], "tuned": ["true"]}}, 2, os.environ)
+    print("all ran")
+except KeyboardInterrupt:
+    print("stopped")
+except RunError as error:
+    print(error)
+"""
+STOPPED, DISTURBED = "stopped", "{} came during the plain run, whose time then says nothing; "
+
+
+@pytest.mark.parametrize(
+    ("name", "passed", "said"),
+    [
+        ("TERM", "TERM", STOPPED),
+        ("HUP", "TERM", STOPPED),
+        ("USR1", "USR1", DISTURBED.format("SIGUSR1")),
+        ("XCPU", "XCPU", DISTURBED.format("SIGXCPU")),
+    ],
+)
+def test_a_signal_reaches_the_launcher_and_no_run_follows(
+    name: str, passed: str, said: str
+) -> None:
+    handler = "signal.default_int_handler" if said == STOPPED else "signal.SIG_DFL"
+    script = INTERLEAVED.format(name=name, passed=passed, handler=handler)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "started\n"
+
+        started.send_signal(signal.Signals[f"SIG{name}"])
+
+        assert started.stdout.readline() == "told\n", "the launcher can end its ranks"
+        [line] = started.stdout.readlines()
+        assert line.startswith(said)
+
+
+def test_an_interrupt_of_the_terminal_ends_all_even_if_a_run_succeeds(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    interrupts = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
+    commands = {
+        "plain": [sys.executable, "-c", interrupts],
+        "tuned": [sys.executable, "-c", f"open({str(log)!r}, 'a')"],
+    }
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interleaved(commands, 2, {})
+
+    signal.signal(signal.SIGINT, before)
+    assert not log.exists()
 
 
 def test_the_file_comes_back_and_fits_its_schema(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program in the foreground gets the signals, and what they meant before is put back."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from lanewise.launch.foreground import TAKEN, Foreground, in_foreground
+
+A_SLEEP = """
+import os, signal, sys
+from lanewise.launch.foreground import in_foreground
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+sys.exit(in_foreground(["sh", "-c", "echo started; exec sleep 60"], dict(os.environ)))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_command_ends_the_program_that_it_runs(number: signal.Signals) -> None:
+    command = [sys.executable, "-c", A_SLEEP]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "started\n"
+
+        started.send_signal(number)
+
+        assert started.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+TOLD_OF_A_SIGNAL = """
+import os, signal, sys
+from lanewise.launch.foreground import in_foreground
+signal.signal(signal.SIG{name}, signal.SIG_DFL)
+script = "trap 'exit 7' {name}; echo started; while :; do sleep 0.01; done"
+sys.exit(in_foreground(["sh", "-c", script], dict(os.environ)))
+"""
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2", "QUIT", "ALRM", "XCPU"])
+def test_a_signal_that_a_batch_system_warns_by_reaches_the_program(name: str) -> None:
+    command = [sys.executable, "-c", TOLD_OF_A_SIGNAL.format(name=name)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "started\n"
+
+        started.send_signal(signal.Signals[f"SIG{name}"])
+
+        assert started.wait(timeout=20) == 7
+
+
+IN_THE_BACKGROUND = """
+import os, signal, sys
+from lanewise.launch.foreground import in_foreground
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.exit(in_foreground(["sh", "-c", "kill -INT $$; exit 3"], dict(os.environ)))
+"""
+
+
+def test_an_interrupt_that_is_ignored_is_ignored_by_the_program_too() -> None:
+    command = [sys.executable, "-c", IN_THE_BACKGROUND]
+
+    assert subprocess.run(command, check=False, timeout=20).returncode == 3
+
+
+def test_the_former_handlers_are_put_back() -> None:
+    before = {number: signal.getsignal(number) for number in TAKEN}
+
+    status = in_foreground(["sh", "-c", "exit 3"], os.environ)
+
+    assert status == 3
+    assert {number: signal.getsignal(number) for number in TAKEN} == before
+
+
+def test_a_signal_before_the_start_of_a_program_reaches_it() -> None:
+    with Foreground() as foreground:
+        signal.raise_signal(signal.SIGUSR1)
+
+        status = foreground.run(["sleep", "60"], os.environ)
+
+    assert (status, foreground.arrived) == (128 + signal.SIGUSR1, [signal.SIGUSR1])
