@@ -22,7 +22,7 @@ from lanewise.cli.numbers import positive_count
 from lanewise.errors import LanewiseError, RequestError
 from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
-from lanewise.launch.foreground import in_foreground
+from lanewise.launch.foreground import become, in_foreground
 
 Line = Annotated[
     list[str] | None,
@@ -184,7 +184,8 @@ def run_tuned(
     remove_former(options.report, options.profile)
     environment = {**os.environ, **tuned.root_variables(launcher)}
     if rounds == 0 and profile is None and (fault or launcher is None):
-        become(words if fault else tuned.launch_line(words, launcher, variables), environment)
+        instead = words if fault else tuned.launch_line(words, launcher, variables)
+        become(instead[0], instead, environment)
     if fault and rounds:
         raise RequestError("plain and tuned would be the same; correct the tuning file")
     with roll_call.RollCall() as ranks:
@@ -282,16 +283,6 @@ def require_program(name: str) -> None:
     """Raise RequestError where what is to be started is no program."""
     if shutil.which(name) is None:
         raise RequestError(f"{name} could not be started: no such program; check its name and PATH")
-
-
-def become(command: list[str], environment: dict[str, str]) -> None:
-    """Go on as the launcher, which then has the terminal, the signals and the exit status."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    try:
-        os.execvpe(command[0], command, environment)
-    except OSError as error:
-        raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
 
 
 def require_profile_calls(profile: Path | None, text: str) -> None:

@@ -6,6 +6,7 @@ A launcher that gets a signal can end its ranks; one that is killed, or left alo
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ PASSED_ON: Mapping[int, int] = {
 }
 # An interrupt of the terminal reaches the launcher by itself, which ends its ranks.
 TAKEN = (*PASSED_ON, signal.SIGINT)
+# Python ignores these, and a program that takes the place of this one would do so, too.
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 Handler = Callable[[int, FrameType | None], object] | int
 
@@ -94,3 +97,19 @@ def in_foreground(command: Sequence[str], environment: Mapping[str, str]) -> int
     """Run a command with the terminal and the signals, and return the exit status of a shell."""
     with Foreground() as foreground:
         return foreground.run(command, environment)
+
+
+def become(name: str, command: list[str], environment: Mapping[str, str]) -> None:
+    """Go on as the program called `name`, which then has the exit status, too.
+
+    RequestError where it cannot be started.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ignored = {number: signal.signal(number, signal.SIG_DFL) for number in IGNORED_BY_PYTHON}
+    try:
+        os.execvpe(name, command, environment)
+    except OSError as error:
+        for number, handler in ignored.items():
+            signal.signal(number, handler)
+        raise RequestError(f"{name} could not be started: {error.strerror}") from None

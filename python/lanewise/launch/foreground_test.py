@@ -8,7 +8,14 @@ import sys
 
 import pytest
 
-from lanewise.launch.foreground import TAKEN, Foreground, in_foreground
+from lanewise.errors import RequestError
+from lanewise.launch.foreground import (
+    IGNORED_BY_PYTHON,
+    TAKEN,
+    Foreground,
+    become,
+    in_foreground,
+)
 
 A_SLEEP = """
 import os, signal, sys
@@ -81,3 +88,28 @@ def test_a_signal_before_the_start_of_a_program_reaches_it() -> None:
         status = foreground.run(["sleep", "60"], os.environ)
 
     assert (status, foreground.arrived) == (128 + signal.SIGUSR1, [signal.SIGUSR1])
+
+
+A_PROGRAM_INSTEAD = """
+import os
+from lanewise.launch.foreground import become
+become("grep", ["grep", "SigIgn", "/proc/self/status"], os.environ)
+"""
+
+
+def test_a_program_in_the_place_of_python_ignores_no_more_signals_than_others() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", A_PROGRAM_INSTEAD], capture_output=True, text=True, check=True
+    )
+
+    ignored = int(done.stdout.split()[1], 16)
+    assert not [number.name for number in IGNORED_BY_PYTHON if ignored & 1 << number - 1]
+
+
+def test_a_program_that_cannot_take_the_place_leaves_all_as_it_was() -> None:
+    before = [signal.getsignal(number) for number in IGNORED_BY_PYTHON]
+
+    with pytest.raises(RequestError, match="/none/app could not be started: No such file"):
+        become("/none/app", ["app"], os.environ)
+
+    assert [signal.getsignal(number) for number in IGNORED_BY_PYTHON] == before

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import duration_s
-from lanewise.cli.rdma.run import Program, become
+from lanewise.cli.rdma.run import Program
 from lanewise.errors import RequestError
 from lanewise.files import paths
 from lanewise.files.whole import require_apart
+from lanewise.launch.foreground import become
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection, check, variables_for
 from lanewise.launch.use_mark import use_mark

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +17,7 @@ import typer
 
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
+from lanewise.launch.foreground import become
 from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.hca_faults import checked_seed, script
@@ -158,13 +157,3 @@ def _fault_script(
             raise RequestError("--fault-log goes with --faults FILE or --replay LOG")
         return ""
     return replay_script(read_replay(replay), str(replay))
-
-
-def become(found: str, program: list[str], environment: Mapping[str, str]) -> None:
-    """Replace this process by the program."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    try:
-        os.execve(found, program, dict(environment))
-    except OSError as error:
-        raise RequestError(f"{Path(found)} cannot be run: {error.strerror}") from None
