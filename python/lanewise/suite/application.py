@@ -33,16 +33,21 @@ def input_file() -> Path:
     return found
 
 
-def plan_for(ranks: int) -> scale.Plan:
+def plan_for(ranks: Ranks) -> scale.Plan:
     """Return what is run: on one rank and in doubles up to all, the work growing with them."""
     counts = [1]
-    while 2 * counts[-1] <= ranks:
+    while 2 * counts[-1] <= ranks.count:
         counts.append(2 * counts[-1])
     command = (
         PROGRAM, "-in", str(input_file()), "-log", "none", "-var", "ranks", "{ranks}",
     )  # fmt: skip
     return scale.Plan(
-        command, tuple(counts), "scaled", scale.pattern_for(command, ""), limit_s=LIMIT_S
+        command,
+        tuple(counts),
+        "scaled",
+        scale.pattern_for(command, ""),
+        limit_s=LIMIT_S,
+        location=ranks.location,
     )
 
 
@@ -60,7 +65,7 @@ def lacking(transport: Transport) -> str:
 
 def run(ranks: Ranks, path: Path) -> None:
     """Interleave a few runs on each number of ranks, and write the seconds; or RunError."""
-    plan = plan_for(ranks.count)
+    plan = plan_for(ranks)
     times: dict[int, list[float]] = {count: [] for count in plan.ranks}
     for _ in range(RUNS):
         for count in plan.ranks:

@@ -12,9 +12,18 @@ import pytest
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.job import Job
 from lanewise.launch.openmpi import BEFORE_KILL
+from lanewise.suite import application
 from lanewise.suite.asked import Asked, chosen, job_running
 from lanewise.suite.scale import Plan, run_once
-from lanewise.suite.start import START_TRIES, Ranks, find_out, measure_on, run_on, settings_text
+from lanewise.suite.start import (
+    START_TRIES,
+    Location,
+    Ranks,
+    find_out,
+    measure_on,
+    run_on,
+    settings_text,
+)
 from lanewise.suite.transport import Transport
 
 
@@ -66,6 +75,15 @@ def test_a_time_is_found_wherever_the_program_tells_it(ranks: Ranks, tmp_path: P
     put_mpirun(tmp_path, """echo Time: 1.5; i=0; while [ $((i += 1)) -lt 100 ]; do echo $i; done""")
 
     assert run_once(Plan(("a.out",), (1,), pattern="Time: ([0-9.]+)"), ranks.transport, 1) == 1.5
+
+
+def test_the_application_of_a_suite_runs_where_the_ranks_are(ranks: Ranks, tmp_path: Path) -> None:
+    put_mpirun(tmp_path, "echo on the bare machine; exit 1")
+    bed = Location(enter=lambda line: ["/bin/echo", "Loop time of 1.5", *line])
+
+    application.run(replace(ranks, location=bed), tmp_path / "times.json")
+
+    assert application.read([tmp_path / "times.json"]) == {1: [1.5] * application.RUNS}
 
 
 def test_what_a_program_of_a_user_prints_is_no_event(ranks: Ranks, tmp_path: Path) -> None:
