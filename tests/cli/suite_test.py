@@ -211,6 +211,21 @@ def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
     assert "Total wall time: 3" in done.stderr
 
 
+def test_a_program_that_fails_on_more_ranks_fails_after_its_times_are_written(
+    tmp_path: Path,
+) -> None:
+    kept = tmp_path / "times.json"
+
+    done = lanewise(
+        "suite", "app", "-n", "1,2", "--transports", "openmpi-shm", "--repetitions", "2",
+        "-o", str(kept), "--", "sh", "-c", "test {ranks} = 1",
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "lanewise suite app: sh failed over openmpi-shm; " in done.stderr
+    assert list(json.loads(kept.read_text())["transports"]["openmpi-shm"]["times_s"]) == ["1"]
+
+
 def test_scaled_work_needs_a_place_for_the_ranks() -> None:
     done = lanewise("suite", "app", "-n", "1,2", "--weak", "--", "echo", "1")
 

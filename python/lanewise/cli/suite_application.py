@@ -109,8 +109,26 @@ def application(
         show(plan, curves)
     if output is not None:
         write_whole(output, json.dumps(as_object(plan, curves), indent=1) + "\n")
+    require_times(command[0], curves, named=names_in(transports))
+
+
+def require_times(program: str, curves: Sequence[Curve], named: Sequence[str]) -> None:
+    """Raise RunError where the program failed on a number of ranks, or over a transport by name.
+
+    Of the transports that nobody named, those on which it never runs are left out.
+    """
     if not any(curve.times_s for curve in curves):
-        raise RunError(f"{command[0]} ran on no transport: {curves[0].why}")
+        raise RunError(f"{program} ran on no transport: {curves[0].why}")
+    failed = [curve.transport for curve in curves if curve.why and (named or curve.times_s)]
+    if failed:
+        raise RunError(
+            f"{program} failed over {', '.join(failed)}; the reasons and the other times are above"
+        )
+
+
+def names_in(transports: str) -> list[str]:
+    """Return the names in the value of --transports."""
+    return [word for word in transports.split(",") if word]
 
 
 def chosen(transports: str, plan: Plan) -> list[Transport]:
@@ -120,7 +138,7 @@ def chosen(transports: str, plan: Plan) -> list[Transport]:
     from lanewise.suite.start import find_out
 
     family = part.mpi_of(plan.command[0])
-    names = [word for word in transports.split(",") if word]
+    names = names_in(transports)
     candidates = transport_part.find_all(names or transport_part.shipped_names())
     fitting = [one for one in candidates if family in ("", one.mpi)]
     if names and len(fitting) < len(candidates):
