@@ -56,9 +56,27 @@ def why_broken(launcher: Launcher, environment: Mapping[str, str]) -> str:
         if path is not None and launcher.mark not in version_text(launcher, path):
             text, status = version_run(launcher, path)
             if status != 0:
-                last = text.strip().rpartition("\n")[2] or f"status {status}"
-                return f"{path} does not run: {last}"
+                return f"{path} does not run: {last_line(text, status)}"
     return ""
+
+
+def why_not_ready(launcher: Launcher, executable: str) -> str:
+    """Return why a launcher that runs starts no ranks now; empty where nothing is known of it.
+
+    flux, for one, needs an instance of Flux.
+    """
+    if not launcher.ready_arguments:
+        return ""
+    text, status = said_by(executable, launcher.ready_arguments)
+    if status == 0:
+        return ""
+    line = " ".join((executable, *launcher.ready_arguments))
+    return f"{line} fails: {last_line(text, status)}"
+
+
+def last_line(text: str, status: int) -> str:
+    """Return the last line that a program printed, or its status where it printed none."""
+    return text.strip().rpartition("\n")[2] or f"status {status}"
 
 
 def version_text(launcher: Launcher, executable: str) -> str:
@@ -66,13 +84,18 @@ def version_text(launcher: Launcher, executable: str) -> str:
     return version_run(launcher, executable)[0]
 
 
-@cache
 def version_run(launcher: Launcher, executable: str) -> tuple[str, int]:
-    """Ask a launcher for its version; return what it printed within ten seconds, and its status."""
+    """Ask a launcher for its version; return what it printed, and its status."""
+    return said_by(executable, launcher.version_arguments)
+
+
+@cache
+def said_by(executable: str, arguments: tuple[str, ...]) -> tuple[str, int]:
+    """Ask a launcher something; return what it printed within ten seconds, and its status."""
     try:
         done = subprocess.run(
-            [executable, *launcher.version_arguments], capture_output=True, text=True, check=False,
-            timeout=10, stdin=subprocess.DEVNULL,
+            [executable, *arguments], capture_output=True, text=True, check=False, timeout=10,
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "", 1
@@ -91,7 +114,7 @@ def choose(name: str, environment: Mapping[str, str]) -> Choice:
     for launcher in preferred(environment):
         executable = executable_of(launcher, environment)
         found = started_by(launcher, executable, builds) if executable is not None else None
-        if found is not None:
+        if found is not None and not why_not_ready(launcher, found.executable):
             return found
     if not builds:
         raise RequestError(f"the native programs are not built; build them with: {build_command()}")
@@ -139,7 +162,7 @@ def choose_named(
 
 
 def require_launcher(choice: Choice) -> None:
-    """Raise RequestError where the launcher of `choice` is not installed, or does not run."""
+    """Raise RequestError where the launcher of `choice` is not installed, or does not run here."""
     if "/" not in choice.executable:
         broken = why_broken(choice.launcher, os.environ)
         if broken:
@@ -148,3 +171,12 @@ def require_launcher(choice: Choice) -> None:
             f"{choice.executable} is not installed; install {choice.launcher.package}, "
             "or add --print-command to see the line"
         )
+    fault = why_not_ready(choice.launcher, choice.executable)
+    if fault:
+        remedy = known_remedy(fault, choice.launcher)
+        raise RequestError(f"{fault}; {remedy}, or name another with --launcher")
+
+
+def known_remedy(fault: str, launcher: Launcher) -> str:
+    """Return what to do about a fault of a launcher; empty where that is not known."""
+    return next((what for words, what in launcher.remedies.items() if words in fault), "")

@@ -106,3 +106,53 @@ def test_in_a_testbed_the_batch_system_around_it_starts_nothing(machine: dict[st
     choice = choose("", {**machine, "SLURM_JOB_ID": "12", "LANEWISE_TESTBED_RUN": "/run"})
 
     assert choice.launcher.name == "openmpi"
+
+
+FLUX_CORE = "echo commands: 0.63.0; echo libflux-core: 0.63.0"
+FLUX_CD = "echo flux: v2.2.3; echo helm-controller: v0.37.4"
+NO_INSTANCE = "flux-getattr: ERROR: flux_open: No such file or directory"
+
+
+def put_flux(machine: dict[str, str], version: str, size: str) -> None:
+    """Put a flux on a machine with a build for MPICH, whose own launcher is missing."""
+    script = f'[ "$1 $2" = "getattr size" ] && {{ {size}; exit; }}; {version}'
+    put(Path(machine["PATH"], "flux"), script)
+    manifest = Path(machine["LANEWISE_NATIVE"], "lanewise-build.json")
+    manifest.write_text(manifest.read_text().replace("openmpi", "mpich"))
+
+
+def test_a_flux_that_reaches_an_instance_is_chosen(machine: dict[str, str]) -> None:
+    put_flux(machine, FLUX_CORE, "echo 4")
+
+    choice = choose("", machine)
+
+    assert choice.launcher.name == "flux"
+    assert find_launcher(choice.launcher, find_builds(machine), machine).usable
+    require_launcher(choice)
+
+
+def test_a_flux_without_an_instance_starts_nothing(machine: dict[str, str]) -> None:
+    put_flux(machine, FLUX_CORE, f"echo {NO_INSTANCE} >&2; exit 1")
+
+    with pytest.raises(RequestError, match="no MPI launcher was found"):
+        choose("", machine)
+    with pytest.raises(RequestError) as refused:
+        require_launcher(choose("flux", machine))
+    assert f"flux getattr size fails: {NO_INSTANCE}; work in an instance" in str(refused.value)
+    found = find_launcher(LAUNCHERS["flux"], find_builds(machine), machine)
+    assert found.fault.endswith(f"flux getattr size fails: {NO_INSTANCE}")
+    assert not found.usable
+    assert found.remedies[0].startswith("work in an instance of Flux")
+
+
+def test_another_program_called_flux_is_no_launcher(
+    machine: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_flux(machine, FLUX_CD, "echo 4")
+    monkeypatch.setenv("PATH", machine["PATH"])
+
+    with pytest.raises(RequestError, match="no MPI launcher was found"):
+        choose("", machine)
+    with pytest.raises(RequestError, match="flux is not installed; install flux-core"):
+        require_launcher(choose("flux", machine))
+    assert not find_launcher(LAUNCHERS["flux"], find_builds(machine), machine).usable

@@ -19,9 +19,11 @@ from lanewise.launch.choose import (
     Choice,
     choose,
     executable_of,
+    known_remedy,
     started_by,
     version_text,
     why_broken,
+    why_not_ready,
 )
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
@@ -153,7 +155,11 @@ def find_launcher(
             fault = refusal(executable, build.mpi)
         else:
             build = choice.build
-            fault = why_ranks_are_apart(choice) or why_ranks_do_not_start(choice)
+            fault = (
+                why_not_ready(launcher, executable)
+                or why_ranks_are_apart(choice)
+                or why_ranks_do_not_start(choice)
+            )
             remedies += [remedy_for(fault, choice)] if fault else []
     return LauncherFound(
         name=launcher.name,
@@ -172,8 +178,8 @@ def remedy_for(fault: str, choice: Choice) -> str:
     """Return what to do where a trial launch failed; a line to try where the cause is unknown."""
     if OTHER_PMI in fault:
         return another_mpi(choice.launcher)
-    known = (what for words, what in choice.launcher.remedies.items() if words in fault)
-    return next(known, f"see what fails with: {trial_line(choice)}")
+    known = known_remedy(fault, choice.launcher)
+    return known or f"see what fails with: {trial_line(choice)}"
 
 
 def another_mpi(launcher: Launcher) -> str:

@@ -2,7 +2,8 @@
 """Flux: `flux run`.
 
 Flux speaks PMI-1 by itself, which MPICH understands; Open MPI needs the pmix shell plugin
-(flux-pmix).
+(flux-pmix).  It starts ranks only within an instance of Flux.  The client of Flux CD, which is for
+Kubernetes, is called flux as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from lanewise.errors import RequestError
 from lanewise.launch.hosts import hosts_in
 from lanewise.launch.job import Job, Launcher
+
+ASKS_INSTANCE = ("getattr", "size")
 
 
 def command(job: Job) -> list[str]:
@@ -41,10 +44,15 @@ LAUNCHER = Launcher(
     executables=("flux",),
     mpis=("mpich", "openmpi"),
     package="flux-core (Spack, or your distribution)",
-    mark="",
+    mark="libflux-core",
     queues=True,
     rank_variables=("FLUX_TASK_",),
     command=command,
     with_variables=with_variables,
     version_arguments=("version",),
+    ready_arguments=ASKS_INSTANCE,
+    remedies={
+        " ".join(ASKS_INSTANCE): "work in an instance of Flux, "
+        "begun by flux start, flux alloc or flux batch"
+    },
 )

@@ -95,6 +95,8 @@ class Launcher:
     of a simulator, which runs their program even to ask it a question.  `with_variables` adds
     environment variables for the ranks, and for them alone, to a launch line of the user's.
     `remedies` has, for words that it prints where ranks do not start, what to do then.
+    `ready_arguments` are a request that fails where it can start nothing now; empty where none is.
+    `remedies` then has these words, too.
     `at_end` are variables of the launcher by which it ends ranks without a pause: they are set for
     ranks of ours alone, where nobody has set them.
     """
@@ -107,6 +109,7 @@ class Launcher:
     mark: str
     command: Callable[[Job], list[str]]
     version_arguments: tuple[str, ...] = ("--version",)
+    ready_arguments: tuple[str, ...] = ()
     bind: str = ""
     rank_variables: tuple[str, ...] = ()
     queues: bool = False

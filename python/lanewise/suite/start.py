@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lanewise.errors import LanewiseError, RequestError, RunError
-from lanewise.launch.choose import Choice, executable_of
+from lanewise.launch.choose import Choice, executable_of, known_remedy, why_not_ready
 from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
@@ -84,6 +84,9 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
     path = executable_of(launcher, environment)
     if path is None:
         raise RunError(f"{launcher.executables[0]} is not installed; install {launcher.package}")
+    fault = why_not_ready(launcher, path)
+    if fault:
+        raise RunError(f"{fault}; {known_remedy(fault, launcher)}")
     if launcher.name != "srun":
         return Choice(launcher, path, builds[0])
     plugin = pmi_plugin(path, transport.mpi)
