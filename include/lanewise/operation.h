@@ -71,6 +71,9 @@ LW_API const char *lw_operation_name(size_t index);
  * may store its state in `*state`; `execute` is what is timed; `teardown`
  * frees the state.  `setup` and `teardown` may be NULL.  A callback returns
  * zero for success.  `context` is passed to `setup` unchanged.
+ * A failure of `execute` on one rank ends the measurement on all ranks after the batch of
+ * repetitions.  Until then every rank goes on executing, since the others may wait for its
+ * messages: an operation that communicates fails after it has communicated.
  */
 typedef struct lw_operation_callbacks {
     uint32_t struct_size; /* sizeof(lw_operation_callbacks) */

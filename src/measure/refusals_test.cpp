@@ -495,6 +495,7 @@ struct Failing {
     int from = 0;
     int executions = 0;
     lw_status setup_fails = LW_OK;
+    MPI_Comm comm = MPI_COMM_NULL;
 
     Operation operation() {
         const lw_operation_callbacks callbacks = {
@@ -505,12 +506,14 @@ struct Failing {
     }
     static int setup(void *self, MPI_Comm comm, int, std::uint64_t, void **state) {
         *state = self;
-        const auto *failing = static_cast<Failing *>(self);
+        auto *failing = static_cast<Failing *>(self);
+        failing->comm = comm;
         return failing->setup_fails != LW_OK && rank_of(comm) == failing->where ? 1 : 0;
     }
     static int execute(void *self) {
         auto *failing = static_cast<Failing *>(self);
         const bool here = rank_of(MPI_COMM_WORLD) == failing->where;
+        MPI_Barrier(failing->comm);
         return failing->executions++ >= failing->from && here ? 1 : 0;
     }
 };
@@ -523,7 +526,7 @@ Refusal refuse_failing(Failing& failing, lw_measure_options options) {
     });
 }
 
-// Defect 5 of the original: a failure neither stopped the loop nor reached the result.
+// Also of one that the others wait for in each execution.
 TEST(Failures, OfTheOperationOnOneRankReachEveryRank) {
     for (const int where : {0, size_of(MPI_COMM_WORLD) - 1}) {
         for (const auto timing : {LW_TIMING_MAX, LW_TIMING_ROOT, LW_TIMING_GLOBAL}) {
@@ -534,10 +537,43 @@ TEST(Failures, OfTheOperationOnOneRankReachEveryRank) {
             const auto refusal = refuse_failing(failing, options);
 
             expect_refusal(refusal, LW_ERR_OPERATION, "failing");
-            const bool here = rank_of(MPI_COMM_WORLD) == where;
-            EXPECT_EQ(failing.executions, here ? 5 : 21);
+            EXPECT_EQ(failing.executions, 21);
         }
     }
+}
+
+TEST(Failures, WithinAPipelineReachEveryRank) {
+    Failing failing{.where = 0, .from = 4};
+    auto options = fixed_repetitions(5);
+    options.pipeline_length = 3;
+
+    expect_refusal(refuse_failing(failing, options), LW_ERR_OPERATION, "failing");
+    EXPECT_EQ(failing.executions, 1 + 5 * 3);
+}
+
+int broadcasts = 0;
+
+// Fails on the last rank once it has been called a few times, with its part of the work done.
+int failing_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    const int code = MPI_Bcast(buffer, count, type, root, comm);
+    MPI_Barrier(comm);
+    const bool last = rank_of(comm) == size_of(comm) - 1;
+    return last && ++broadcasts > 5 ? MPI_ERR_OTHER : code;
+}
+
+TEST(Failures, OfOneOfManyTasksReachEveryRank) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "one rank has no tasks";
+    broadcasts = 0;
+    const Operation operation(lw_operation_bcast(failing_bcast));
+    const std::uint64_t bytes = 8;
+    auto options = fixed_repetitions(10);
+    options.timing = LW_TIMING_TASKS;
+
+    const auto refusal = refuse(options, [&](const auto& o, lw_samples **samples) {
+        return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &o, samples);
+    });
+
+    expect_refusal(refusal, LW_ERR_OPERATION, "returned an error");
 }
 
 TEST(Failures, WhileWarmingUpReachEveryRank) {

@@ -14,7 +14,7 @@
 
 namespace lanewise::measure {
 
-/* What a loop repeats: after a failure nothing is executed, while the rank still meets the others.
+/* What a loop repeats, also after a failure: the other ranks wait for what this one sends.
    `execute` returns zero for success. */
 template <typename Execute>
 struct Body {
@@ -23,7 +23,7 @@ struct Body {
     bool meets;
     bool failed = false;
 
-    void call() { failed = failed || execute() != 0; }
+    void call() { failed |= execute() != 0; }
     void meet() const {
         if (meets) check(MPI_Barrier(comm));
     }

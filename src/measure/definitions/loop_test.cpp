@@ -122,6 +122,12 @@ int execute_slowly(void *self) {
     return execute(self);
 }
 
+/* Fails on rank 0, each time. */
+int execute_in_vain(void *self) {
+    execute(self);
+    return testing::rank_of(MPI_COMM_WORLD) == 0 ? 1 : 0;
+}
+
 testing::Operation listed(int (*executes)(void *) = execute) {
     const lw_operation_callbacks callbacks{.struct_size = sizeof callbacks,
                                            .name = "listed",
@@ -179,6 +185,20 @@ TEST(Loop, OfImbPingPongReadsTheClockAroundAllRoundTrips) {
 TEST(Loop, OfACollectiveOfImbMeetsBetweenCallsExceptTheBarrierItself) {
     EXPECT_EQ(calls_of("imb", "bcast"), "bobtotbtotb");
     EXPECT_EQ(calls_of("imb", "barrier"), "botoot");
+}
+
+// Other ranks wait for what this one sends.
+TEST(Loop, CallsWhatFailsOnARankToItsEnd) {
+    const auto custom = listed(execute_in_vain);
+    const Harness harness(MPI_COMM_WORLD);
+    auto running = Running::create(*custom, harness.comm(), 0, 8);
+    calls.clear();
+
+    const auto times =
+        run_loop(harness, *running, loop_of("osu", "allreduce"), {.warm_up = 1, .timed = 2}, 1);
+
+    EXPECT_TRUE(times.failed);
+    EXPECT_EQ(calls, "bobtotbtotb");
 }
 
 /* Two calls of a loop of an operation of the MPI, which are warmed up by one. */

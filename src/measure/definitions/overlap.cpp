@@ -65,13 +65,13 @@ class Overlap {
     int together(std::uint64_t steps, double& work_s) {
         MPI_Request request = MPI_REQUEST_NULL;
         const int code = exchange_.start(exchange_, &request);
-        if (code != MPI_SUCCESS) return code;
         const double begin_s = MPI_Wtime();
         work(steps);
         work_s += MPI_Wtime() - begin_s;
         const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        // Also after a failure: the ranks go on, and must agree on the root.
         if (loop_.manner.any_root) exchange_.root = (exchange_.root + 1) % exchange_.size;
-        return waited;
+        return code == MPI_SUCCESS ? waited : code;
     }
 
     MPI_Comm comm_;

@@ -48,7 +48,7 @@ double task_s(Bench& bench, Running& running, int peer, double way_s, bool& fail
     const double begin_s = bench.clock().now_s();
     if (collects && is_root) harness.send_value('?', peer);
     if (collects && harness.rank() == peer) harness.receive_value<char>(running.root());
-    failed = failed || running.execute() != 0;
+    failed |= running.execute() != 0;
     if (!collects && harness.rank() == peer) harness.send_value('!', running.root());
     if (!collects && is_root) harness.receive_value<char>(peer);
     return is_root ? bench.clock().now_s() - begin_s - way_s : nothing;

@@ -23,8 +23,8 @@ struct Reading {
 /*
  * Runs `count` repetitions and returns the readings of this rank. `finish` runs
  * after the operation and before the second reading. `failed` is set when the
- * operation returns non-zero; it is then not executed again, while this rank
- * still starts with the others.
+ * operation returns non-zero; this rank executes it to the end of the batch all
+ * the same, since the others wait for what it sends.
  */
 template <typename Finish>
 std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, bool& failed,
@@ -34,7 +34,7 @@ std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, b
     for (auto& reading : readings) {
         reading.late = !bench.begin(running);
         reading.begin_s = bench.clock().now_s();
-        for (std::uint32_t i = 0; i < length && !failed; ++i) failed = running.execute() != 0;
+        for (std::uint32_t i = 0; i < length; ++i) failed |= running.execute() != 0;
         finish();
         reading.end_s = bench.clock().now_s();
     }
