@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/sizes.hpp"
 
@@ -21,14 +23,19 @@ std::string plain(std::string name) {
     return name;
 }
 
-// Fits a byte, and is exact in sums of floats.
+// What nothing delivers: as a byte above all elements, as a float not a number.
+constexpr auto poison = std::byte{0xFF};
+
+// From 1 to 127: fits a byte, is exact in sums of floats, and is not what untouched memory holds.
+// Rank and place are mixed, so that no rank's message is that of another, nor is one shifted.
 int element(int rank, std::uint64_t place) {
-    const auto sender = static_cast<std::uint64_t>(rank);
-    return static_cast<int>((37 * sender + 11 * place + place / 251) % 113);
+    auto mixed = (place << 24 ^ static_cast<std::uint64_t>(rank)) * 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+    return 1 + static_cast<int>((mixed >> 32) % 127);
 }
 
-int sum_of(const Origin& origin, std::uint64_t place) {
-    int sum = 0;
+double sum_of(const Origin& origin, std::uint64_t place) {
+    double sum = 0.0;
     for (const int rank : origin.ranks) sum += element(rank, place);
     return sum;
 }
@@ -46,11 +53,11 @@ void put(std::byte *bytes, Element kind, std::uint64_t i, int value) {
     }
 }
 
-int get(const std::byte *bytes, Element kind, std::uint64_t i) {
+double get(const std::byte *bytes, Element kind, std::uint64_t i) {
     if (kind == Element::byte) return std::to_integer<int>(bytes[i]);
     float real = 0.0F;
     std::memcpy(&real, bytes + 4 * i, 4);
-    return static_cast<int>(real);
+    return real;
 }
 
 // The first of `count` elements from `begin` on that is not that of the block; -1 where all are.
@@ -97,18 +104,33 @@ bool sends(const Entry& entry, const Exchange& e) {
     return blocks != Blocks::none;
 }
 
-void fill(Exchange& e, const lw_operation& operation) {
+// Marks what the next execution sends, and spoils what it is to receive.
+void fill(Running& running, Exchange& e, const lw_operation& operation) {
     const auto kind = operation.entry->element;
-    const bool receives_in_place = plain(operation.name).ends_with("bcast") && e.rank != e.root;
     const auto one = e.message_bytes / element_bytes(kind);
-    for (std::uint64_t i = 0; operation.entry->adds && i < one; ++i) {
+    const auto [sent, received] = running.next_buffers();
+    const bool adds = operation.entry->adds;
+    if (!adds) std::fill(received.begin(), received.end(), poison);
+    for (std::uint64_t i = 0; adds && i < one; ++i) {
         put(e.receive, kind, i, e.rank == e.root ? 0 : element(e.rank, i));
     }
+    if (plain(operation.name).ends_with("bcast") && e.rank != e.root)
+        return std::fill(sent.begin(), sent.end(), poison);
     if (!sends(*operation.entry, e)) return;
     const auto count = sent_blocks(*operation.entry, e.size) * one;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        put(e.send, kind, i, receives_in_place ? 0 : element(e.rank, i));
-    }
+    for (std::uint64_t i = 0; i < count; ++i) put(e.send, kind, i, element(e.rank, i));
+}
+
+// The first rank that received something wrong, and where; the same on every rank.
+std::optional<std::pair<int, long long>> agree_on_first(const Harness& harness, double wrong) {
+    const bool here = wrong >= 0.0;
+    double lowest = here ? -harness.rank() : -harness.size();
+    harness.maximum({&lowest, 1});
+    const int rank = static_cast<int>(-lowest);
+    if (rank == harness.size()) return std::nullopt;
+    double element = rank == harness.rank() ? wrong : -1.0;
+    harness.maximum({&element, 1});
+    return std::pair{rank, static_cast<long long>(element)};
 }
 
 }  // namespace
@@ -135,20 +157,17 @@ Outcome validate(const Harness& harness, const lw_operation& operation, int root
     if (harness.any(running->prepare() != 0))
         return Failure{LW_ERR_MPI, what + "could not be set up by this MPI"};
     const auto delivers = operation.entry->delivers;
-    for (auto& e : running->exchanges()) fill(e, operation);
     for (auto& e : running->exchanges()) {
+        fill(*running, e, operation);
         harness.barrier();
         if (harness.any(running->execute() != 0))
             return Failure{LW_ERR_OPERATION, what + "returned an error"};
         const auto parts = delivers ? delivers({e.rank, e.size, root, e.window}) : Origins{};
-        double wrong[2] = {first_wrong(e, operation, parts), -1.0};
-        if (wrong[0] >= 0.0) wrong[1] = e.rank;
-        harness.maximum(wrong);
-        if (wrong[0] < 0.0) continue;
+        const auto first = agree_on_first(harness, first_wrong(e, operation, parts));
+        if (!first) continue;
         return Failure{LW_ERR_OPERATION, what + "delivered wrong data on rank " +
-                                             std::to_string(static_cast<int>(wrong[1])) +
-                                             ", first at element " +
-                                             std::to_string(static_cast<long long>(wrong[0]))};
+                                             std::to_string(first->first) + ", first at element " +
+                                             std::to_string(first->second)};
     }
     return Done{};
 }

@@ -8,6 +8,10 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstring>
+#include <set>
+#include <vector>
+
 #include "measure/testing/runnable.hpp"
 #include "testing/measuring.hpp"
 
@@ -97,6 +101,75 @@ TEST(Validation, NoticesALostByteAndSaysWhere) {
     EXPECT_EQ(valid.failure().status, LW_ERR_OPERATION);
     EXPECT_NE(valid.failure().sentence.find("first at element 99"), std::string::npos)
         << valid.failure().sentence;
+}
+
+// Loses the last byte on the way to rank 1 and the rest on the way to those after it.
+int uneven_bcast(void *buffer, int count, MPI_Datatype type, int, MPI_Comm comm) {
+    std::vector<char> arrived(static_cast<std::size_t>(count));
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) std::memcpy(arrived.data(), buffer, arrived.size());
+    const int code = MPI_Bcast(arrived.data(), count, type, 0, comm);
+    const auto right = rank == 1 ? arrived.size() - 1 : 0;
+    if (rank > 0) std::memcpy(buffer, arrived.data(), right);
+    return code;
+}
+
+TEST(Validation, NamesTheFirstWrongElementOfTheFirstRankThatHasOne) {
+    if (size_of(MPI_COMM_WORLD) < 3) GTEST_SKIP() << "needs two ranks that are wrong";
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation uneven(lw_operation_bcast(uneven_bcast));
+
+    const auto valid = validate(harness, *uneven, 0, 100);
+
+    ASSERT_FALSE(valid);
+    EXPECT_NE(valid.failure().sentence.find("on rank 1, first at element 99"), std::string::npos)
+        << valid.failure().sentence;
+}
+
+int silent_bcast(void *, int, MPI_Datatype, int, MPI_Comm) {
+    return MPI_SUCCESS;
+}
+
+TEST(Validation, NoticesThatASingleByteOfRank0IsNotDelivered) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "one rank delivers nothing";
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation silent(lw_operation_bcast(silent_bcast));
+
+    EXPECT_FALSE(validate(harness, *silent, 0, 1));
+}
+
+// As one that rounds in another type than the one it is asked for.
+int inexact_allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                      MPI_Comm comm) {
+    const int code = MPI_Allreduce(send, receive, count, type, op, comm);
+    for (int i = 0; i < count; ++i) static_cast<float *>(receive)[i] += 0.25F;
+    return code;
+}
+
+TEST(Validation, NoticesAPartOfANumber) {
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation inexact(lw_operation_allreduce(inexact_allreduce));
+
+    EXPECT_FALSE(validate(harness, *inexact, 0, 64));
+}
+
+TEST(Marks, OfTwoRanksDiffer) {
+    constexpr int ranks = 300;
+    std::set<std::vector<std::byte>> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+        std::vector<std::byte> bytes(8);
+        mark(bytes, rank);
+        EXPECT_TRUE(is_marked(bytes, rank));
+        all.insert(bytes);
+    }
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(ranks));
+}
+
+TEST(Marks, AreNotWhatFreshMemoryHolds) {
+    for (int rank = 0; rank < 300; ++rank) {
+        EXPECT_FALSE(is_marked(std::vector<std::byte>(1), rank)) << rank;
+    }
 }
 
 }  // namespace
