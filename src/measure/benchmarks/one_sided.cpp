@@ -111,7 +111,7 @@ int fetch_op(Exchange& e, MPI_Win window) {
 // Zero is what a swap looks for, so it happens where nothing has been written yet.
 int compare_swap(Exchange& e, MPI_Win window) {
     static_assert(sizeof(int) == sizeof(float));
-    int zero = 0; /* SMPI takes no constant */
+    static int zero = 0; /* read until the window is synchronised; SMPI takes no constant */
     for (int i = 0; i < e.count; ++i) {
         const auto place = static_cast<MPI_Aint>(i) * static_cast<MPI_Aint>(sizeof(int));
         const int code = MPI_Compare_and_swap(e.send + place, &zero, e.receive + place, MPI_INT,
