@@ -7,6 +7,7 @@
 // Work is calibrated again for each batch, since the load of the machine changes.
 
 #include <algorithm>
+#include <array>
 
 #include "measure/benchmarks/benchmark.hpp"
 #include "measure/harness/work.hpp"
@@ -26,21 +27,31 @@ int overlapped(Exchange& e) {
     return first_failure({code, MPI_Wait(&request, MPI_STATUS_IGNORE)});
 }
 
-// The least of some times of the collective alone, as long as on its slowest rank.
+constexpr int trials = 7;
+
+// The least of some times of the collective alone, each as long as on its slowest rank. The ranks
+// meet before each: a rank that need not wait for the others would otherwise time a part of one.
+int time_alone(Exchange& e, const Clock& clock, double& alone_s) {
+    std::array<double, trials> times_s{};
+    int code = MPI_SUCCESS;
+    for (auto& time_s : times_s) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        code = first_failure({code, MPI_Barrier(e.comm)});
+        const double begin_s = clock.now_s();
+        code = first_failure({code, e.start(e, &request), MPI_Wait(&request, MPI_STATUS_IGNORE)});
+        time_s = clock.now_s() - begin_s;
+    }
+    code = first_failure(
+        {code, MPI_Allreduce(MPI_IN_PLACE, times_s.data(), trials, MPI_DOUBLE, MPI_MAX, e.comm)});
+    alone_s = *std::min_element(times_s.begin(), times_s.end());
+    return code;
+}
+
 int calibrate(Exchange& e) {
-    constexpr int trials = 7;
     if (e.state) return MPI_SUCCESS; /* by another set of buffers */
     const auto clock = monotonic_clock();
-    double alone_s = 1e300;
-    int code = MPI_SUCCESS;
-    for (int i = 0; i < trials && code == MPI_SUCCESS; ++i) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        const double begin_s = clock.now_s();
-        code = first_failure({e.start(e, &request), MPI_Wait(&request, MPI_STATUS_IGNORE)});
-        alone_s = std::min(alone_s, clock.now_s() - begin_s);
-    }
-    if (code == MPI_SUCCESS)
-        code = MPI_Allreduce(MPI_IN_PLACE, &alone_s, 1, MPI_DOUBLE, MPI_MAX, e.comm);
+    double alone_s = 0.0;
+    const int code = time_alone(e, clock, alone_s);
     auto state = std::make_shared<Overlap>();
     state->steps = steps_for(alone_s, calibrate_work_s(clock));
     state->work_s = 1e300;
@@ -50,10 +61,9 @@ int calibrate(Exchange& e) {
         state->work_s = std::min(state->work_s, clock.now_s() - begin_s);
     }
     // All ranks take off the same, so that they agree on when there are enough repetitions.
-    if (code == MPI_SUCCESS)
-        code = MPI_Allreduce(MPI_IN_PLACE, &state->work_s, 1, MPI_DOUBLE, MPI_MAX, e.comm);
+    const int reduced = MPI_Allreduce(MPI_IN_PLACE, &state->work_s, 1, MPI_DOUBLE, MPI_MAX, e.comm);
     e.state = state;
-    return code;
+    return first_failure({code, reduced});
 }
 
 double work_s(const Exchange& e) {

@@ -201,6 +201,18 @@ TEST(Loop, CallsWhatFailsOnARankToItsEnd) {
     EXPECT_EQ(calls, "bobtotbtotb");
 }
 
+// Otherwise a rank that need not wait for the others would time less than the collective.
+TEST(Overlap, LetsTheRanksMeetBeforeEachTimeOfTheCollectiveAlone) {
+    const auto operation = testing::operation_named("overlapped_ibcast");
+    const Harness harness(MPI_COMM_WORLD);
+    auto running = Running::create(*operation, harness.comm(), 0, 8);
+    calls.clear();
+
+    EXPECT_EQ(running->prepare(), 0);
+
+    EXPECT_EQ(calls, "bswbswbswbswbswbswbsw");
+}
+
 /* Two calls of a loop of an operation of the MPI, which are warmed up by one. */
 LoopTimes times_of(const std::string& definition, const std::string& name) {
     const auto operation = testing::operation_named(name.c_str());
