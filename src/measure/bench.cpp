@@ -65,6 +65,13 @@ std::string gibibytes(double bytes) {
     return text.substr(0, whole > 3 ? whole : 5) + " GiB";
 }
 
+// What a repetition took from its start on. Where all were late there are no values, but then none
+// waited for its start either.
+double started_s(const Batch& batch, std::size_t count) {
+    if (batch.values_s.empty()) return batch.elapsed_s / static_cast<double>(count);
+    return std::max(0.0, mean(batch.values_s));
+}
+
 void append(std::vector<double>& all, const std::vector<double>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
@@ -264,7 +271,7 @@ Result<Batch> Bench::take_batch(const Point& point, Estimate& estimate, const Co
     if (harness_.any(running->prepare() != 0))
         return Failure{LW_ERR_MPI, what + "could not be set up by this MPI"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
-    const auto warm = warm_up(*running, loop ? estimate.call_s : estimate.repetition_s);
+    const auto warm = warm_up(*running, loop ? estimate.call_s : estimate.execution_s);
     if (warm.failed) return failed;
     if (loop && estimate.call_s <= 0.0) {
         const auto probed = probe(harness_, *running, *loop, options_.time_limit_s / 10.0);
@@ -283,6 +290,7 @@ Result<Batch> Bench::take_batch(const Point& point, Estimate& estimate, const Co
     auto batch = time(*running, count);
     starter_.end_batch(batch.late_count, count);
     if (batch.failed) return failed;
+    estimate.execution_s = started_s(batch, count) / options_.pipeline_length;
     const double scale = running->scale() / options_.pipeline_length;
     for (auto& value : batch.values_s) value = value * scale - running->beside_s();
     return batch;

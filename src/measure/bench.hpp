@@ -151,8 +151,9 @@ class Bench {
     struct Progress;
     /* How long a point's executions take; 0 where it is not known yet. */
     struct Estimate {
-        double repetition_s = 0.0;
-        double call_s = 0.0; /* within a loop; all batches have loops of the same length */
+        double repetition_s = 0.0; /* with the wait for its start */
+        double execution_s = 0.0;  /* one of it, alone */
+        double call_s = 0.0;       /* within a loop; all batches have loops of the same length */
     };
     /* The repetitions of a batch, where one takes so long. */
     using CountOf = std::function<std::size_t(double repetition_s)>;
@@ -161,6 +162,7 @@ class Bench {
         double eviction_s = 0.0;  /* of making the caches cold before it */
         bool failed = false;
     };
+    /* Where there is none, an execution takes `estimate_s`. */
     WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_point(const Point& point);
     Result<Batch> take_batch(const Point& point, Estimate& estimate, const CountOf& count_of);

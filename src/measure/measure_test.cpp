@@ -284,6 +284,24 @@ TEST(Measure, BeginsInTimeByRoundTimeSoonerOrLater) {
     EXPECT_GT(point_of(samples, 0).repetitions, 0u);
 }
 
+// Windows that grew with the wait for the window before would be three times as long in each batch.
+TEST(Measure, KeepsItsWindowsShortWithoutAWarmUp) {
+    if (size_of(MPI_COMM_WORLD) > 2)
+        GTEST_SKIP() << "crowded ranks come late, which widens windows";
+    lw_measure_options options = LW_MEASURE_OPTIONS;
+    options.start = LW_START_WINDOW;
+    options.warmup_repetitions = 0;
+    options.repetitions_min = 2;
+    options.repetitions_max = 4096;
+    options.error = 1e-12;
+    options.rule = LW_RULE_STUDENT;
+    options.time_limit_s = 10.0;
+
+    const auto samples = measure(operation_named("bcast").get(), {8}, options);
+
+    EXPECT_EQ(point_of(samples, 0).stop, LW_STOP_MAXIMUM);
+}
+
 TEST(Measure, RunsEveryClock) {
     const auto operation = operation_named("bcast");
     for (const auto clock : {LW_CLOCK_AUTO, LW_CLOCK_MONOTONIC, LW_CLOCK_WTIME}) {
