@@ -104,6 +104,18 @@ TEST(TripletRounds, MeetNoRankTwiceInARound) {
     }
 }
 
+// Going through all that wait in each round would take time as the fifth power of the ranks.
+TEST(TripletRounds, OfManyRanksAreMadeAtOnce) {
+    constexpr std::size_t n = 48;
+
+    const auto rounds = triplet_rounds(n);
+
+    std::size_t triplets = 0;
+    for (const auto& round : rounds) triplets += round.size();
+    EXPECT_EQ(triplets, n * (n - 1) * (n - 2) / 2);
+    EXPECT_LT(rounds.size(), 4200u);
+}
+
 TEST(OneByOne, GoesThroughPairsInOrder) {
     const auto single = one_by_one(pair_rounds(4));
 
