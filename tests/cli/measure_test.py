@@ -207,6 +207,28 @@ def test_resume_measures_what_is_missing_and_nothing_else(
     assert json.loads(path.read_text().splitlines()[-1])["points"] == 11
 
 
+POLLING = ("polling", "--intervals", "10us:1ms:3", "--work", "1ms")
+
+
+@pytest.mark.parametrize(("subject", "kept_lines"), [(POLLING, 4), (("post-work-wait",), 11)])
+def test_resume_keeps_what_was_measured_of_the_cost_of_messages(
+    subject: tuple[str, ...], kept_lines: int, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", *subject, "-n", 2, "--sizes", "8,64", "--repetitions", 2)
+    lanewise(*command, "-o", "s.jsonl")
+    path = tmp_path / "s.jsonl"
+    whole = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(whole[: kept_lines + 1]))
+
+    done = lanewise(*command, "-o", "s.jsonl", "--resume")
+
+    assert done.returncode == 0, done.stderr
+    resumed = path.read_text().splitlines(keepends=True)
+    assert resumed[:kept_lines] == whole[:kept_lines]
+    assert len(resumed) == len(whole)
+    assert done.stderr.splitlines()[-1] == f"{len(whole) - 2} points in s.jsonl"
+
+
 def test_the_end_of_a_file_counts_the_points_of_all_launches(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:

@@ -35,15 +35,13 @@ class Seen(Counted):
     """What the events have said so far.
 
     Points are measured interleaved and printed in the order asked for, so `finished` may run ahead
-    of `done`, those that came in order.  Both count the points of all launches, `before` those of
-    the launches that ended, and `resumed` those that a file had before.  `columns` is how wide the
-    table may be.
+    of `done`, those that came in order.  Both count the points of all launches, and `before` those
+    of the launches that ended.  `columns` is how wide the table may be.
     """
 
     launch: int = 1
     launches: int = 1
     before: int = 0
-    resumed: int = 0
     earlier: dict[Any, list[Point]] = field(default_factory=dict)
     group: tuple[str, bool] | None = None
     columns: int = table.UNLIMITED

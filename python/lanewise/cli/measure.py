@@ -187,8 +187,18 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: S
     if values["as_json"]:
         typer.echo(json.dumps({"records": records}))
     if values["output"]:
-        points = counted(seen.resumed + seen.done, "point")
+        points = counted(points_in_file(values, seen), "point")
         sys.stderr.write(f"{points} in {values['output']}\n")
+
+
+def points_in_file(values: Mapping[str, Any], seen: Seen) -> int:
+    """Return how many results the file holds, of which some may be older than this measurement."""
+    if not values["resume"]:
+        return seen.done
+    from lanewise.results.read import load
+
+    samples = load(Path(values["output"]))
+    return len([*samples.launch_points, *samples.polling, *samples.waiting])
 
 
 def confidence_of(values: Mapping[str, Any]) -> float:
@@ -209,7 +219,6 @@ def recall(values: Mapping[str, Any], seen: Seen) -> int:
     samples = load(path)
     for point in samples.launch_points:
         seen.earlier.setdefault(key_of(point), []).append(point)
-    seen.resumed = len([*samples.launch_points, *samples.polling, *samples.waiting])
     if not values["launches"]:
         seen.launches = samples.context.launches
     return min(samples.launches, seen.launches)

@@ -232,9 +232,13 @@ def point_of(loaded: Any, operation: str, samples: c_void_p, index: int) -> dict
         "late_count": point.late_count, "outlier_count": point.outlier_count,
         "batches": point.batch_count, "stopped": native.STOPPED[point.stop],
         "elapsed_s": point.elapsed_s,
-        # To a tenth of a nanosecond, as the native program writes it.
-        "samples_s": [round(value, 10) for value in values[: count.value]],
+        "samples_s": [rounded(value) for value in values[: count.value]],
     }  # fmt: skip
+
+
+def rounded(value_s: float) -> float:
+    """Return a time to a tenth of a nanosecond and to six digits, as the native program does."""
+    return round(value_s, 10) if abs(value_s) >= 1e-5 else float(f"{value_s:.6g}")
 
 
 def context_of(

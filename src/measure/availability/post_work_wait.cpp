@@ -18,7 +18,8 @@ namespace lanewise::measure {
 namespace {
 
 constexpr int tag = 33;
-constexpr double amounts[] = {0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0};
+constexpr std::array amounts = {0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0};
+static_assert(amounts.size() == post_work_wait_amounts);
 
 struct Once {
     double alone_s = 0.0;

@@ -14,6 +14,9 @@
 
 namespace lanewise::measure {
 
+/* The amounts of work that are measured at each size. */
+constexpr std::size_t post_work_wait_amounts = 10;
+
 /* The values of one amount of work, one per repetition, each of the slower rank. */
 struct PostWorkWaitPoint {
     std::uint64_t message_bytes = 0;

@@ -33,14 +33,16 @@ Outcome write(const measure::Bench& bench, Output& output, const Json& record, c
 }  // namespace
 
 std::size_t availability_records(const Arguments& arguments) {
-    constexpr std::size_t amounts = 10;
     const auto sizes = arguments.sizes_bytes.size();
-    return sizes * (arguments.subject == Subject::polling ? arguments.interval_count : amounts);
+    return sizes * (arguments.subject == Subject::polling ? arguments.interval_count
+                                                          : post_work_wait_amounts);
 }
 
-Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Output& output) {
+Outcome measure_polling(const Arguments& arguments, const std::set<std::string>& done,
+                        measure::Bench& bench, Output& output) {
     for (const auto bytes : arguments.sizes_bytes) {
         for (const double interval_s : intervals_s(arguments)) {
+            if (done.contains(polling_key(bytes, interval_s))) continue;
             const measure::PollingPlan plan{.message_bytes = bytes,
                                             .interval_s = interval_s,
                                             .work_s = arguments.work_s,
@@ -55,8 +57,10 @@ Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Outpu
     return Done{};
 }
 
-Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench, Output& output) {
+Outcome measure_post_work_wait(const Arguments& arguments, const std::set<std::string>& done,
+                               measure::Bench& bench, Output& output) {
     for (const auto bytes : arguments.sizes_bytes) {
+        if (done.contains(waiting_key(bytes))) continue;
         const auto all = measure::measure_post_work_wait(
             bench, {bytes, arguments.options.repetitions_min, arguments.validate});
         if (!all) return all.failure();

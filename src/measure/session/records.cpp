@@ -4,8 +4,12 @@
 
 #include "measure/session/records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 
 #include "base/host.hpp"
 #include "base/json.hpp"
@@ -37,26 +41,65 @@ Json number(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-// To a tenth of a nanosecond, which no clock resolves: files stay short.
+// To a tenth of a nanosecond, which no clock resolves, so that files stay short; and to six digits
+// where the value is less, since it may be the share of one message in the time of many.
+double rounded(double value_s) {
+    constexpr double tenth_of_ns_has_six_digits_s = 1e-5;
+    if (!(std::abs(value_s) < tenth_of_ns_has_six_digits_s))
+        return std::round(value_s * 1e10) / 1e10;
+    return std::strtod(fmt::format("{:.6g}", value_s).c_str(), nullptr);
+}
+
 Json rounded(const std::vector<double>& values_s) {
     Json list = Json::array();
-    for (const double value : values_s) list.push_back(number(std::round(value * 1e10) / 1e10));
+    for (const double value_s : values_s) list.push_back(number(rounded(value_s)));
     return list;
 }
 
-// Files are edited by hand, too: a record that lacks what a point has ends what is kept.
-bool is_point(const Json& record) {
+/* The task that a record is of, and how many records such a task has. */
+struct Part {
+    std::string task;
+    std::size_t records = 1;
+};
+
+// Files are edited by hand, too: a record that lacks what its kind has ends what is kept.
+std::optional<Part> part_of(const Json& record, std::size_t ranks) {
     const auto has = [&record](const char *key, bool (Json::*is)() const) {
         return record.contains(key) && (record[key].*is)();
     };
-    return has("record", &Json::is_string) && record["record"] == "point" &&
-           has("operation", &Json::is_string) && has("message_bytes", &Json::is_number_unsigned);
+    if (!has("record", &Json::is_string) || !has("message_bytes", &Json::is_number_unsigned))
+        return std::nullopt;
+    const auto bytes = record["message_bytes"].get<std::uint64_t>();
+    if (record["record"] == "polling" && has("interval_s", &Json::is_number))
+        return Part{polling_key(bytes, record["interval_s"].get<double>())};
+    if (record["record"] == "waiting") return Part{waiting_key(bytes), post_work_wait_amounts};
+    if (record["record"] != "point" || !has("operation", &Json::is_string)) return std::nullopt;
+    const auto operation = record["operation"].get<std::string>();
+    return Part{task_key(operation, bytes, record.value("definition", "")),
+                task_points(operation, ranks)};
 }
 
 /* Files from before there were several launches have one. */
 int launch_of(const Json& record) {
     const auto found = record.find("launch");
     return found != record.end() && found->is_number_integer() ? found->get<int>() : 1;
+}
+
+// The tasks of a file, up to the first record that is of none.
+void take_in(const JsonLines& lines, std::size_t ranks, int launch, Unfinished& unfinished) {
+    std::size_t in_task = 0;
+    unfinished.keep_bytes = lines.ends.front();
+    for (std::size_t i = 1; i < lines.records.size(); ++i) {
+        const auto& record = lines.records[i];
+        const auto part = part_of(record, ranks);
+        if (!part) break;
+        if (++in_task < part->records) continue;
+        // A task that was cut off within is measured again as a whole.
+        if (record["record"] == "point") unfinished.points += in_task;
+        in_task = 0;
+        unfinished.keep_bytes = lines.ends[i];
+        if (launch_of(record) == launch) unfinished.tasks.insert(part->task);
+    }
 }
 
 const char *stop_name(lw_stop stop) {
@@ -199,6 +242,14 @@ std::string task_key(const std::string& operation, std::uint64_t message_bytes,
     return definition.empty() ? key : key + ' ' + definition;
 }
 
+std::string polling_key(std::uint64_t message_bytes, double interval_s) {
+    return task_key("polling every " + json_text(Json(interval_s)), message_bytes);
+}
+
+std::string waiting_key(std::uint64_t message_bytes) {
+    return task_key("post-work-wait", message_bytes);
+}
+
 std::size_t task_points(const std::string& operation, std::size_t ranks) {
     const auto *round_trip = measure::find_round_trip(operation);
     if (!round_trip) return 1;
@@ -230,22 +281,7 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     }
     const auto placed = refuse_other_hosts(path, before, context);
     if (!placed) return placed.failure();
-    std::size_t in_task = 0;
-    unfinished.keep_bytes = lines->ends.front();
-    for (std::size_t i = 1; i < lines->records.size(); ++i) {
-        const auto& record = lines->records[i];
-        if (!is_point(record)) break;
-        const auto operation = record["operation"].get<std::string>();
-        const auto expected = task_points(operation, context["ranks"].get<std::size_t>());
-        if (++in_task < expected) continue;
-        // A task that was cut off within is measured again as a whole.
-        unfinished.points += in_task;
-        in_task = 0;
-        unfinished.keep_bytes = lines->ends[i];
-        if (launch_of(record) != launch) continue;
-        unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>(),
-                                         record.value("definition", "")));
-    }
+    take_in(*lines, context["ranks"].get<std::size_t>(), launch, unfinished);
     return unfinished;
 }
 

@@ -38,6 +38,9 @@ Json end_record(std::size_t points, double elapsed_s);
    pairings at one size. */
 std::string task_key(const std::string& operation, std::uint64_t message_bytes,
                      const std::string& definition = "");
+/* The same for polling in one interval, and for all amounts of work of post-work-wait. */
+std::string polling_key(std::uint64_t message_bytes, double interval_s);
+std::string waiting_key(std::uint64_t message_bytes);
 
 /* How many points such a task makes: one, or one a pairing of `ranks`. */
 std::size_t task_points(const std::string& operation, std::size_t ranks);
@@ -46,7 +49,7 @@ std::size_t task_points(const std::string& operation, std::size_t ranks);
 struct Unfinished {
     std::set<std::string> tasks;
     std::size_t keep_bytes = 0;
-    std::size_t points = 0;
+    std::size_t points = 0; /* of its records those of points */
     bool truncated = false;
 };
 

@@ -137,6 +137,38 @@ TEST_F(UnfinishedFile, EndsBeforeASetOfPairsThatWasCut) {
     EXPECT_EQ(unfinished.keep_bytes, kept_bytes);
 }
 
+Json polling_of(std::uint64_t bytes, double interval_s) {
+    return polling_record({.message_bytes = bytes, .interval_s = interval_s}, {{0.5}, {1e9}});
+}
+
+TEST_F(UnfinishedFile, HoldsTheIntervalsOfPollingThatAreDone) {
+    const double odd_s = 1e-5 * std::pow(10.0, 1.0 / 3.0);
+    write({context_of(2), polling_of(8, 1e-5), polling_of(8, odd_s), end_record(0, 0.5)});
+
+    const auto unfinished = read(context_of(2));
+
+    EXPECT_THAT(unfinished.tasks,
+                UnorderedElementsAre(polling_key(8, 1e-5), polling_key(8, odd_s)));
+    EXPECT_EQ(unfinished.keep_bytes, whole_bytes_ - (end_record(0, 0.5).dump().size() + 1));
+    EXPECT_EQ(unfinished.points, 0u);
+}
+
+TEST_F(UnfinishedFile, EndsBeforeAmountsOfWorkThatWereCut) {
+    std::vector<Json> records = {context_of(2)};
+    for (std::size_t i = 0; i < post_work_wait_amounts; ++i) {
+        records.push_back(post_work_wait_record({.message_bytes = 8}));
+    }
+    write(records);
+    const auto kept_bytes = whole_bytes_;
+    records.push_back(post_work_wait_record({.message_bytes = 64}));
+    write(records);
+
+    const auto unfinished = read(context_of(2));
+
+    EXPECT_THAT(unfinished.tasks, UnorderedElementsAre(waiting_key(8)));
+    EXPECT_EQ(unfinished.keep_bytes, kept_bytes);
+}
+
 TEST_F(UnfinishedFile, WithNothingInItIsBegunAnew) {
     write({});
 
@@ -237,6 +269,15 @@ TEST(PointRecord, HoldsNullWhereThereIsNoNumber) {
     EXPECT_EQ(record["launch"], 3);
     EXPECT_FALSE(record.contains("peer"));
     EXPECT_EQ(Json::parse(record.dump()), record);
+}
+
+TEST(PointRecord, KeepsATenthOfANanosecondAndSixDigitsOfEachSample) {
+    measure::Measured measured;
+    measured.values_s = {1.23456789123e-3, 1.23456789123e-5, 1.23456789123e-8, -2.5e-9, 0.0};
+
+    const auto record = point_record("message_rate", 1, measured);
+
+    EXPECT_EQ(record["samples_s"], Json({0.0012345679, 1.23457e-5, 1.23457e-8, -2.5e-9, 0.0}));
 }
 
 TEST(PointRecord, SaysWhoseLoopItIsAndWhatTheRanksTook) {

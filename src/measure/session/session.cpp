@@ -287,12 +287,12 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
         case Subject::clock: return measure_clock(session);
         case Subject::pair_rounds: return measure_pair_rounds(session);
         case Subject::polling:
-            return outcome_of_rank_0(
-                session.bench, measure_polling(session.arguments, session.bench, session.output));
+            return outcome_of_rank_0(session.bench, measure_polling(session.arguments, session.done,
+                                                                    session.bench, session.output));
         case Subject::post_work_wait:
-            return outcome_of_rank_0(
-                session.bench,
-                measure_post_work_wait(session.arguments, session.bench, session.output));
+            return outcome_of_rank_0(session.bench,
+                                     measure_post_work_wait(session.arguments, session.done,
+                                                            session.bench, session.output));
         case Subject::operations: break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)
