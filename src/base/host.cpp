@@ -22,24 +22,32 @@ std::string first_word(const char *path) {
     return file >> word ? word : "unknown";
 }
 
-std::string allowed_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return "unknown";
+std::string text_of(const std::vector<int>& cpus) {
+    if (cpus.empty()) return "unknown";
     std::string text;
-    for (std::size_t first = 0; first < CPU_SETSIZE; ++first) {
-        if (!CPU_ISSET(first, &set)) continue;
+    for (std::size_t first = 0; first < cpus.size(); ++first) {
         auto last = first;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
         if (!text.empty()) text += ',';
-        text += std::to_string(first);
-        if (last > first) text += '-' + std::to_string(last);
+        text += std::to_string(cpus[first]);
+        if (last > first) text += '-' + std::to_string(cpus[last]);
         first = last;
     }
     return text;
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<int> cpus;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    }
+    return cpus;
+}
 
 Host this_host() {
     Host host;
@@ -48,7 +56,7 @@ Host this_host() {
         host.name = name.nodename;
         host.kernel = std::string(name.sysname) + " " + name.release;
     }
-    host.cpus = allowed_cpus();
+    host.cpus = text_of(allowed_cpus());
     host.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     host.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     host.clocksource =

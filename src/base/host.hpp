@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace lanewise {
 
@@ -19,6 +20,9 @@ struct Host {
 };
 
 Host this_host();
+
+/* The processors this rank may use, in order; none if the kernel does not say. */
+std::vector<int> allowed_cpus();
 
 /* The kernel's TCP settings on which message times depend, by name, such as net.ipv4.tcp_rmem. */
 std::map<std::string, std::string> tcp_settings();

@@ -4,6 +4,7 @@
 
 #include "measure/bench.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,13 +51,25 @@ Clock make_clock(const lw_measure_options& options) {
 }
 #endif
 
-int ranks_of_this_host(const Harness& harness) {
-    MPI_Comm host = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(harness.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
-    int ranks = 1;
-    MPI_Comm_size(host, &ranks);
-    MPI_Comm_free(&host);
-    return ranks;
+// The processors that one or another rank of this host may use.
+long shared_processors(const Harness& host) {
+    std::vector<double> usable(CPU_SETSIZE);
+    for (const int cpu : allowed_cpus()) usable[static_cast<std::size_t>(cpu)] = 1.0;
+    host.maximum(usable);
+    const auto count = std::count(usable.begin(), usable.end(), 1.0);
+    return count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+Sharing sharing_of_this_host(const Harness& harness) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(harness.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+    Sharing sharing;
+    {
+        const Harness host(comm);
+        sharing = {host.size(), host.size() > shared_processors(host)};
+    }
+    MPI_Comm_free(&comm);
+    return sharing;
 }
 
 std::string gibibytes(double bytes) {
@@ -141,9 +154,8 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
       clock_(make_clock(options)),
       timing_(method_of(timing_methods(), options.timing)),
       start_(method_of(start_methods(), options.start)),
-      host_ranks_(ranks_of_this_host(harness_)),
-      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)),
-      waiting_(harness_.any(crowded_) ? Waiting::asleep : Waiting::awake) {
+      sharing_(sharing_of_this_host(harness_)),
+      waiting_(harness_.any(sharing_.crowded) ? Waiting::asleep : Waiting::awake) {
     if (options.buffers.caches == LW_CACHES_COLD) evictor_.emplace();
 }
 
@@ -189,7 +201,7 @@ void Bench::refresh_global_clock() {
 }
 
 Outcome Bench::admit_memory(const std::string& what, double bytes) const {
-    const double room_bytes = available_memory_bytes() / host_ranks_;
+    const double room_bytes = available_memory_bytes() / sharing_.ranks;
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);

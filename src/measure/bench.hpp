@@ -92,6 +92,11 @@ struct Measured {
     std::vector<double> work_s;
     std::uint32_t calls = 0;
 };
+/* The ranks of the communicator on this host, and whether they are more than may run at a time. */
+struct Sharing {
+    int ranks = 1;
+    bool crowded = false;
+};
 Measured sum_up(const Repetition& repetition);
 
 class Bench {
@@ -141,8 +146,8 @@ class Bench {
     /* Synchronises the global clock if there is none or it is older than the options allow.
        Collective. */
     void refresh_global_clock();
-    /* More ranks than processors on this host: a rank that waits must yield. */
-    bool crowded() const { return crowded_; }
+    /* More ranks than processors that they may use on this host: a rank that waits must yield. */
+    bool crowded() const { return sharing_.crowded; }
     /* The same on every rank: asleep where any host is crowded, for those who sleep meet in a
        barrier of their own. */
     Waiting waiting() const { return waiting_; }
@@ -178,8 +183,7 @@ class Bench {
     Starter starter_;
     std::optional<CacheEvictor> evictor_; /* where caches are to be cold */
     double barrier_s_ = -1.0;
-    int host_ranks_ = 1; /* ranks of the communicator on this host */
-    bool crowded_ = false;
+    Sharing sharing_;
     Waiting waiting_ = Waiting::awake;
 };
 

@@ -1,51 +1,83 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks on hosts that have different numbers of processors, which only seem to: all are on this
+// Ranks that may use few processors, on hosts of which there only seem to be two: all are on this
 // one.
 
 #include "measure/bench.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <sched.h>
+
+#include <memory>
 
 #include "testing/measuring.hpp"
 
 namespace {
-long processors = 0; /* where it is set, those that this rank's host seems to have */
-}
+bool is_bound = false; /* this rank seems to be bound to these processors of this host */
+std::size_t first_cpu = 0;
+std::size_t last_cpu = 0;
+int seeming_host = 0;
+}  // namespace
 
 // Stands before the system's own.
-extern "C" long sysconf(int name) noexcept {
-    if (processors > 0 && name == _SC_NPROCESSORS_ONLN) return processors;
-    static const auto own = reinterpret_cast<long (*)(int)>(dlsym(RTLD_NEXT, "sysconf"));
-    return own(name);
+extern "C" int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
+    static const auto own = reinterpret_cast<int (*)(pid_t, size_t, cpu_set_t *)>(
+        dlsym(RTLD_NEXT, "sched_getaffinity"));
+    if (!is_bound) return own(process, bytes, set);
+    CPU_ZERO_S(bytes, set);
+    for (auto cpu = first_cpu; cpu <= last_cpu; ++cpu) CPU_SET_S(cpu, bytes, set);
+    return 0;
+}
+
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
+                                   MPI_Comm *part) {
+    if (!is_bound) return PMPI_Comm_split_type(comm, type, key, info, part);
+    return PMPI_Comm_split(comm, seeming_host, key, part);
 }
 
 namespace lanewise::measure {
 namespace {
 
-// Those that sleep meet in a barrier of their own: whoever stayed away would never be met.
-TEST(Bench, LetsAllRanksSleepWhereOneHostIsCrowded) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "one rank has nobody to wait for";
-    const bool crowded = testing::rank_of(MPI_COMM_WORLD) == 0;
-    processors = crowded ? 1 : 4096;
+using testing::rank_of;
+using testing::size_of;
 
-    const Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
-    processors = 0;
-
-    EXPECT_EQ(bench.crowded(), crowded);
-    EXPECT_FALSE(bench.harness().any(bench.waiting() == Waiting::awake));
+std::unique_ptr<Bench> bench_of_ranks_bound_to(std::size_t first, std::size_t last, int host = 0) {
+    is_bound = true;
+    first_cpu = first;
+    last_cpu = last;
+    seeming_host = host;
+    auto bench = std::make_unique<Bench>(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+    is_bound = false;
+    return bench;
 }
 
-TEST(Bench, KeepsAllRanksAwakeWhereNoHostIsCrowded) {
-    processors = 4096;
+// Those that sleep meet in a barrier of their own: whoever stayed away would never be met.
+TEST(Bench, LetsAllRanksSleepWhereOneHostIsCrowded) {
+    if (size_of(MPI_COMM_WORLD) < 3) GTEST_SKIP() << "needs two ranks on one host of two";
+    const bool crowded = rank_of(MPI_COMM_WORLD) < 2;
 
-    const Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
-    processors = 0;
+    const auto bench = bench_of_ranks_bound_to(0, crowded ? 0 : 99, crowded ? 0 : 1);
 
-    EXPECT_FALSE(bench.crowded());
-    EXPECT_EQ(bench.waiting(), Waiting::awake);
+    EXPECT_EQ(bench->crowded(), crowded);
+    EXPECT_FALSE(bench->harness().any(bench->waiting() == Waiting::awake));
+}
+
+TEST(Bench, KeepsAllRanksAwakeWhereEachMayUseAProcessorOfItsOwn) {
+    const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD));
+
+    const auto bench = bench_of_ranks_bound_to(rank, rank);
+
+    EXPECT_FALSE(bench->crowded());
+    EXPECT_EQ(bench->waiting(), Waiting::awake);
+}
+
+TEST(Bench, IsCrowdedWhereRanksShareProcessorsOfWhichTheHostHasMore) {
+    const bool several = size_of(MPI_COMM_WORLD) > 1;
+
+    const auto bench = bench_of_ranks_bound_to(0, 0);
+
+    EXPECT_EQ(bench->crowded(), several);
 }
 
 }  // namespace

@@ -9,11 +9,15 @@ changes the clock rate.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Context, Point
+
+# As the kernel writes processors; ranges are of so few digits that none is huge.
+CPU_LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 
 
 def cautions_of(samples: Samples) -> list[str]:
@@ -57,12 +61,13 @@ def context_cautions(context: Context) -> list[str]:
         found += context.imported.get("notes", [])
     simulated = context.mpi.get("family") == "smpi"
     hosts = {place.get("host") for place in context.placement}
-    busiest = busiest_host_ranks(context)
-    if not simulated and context.cores and busiest > context.cores:
+    busiest, usable = busiest_host(context)
+    if not simulated and usable and busiest > usable:
         where = "" if len(hosts) < 2 else " on the fullest host"
+        bound = f" or let them use more of its {context.cores}" if usable < context.cores else ""
         found.append(
-            f"{busiest} ranks{where} share {context.cores} cores and take turns; "
-            f"measure with at most {context.cores} ranks a host"
+            f"{busiest} ranks{where} share {usable} cores and take turns; "
+            f"measure with at most {usable} ranks a host{bound}"
         )
     if not simulated and context.governor not in ("performance", "unknown", ""):
         found.append(
@@ -72,13 +77,34 @@ def context_cautions(context: Context) -> list[str]:
     return found
 
 
-def busiest_host_ranks(context: Context) -> int:
-    """Return how many ranks the fullest host carries; all of them where placement is unknown."""
-    counts: dict[str, int] = {}
+def busiest_host(context: Context) -> tuple[int, int]:
+    """Return the ranks of the host with the most for each core, and how many cores they may use.
+
+    All ranks and all cores where placement is unknown.
+    """
+    placed: dict[str, list[str]] = {}
     for place in context.placement:
-        host = str(place.get("host"))
-        counts[host] = counts.get(host, 0) + 1
-    return max(counts.values(), default=context.ranks)
+        placed.setdefault(str(place.get("host")), []).append(str(place.get("cpus", "")))
+    shares = [(len(lists), usable_cores(lists, context.cores)) for lists in placed.values()]
+    return max(
+        shares, key=lambda share: (share[0] / max(share[1], 1), share[0]),
+        default=(context.ranks, context.cores),
+    )  # fmt: skip
+
+
+def usable_cores(cpu_lists: Iterable[str], cores: int) -> int:
+    """Return how many of a host's cores the ranks may use that have these lists, such as 0-3,8.
+
+    All of them where a list does not say.
+    """
+    usable: set[int] = set()
+    for cpus in cpu_lists:
+        if not CPU_LIST.fullmatch(cpus):
+            return cores
+        for part in cpus.split(","):
+            first, _, last = part.partition("-")
+            usable |= set(range(int(first), int(last or first) + 1))
+    return min(cores, len(usable))
 
 
 def point_cautions(points: Iterable[Point], error: float) -> list[str]:

@@ -60,9 +60,33 @@ def test_more_ranks_than_cores_is_said(tmp_path: Path) -> None:
 
 
 def test_ranks_spread_over_hosts_do_not_share_cores(tmp_path: Path) -> None:
-    placement = [{"rank": rank, "host": f"node{rank % 2}", "cpus": "0"} for rank in range(4)]
+    placement = [{"rank": rank, "host": f"node{rank % 2}", "cpus": "0-1"} for rank in range(4)]
 
     assert cautions(tmp_path, context={"cores": 2, "placement": placement}) == []
+
+
+def test_ranks_that_may_use_few_of_the_cores_share_these(tmp_path: Path) -> None:
+    lists = ("0", "0,5-6")
+    placement = [{"rank": rank, "host": "node1", "cpus": lists[rank % 2]} for rank in range(4)]
+
+    found = cautions(tmp_path, context={"cores": 64, "placement": placement})
+
+    assert found == [
+        "4 ranks share 3 cores and take turns; "
+        "measure with at most 3 ranks a host or let them use more of its 64"
+    ]
+
+
+def test_ranks_bound_to_a_core_each_do_not_share_it(tmp_path: Path) -> None:
+    placement = [{"rank": rank, "host": "node1", "cpus": str(rank)} for rank in range(4)]
+
+    assert cautions(tmp_path, context={"placement": placement}) == []
+
+
+def test_affinity_that_is_unknown_counts_as_all_cores(tmp_path: Path) -> None:
+    placement = [{"rank": rank, "host": "node1", "cpus": "unknown"} for rank in range(4)]
+
+    assert cautions(tmp_path, context={"placement": placement}) == []
 
 
 def test_simulated_ranks_share_no_cores(tmp_path: Path) -> None:

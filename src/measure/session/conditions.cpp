@@ -18,7 +18,7 @@ namespace {
 
 struct Place {
     char host[128];
-    char cpus[128];
+    char cpus[1024];
 };
 
 /* The number of the host of each rank, counted as they come, as text. */
