@@ -82,7 +82,7 @@ std::string gibibytes(double bytes) {
 // waited for its start either.
 double started_s(const Batch& batch, std::size_t count) {
     if (batch.values_s.empty()) return batch.elapsed_s / static_cast<double>(count);
-    return std::max(0.0, mean(batch.values_s));
+    return std::max(0.0, median(batch.values_s));
 }
 
 void append(std::vector<double>& all, const std::vector<double>& more) {
