@@ -18,6 +18,10 @@ if(LANEWISE_SANITIZE AND LANEWISE_TESTS)
   endif()
 endif()
 
+# With -ffast-math among CXXFLAGS, compilers link what flushes subnormals to zero in every process that
+# loads the library.
+add_link_options(-fno-fast-math)
+
 # Clang puts its AddressSanitizer into each program, where libraries that leave nothing undefined do
 # not find it when they are linked. GCC has it in a library of its own, and so does Clang if asked.
 set(lw_sanitizer_library "")

@@ -145,14 +145,11 @@ ExactSum ExactSum::from(const Words& words) {
     made.make_room();
     // A sum that is doubled again and again comes where no numbers do, and is infinite from then
     // on.
-    std::int64_t& last_digit = made.digits_.back();
-    if (last_digit > last_digit_max) {
-        ++made.specials_.plus_infinities;
-        last_digit = 0;
-    } else if (last_digit < -last_digit_max) {
-        ++made.specials_.minus_infinities;
-        last_digit = 0;
-    }
+    const std::int64_t last_digit = made.digits_.back();
+    if (last_digit > last_digit_max) ++made.specials_.plus_infinities;
+    if (last_digit < -last_digit_max) ++made.specials_.minus_infinities;
+    // The lower digits of a negative sum are positive.
+    if (last_digit > last_digit_max || last_digit < -last_digit_max) made.digits_.fill(0);
     return made;
 }
 

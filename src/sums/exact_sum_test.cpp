@@ -147,7 +147,7 @@ TEST(ExactSumTest, IsInfiniteOnlyWhereTheSumIsBeyondTheFormat) {
 }
 
 TEST(ExactSumTest, IsInfiniteWhereItIsDoubledWithoutEnd) {
-    for (const double one : {1.0, -1.0}) {
+    for (const double one : {1.0, -1.0, 0.1, -0.1, -1e-300}) {
         ExactSum sum;
         sum.add(one);
         for (int i = 0; i < 3000; ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 // More factors than any program multiplies.
 constexpr std::int64_t product_max = std::int64_t{1} << 62; /* steps, and powers of two */
-// What is squared again and again comes beyond any number, and stays there.
+// Where the exponent stays of what is squared again and again, far beyond any number.
 constexpr std::int64_t power_max = product_max / 2;
 constexpr std::size_t mark_count = 5;
 

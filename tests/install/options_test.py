@@ -188,6 +188,13 @@ def test_no_flag_of_the_user_takes_liberties_with_numbers_whose_bits_are_promise
     for source in promising:
         of_math = [word for word in words[source] if "fast-math" in word or "contract" in word]
         assert of_math[:2] == ["-ffast-math", "-fno-fast-math"], source
+    # A library that is linked with it changes how its whole process computes.
+    linked = re.findall(
+        r"^build lib/liblanewise\S*\.so\.\S*:.*\n(?:  .*\n)*?  LINK_FLAGS = (.*)$",
+        (tmp_path / "build.ninja").read_text(encoding="utf-8"), re.MULTILINE,
+    )  # fmt: skip
+    assert linked
+    assert all("-fno-fast-math" in flags.split() for flags in linked)
 
 
 @pytest.mark.parametrize("name", ["combine_loops", "nearest_loops", "plain_arithmetic"])

@@ -414,11 +414,17 @@ int reduce_travelling(std::span<const Number> values, Number *result, const Job&
     return code == MPI_SUCCESS ? reduce_gathered(values, result, job) : code;
 }
 
+// One for vectors of all types.
+Words& memory_of_thread() {
+    thread_local Words memory;
+    return memory;
+}
+
 template <typename Number>
 int reduce_all(const void *send, void *receive, std::size_t count, const Job& job) {
     const std::span values(static_cast<const Number *>(send), count);
     auto *result = static_cast<Number *>(receive);
-    thread_local Words memory;
+    Words& memory = memory_of_thread();
     if (count == 0) return MPI_SUCCESS;
     // A product has as many bits as its factors together: they have to come together.
     if constexpr (std::is_floating_point_v<Number>) {
