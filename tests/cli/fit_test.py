@@ -15,6 +15,7 @@ from lanewise import fit, read, read_platform
 from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.model.program import FIT
+from lanewise.results import specimen
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -106,6 +107,42 @@ def test_a_data_frame_gives_the_platform_that_its_file_gives(pairs: Path) -> Non
 
     assert without_time(from_file.values) == without_time(from_frame.values)
     assert "hockney" in str(from_frame)
+
+
+def launched_pairs(path: Path, repetitions: tuple[int, int]) -> Path:
+    """Write pairs of two launches, of which the second is four times as slow."""
+    points = [
+        specimen.point_record(
+            "pairs", size, [slower * (1e-6 + size * 1e-9)] * count,
+            peer=1, reply_bytes=size, launch=launch,
+        )
+        for launch, slower, count in ((1, 1.0, repetitions[0]), (2, 4.0, repetitions[1]))
+        for size in (0, 1024, 32768)
+    ]  # fmt: skip
+    placement = [{"rank": rank, "host": "node1", "cpus": "0-3"} for rank in range(2)]
+    context = specimen.context_record(
+        ranks=2, placement=placement, launches=2, arguments=["pairs", "--sizes", "0,1K,32K"]
+    )
+    end = {"record": "end", "points": len(points), "elapsed_s": 1.0}
+    return specimen.write(path, [context, *points, end])
+
+
+def test_each_launch_of_a_data_frame_counts_once_as_in_its_file(tmp_path: Path) -> None:
+    path = launched_pairs(tmp_path / "pairs.jsonl", repetitions=(30, 10))
+
+    from_file, from_frame = fit(path), fit(read(path))
+
+    link = from_frame.values["models"]["hockney"]["links"][0]
+    assert link["latency_s"]["value"] == pytest.approx(1e-6)
+    assert without_time(from_file.values) == without_time(from_frame.values)
+
+
+def test_samples_of_a_data_frame_that_are_of_no_launch_are_refused(tmp_path: Path) -> None:
+    frame = read(launched_pairs(tmp_path / "pairs.jsonl", repetitions=(3, 3)))
+    frame["samples_s"] = [samples_s[1:] for samples_s in frame["samples_s"]]
+
+    with pytest.raises(RequestError, match="are 6, not the 5 of samples_s; change both"):
+        fit(frame)
 
 
 @OF_ONE_FILE

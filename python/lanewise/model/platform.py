@@ -9,13 +9,13 @@ platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lanewise.errors import RequestError
@@ -27,8 +27,6 @@ from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
 
 Samples = pd.DataFrame | str | Path | Sequence[str | Path]
 
-RESULTS = ("median_s", "low_s", "high_s", "mean_s")
-COUNTS = ("repetitions", "late_count", "outlier_count", "batches")
 OF_PAIRS = ("peer", "second_peer", "reply_bytes")
 
 
@@ -113,21 +111,37 @@ def files_of(samples: Samples, folder: Path) -> list[str]:
     for number, (name, rows) in enumerate(samples.groupby("file", sort=False)):
         path = folder / f"{number}.jsonl"
         head = {"record": "context", "schema": SCHEMA_NAME, "version": SCHEMA_VERSION}
-        lines = [{**head, **contexts[name]}, *(record_of(row) for _, row in rows.iterrows())]
+        points = (record for _, row in rows.iterrows() for record in records_of(row))
+        lines = [{**head, **contexts[name]}, *points]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         names.append(str(path))
     return names
 
 
-def record_of(row: pd.Series[Any]) -> dict[str, Any]:
-    """Return a row of the data frame as the point record that it was read from."""
-    record: dict[str, Any] = {"record": "point", "operation": row["operation"]}
-    for key in ("root", "message_bytes", *COUNTS):
-        record[key] = int(row[key])
-    for key in RESULTS:
-        record[key] = None if math.isnan(row[key]) else float(row[key])
+def records_of(row: pd.Series[Any]) -> list[dict[str, Any]]:
+    """Return a row of the data frame as point records, one for each launch.
+
+    They have what a fit looks at.
+    """
+    point: dict[str, Any] = {"record": "point", "operation": row["operation"]}
+    for key in ("root", "message_bytes"):
+        point[key] = int(row[key])
     for key in OF_PAIRS:
         if not pd.isna(row[key]):
-            record[key] = int(row[key])
-    record["samples_s"] = [float(value) for value in row["samples_s"]]
-    return record
+            point[key] = int(row[key])
+    return [{**point, "samples_s": samples_s.tolist()} for samples_s in samples_by_launch(row)]
+
+
+def samples_by_launch(row: pd.Series[Any]) -> list[Any]:
+    """Return the samples of each launch; RequestError where the row no longer tells them apart."""
+    samples_s = np.asarray(row["samples_s"], dtype=np.float64)
+    if int(row["launches"]) == 1:
+        return [samples_s]
+    counts = np.asarray(row.get("launch_repetitions", []), dtype=np.int64)
+    if counts.sum() != len(samples_s):
+        raise RequestError(
+            f"launch_repetitions of {row['operation']} with {row['message_bytes']} bytes are "
+            f"{counts.sum()}, not the {len(samples_s)} of samples_s; change both, "
+            "or give lanewise.fit the files"
+        )
+    return np.split(samples_s, np.cumsum(counts)[:-1])

@@ -15,7 +15,7 @@ from lanewise.files.whole import whole_file
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the points without their repetitions."""
-    return frame.drop(columns=["samples_s", "launch_medians_s"])
+    return frame.drop(columns=["samples_s", "launch_medians_s", "launch_repetitions"])
 
 
 def repetitions(frame: pd.DataFrame) -> pd.DataFrame:

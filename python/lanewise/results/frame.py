@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from lanewise.errors import RequestError
-from lanewise.results.launches import medians_of
+from lanewise.results.launches import medians_of, repetitions_of
 from lanewise.results.read import Samples, load
 from lanewise.results.records import Point
 
@@ -29,10 +29,11 @@ def read(*paths: str | Path) -> pd.DataFrame:
     The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
     `samples_s` as an array of all repetitions, `launch_medians_s` as an array with the median of
     each launch of the ranks (the mean with `--rule student`, and where another tool printed no
-    medians), `launches` as their number, and `file`, `launcher`, `ranks`, `method`
-    of the file's context; `attrs["contexts"]` has the whole context of each file.  Where there are
-    several launches, centre and interval are over launches.  Warns of a file whose run was
-    interrupted or whose last line is cut off.
+    medians), `launch_repetitions` as an array that says how many of `samples_s` are of each launch,
+    one launch after the other, `launches` as their number, and `file`, `launcher`, `ranks`,
+    `method` of the file's context; `attrs["contexts"]` has the whole context of each file.  Where
+    there are several launches, centre and interval are over launches.  Warns of a file whose run
+    was interrupted or whose last line is cut off.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
     if not paths:
@@ -50,12 +51,13 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
             **row_of(samples, point),
             "launches": point.launch_count,
             "launch_medians_s": np.asarray(medians_of(point)),
+            "launch_repetitions": np.asarray(repetitions_of(point)),
         }
         for samples in files
         for point in samples.points
     ]
     names = [name for name in columns_of_point() if name != "launch"]
-    return framed(files, rows, [*names, "launches", "launch_medians_s"])
+    return framed(files, rows, [*names, "launches", "launch_medians_s", "launch_repetitions"])
 
 
 def launch_frame_of(files: list[Samples]) -> pd.DataFrame:

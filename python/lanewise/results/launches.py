@@ -25,14 +25,16 @@ class PointOverLaunches(Point):
 
     `median_s` and `mean_s` are the geometric means of the launches' medians and means, and
     `low_s` and `high_s` bound the one that the stopping rule is about.  Counts are sums, and
-    `samples_s` are the repetitions of all launches one after the other.  `stopped` is a limit that
-    any launch reached, or "interval" where the intervals of all were narrow enough.
+    `samples_s` are the repetitions of all launches one after the other, and `launch_repetitions`
+    how many are of each.  `stopped` is a limit that any launch reached, or "interval" where the
+    intervals of all were narrow enough.
     `launch_medians_s` has one median for each launch (one mean with --rule student, and where
     another tool printed no medians), and `of_means` tells which.
     """
 
     launch_medians_s: tuple[float, ...] = ()
     of_means: bool = False
+    launch_repetitions: tuple[int, ...] = ()
 
     @property
     def centre_s(self) -> float:
@@ -78,6 +80,13 @@ def over_launches(points: Iterable[Point], stopping: Mapping[str, Any]) -> list[
 def medians_of(point: Point) -> tuple[float, ...]:
     """Return the median of each launch of a point in seconds, or the mean if its centre is that."""
     return point.launch_medians_s if isinstance(point, PointOverLaunches) else (point.centre_s,)
+
+
+def repetitions_of(point: Point) -> tuple[int, ...]:
+    """Return how many of the samples of a point are of each launch."""
+    if isinstance(point, PointOverLaunches):
+        return point.launch_repetitions
+    return (len(point.samples_s),)
 
 
 def by_launch(points: Iterable[Point], launched: Iterable[Point]) -> list[dict[int, float]]:
@@ -139,4 +148,7 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
         values[name] = None if None in found else launch_interval(found)[0]
     for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):
         values[name] = sum(getattr(point, name) for point in every)
-    return PointOverLaunches(**values, launch_medians_s=times, of_means=means)
+    counts = tuple(len(point.samples_s) for point in launches)
+    return PointOverLaunches(
+        **values, launch_medians_s=times, of_means=means, launch_repetitions=counts
+    )
