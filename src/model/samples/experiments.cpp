@@ -50,6 +50,8 @@ std::string command_for(const std::string& name, const Conditions& conditions) {
                        std::to_string(std::max(conditions.ranks, run.ranks_min)) + " " +
                        run.arguments;
     if (!conditions.launcher.empty()) line += " --launcher " + conditions.launcher;
+    if (!conditions.transport.empty()) line += " --transport " + conditions.transport;
+    if (!conditions.buffers.empty()) line += " --buffers " + conditions.buffers;
     return line + " -o " + run.name + ".jsonl";
 }
 

@@ -50,5 +50,18 @@ TEST(ExperimentsTest, RoundTripsHaveFourSizesInEachDoublingUpTo128KiBAndTwoAbove
     EXPECT_EQ(sizes.back(), 1u << 20);
 }
 
+// A platform over TCP lacks a round trip over TCP.
+TEST(ExperimentsTest, CommandsMeasureUnderTheConditionsOfTheOtherSamples) {
+    Conditions conditions;
+    conditions.ranks = 4;
+    conditions.launcher = "openmpi";
+    conditions.transport = "tcp";
+    conditions.buffers = "cold";
+    const auto command = command_for("pairs", conditions);
+    EXPECT_NE(command.find(" --launcher openmpi --transport tcp --buffers cold -o pairs.jsonl"),
+              std::string::npos)
+        << command;
+}
+
 }  // namespace
 }  // namespace lanewise::model

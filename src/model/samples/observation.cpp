@@ -39,6 +39,22 @@ std::int64_t count_in(const Json& record, const char *key, std::int64_t otherwis
     return std::max<std::int64_t>(found->get<std::int64_t>(), -1);
 }
 
+// The words of --buffers for what is not as it is by default; absent where there was no choice yet.
+std::string buffers_of(const Json& context) {
+    const auto buffers = context.value("buffers", Json::object());
+    std::string words;
+    const auto add = [&words](const std::string& word) {
+        words += (words.empty() ? "" : ",") + word;
+    };
+    if (text_of(buffers, "caches") == "cold") add("cold");
+    const auto offset_bytes = count_in(buffers, "offset_bytes", 0);
+    if (offset_bytes > 0) add("unaligned=" + std::to_string(offset_bytes));
+    const auto turns = count_in(buffers, "turns", 1);
+    if (turns > 1) add("rotating=" + std::to_string(turns));
+    if (text_of(buffers, "pages") == "huge") add("huge");
+    return words;
+}
+
 Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     if (text_of(context, "record") != "context" || text_of(context, "schema") != "lanewise-samples")
         return refuse(name, 1, "no context of samples; lanewise measure -o FILE writes such files");
@@ -57,6 +73,8 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     conditions.mpi_library = text_of(mpi, "library");
     conditions.launcher = text_of(context, context.contains("launcher") ? "launcher" : "fabric");
     conditions.kernel = text_of(context, "kernel");
+    conditions.transport = text_of(context, "transport");
+    conditions.buffers = buffers_of(context);
     for (const auto& place : context.value("placement", Json::array())) {
         conditions.hosts.push_back(text_of(place, "host"));
         conditions.cpus.push_back(text_of(place, "cpus"));
@@ -80,6 +98,14 @@ Outcome same_platform(const Conditions& a, const Conditions& b, const std::strin
         return differ("ranks", std::to_string(a.ranks), std::to_string(b.ranks));
     if (a.mpi_library != b.mpi_library) return differ("MPI", a.mpi_library, b.mpi_library);
     if (a.launcher != b.launcher) return differ("launcher", a.launcher, b.launcher);
+    const auto named = [](const std::string& choice, const char *otherwise) {
+        return choice.empty() ? std::string(otherwise) : choice;
+    };
+    if (a.transport != b.transport)
+        return differ("transport", named(a.transport, "the MPI's choice"),
+                      named(b.transport, "the MPI's choice"));
+    if (a.buffers != b.buffers)
+        return differ("buffers", named(a.buffers, "warm"), named(b.buffers, "warm"));
     if (a.hosts != b.hosts) return Outcome(differ("ranks on hosts", "others", "other ones"));
     return Done{};
 }

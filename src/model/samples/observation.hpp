@@ -52,6 +52,8 @@ struct Conditions {
     std::string mpi_library;
     std::string launcher;
     std::string kernel;
+    std::string transport = {}; /* what --transport named; empty: the MPI's choice */
+    std::string buffers = {};   /* as --buffers takes them; empty: as they are by default */
 };
 
 struct Observations {

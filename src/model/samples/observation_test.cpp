@@ -161,15 +161,28 @@ TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {
     };
     auto other = context(2);
     other["mpi"]["library"] = "MPICH 4";
+    auto over_tcp = context(2);
+    over_tcp["transport"] = "tcp";
+    auto cold = context(2);
+    cold["buffers"] = {{"caches", "cold"}, {"offset_bytes", 64}, {"turns", 8}, {"pages", "huge"}};
+    auto plain = context(2);
+    plain["buffers"] = {{"caches", "warm"}, {"offset_bytes", 0}, {"turns", 1}, {"pages", "small"}};
     const auto first = write("a.jsonl", context(2));
-    const std::vector<std::string> alike{first, first};
+    const std::vector<std::string> alike{first, write("plain.jsonl", plain)};
     const std::vector<std::string> ranks{first, write("b.jsonl", context(3))};
     const std::vector<std::string> library{first, write("c.jsonl", other)};
+    const std::vector<std::string> transport{first, write("d.jsonl", over_tcp)};
+    const std::vector<std::string> buffers{first, write("e.jsonl", cold)};
     const auto together = read_observations(alike);
     ASSERT_EQ(together->all.size(), 1u) << "the same point of two launches";
     EXPECT_EQ(together->all[0].sorted_s.size(), 2u);
     EXPECT_THAT(read_observations(ranks).failure().sentence, HasSubstr("ranks 3"));
     EXPECT_THAT(read_observations(library).failure().sentence, HasSubstr("MPI MPICH 4"));
+    EXPECT_THAT(read_observations(transport).failure().sentence,
+                HasSubstr("transport tcp, the files before it with the MPI's choice; fit"));
+    EXPECT_THAT(read_observations(buffers).failure().sentence,
+                HasSubstr("buffers cold,unaligned=64,rotating=8,huge, the files before it with "
+                          "warm; fit"));
     std::filesystem::remove_all(folder);
 }
 
