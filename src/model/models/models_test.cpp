@@ -45,6 +45,25 @@ void expect_alike(std::vector<Parameter *> found, std::vector<Parameter *> truth
     }
 }
 
+double latency_of(Observations seen) {
+    return fit_hockney(seen)->model.links.at(0, 1).latency_s.value;
+}
+
+TEST(HockneyTest, IsTheSameWhicheverOfTwoMeasurementsOfALinkComesFirst) {
+    auto seen = Synthetic(simple(2)).pairs(all_sizes()).observations();
+    const auto once = seen.all;
+    for (auto slower : once) {
+        std::swap(slower.root, slower.peer);
+        slower.time_s *= 4.0;
+        seen.all.push_back(slower);
+    }
+    auto turned = seen;
+    std::reverse(turned.all.begin(), turned.all.end());
+
+    EXPECT_NEAR(latency_of(seen), 2e-6, 1e-12) << "the geometric mean of both";
+    EXPECT_DOUBLE_EQ(latency_of(seen), latency_of(turned));
+}
+
 TEST(LmoTest, FindsWhatItWasMadeOf) {
     for (const int ranks : {3, 4, 7}) {
         for (unsigned seed = 0; seed < 5; ++seed) {

@@ -8,10 +8,15 @@
 namespace lanewise::model {
 
 RoundTrips::RoundTrips(const Observations& observations) : ranks_(observations.conditions.ranks) {
+    // The same was perhaps measured from either end, or as a pingpong too.
+    std::map<std::pair<int, int>, std::map<Sizes, std::vector<double>>> seen_s;
     for (const auto& seen : observations.all) {
         if (seen.experiment != Experiment::pair || seen.root == seen.peer) continue;
         const auto [low, high] = std::minmax(seen.root, seen.peer);
-        links_[{low, high}][{seen.message_bytes, seen.reply_bytes}] = seen.time_s;
+        seen_s[{low, high}][{seen.message_bytes, seen.reply_bytes}].push_back(seen.time_s);
+    }
+    for (const auto& [link, by_sizes] : seen_s) {
+        for (const auto& [sizes, times_s] : by_sizes) links_[link][sizes] = centre_of(times_s);
     }
 }
 

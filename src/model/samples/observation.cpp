@@ -207,6 +207,7 @@ std::vector<Observation> merged(std::vector<Observation> all) {
 }  // namespace
 
 double centre_of(std::span<const double> medians_s) {
+    if (medians_s.size() == 1) return medians_s.front();
     const auto count = static_cast<double>(medians_s.size());
     const bool all_take_time =
         std::all_of(medians_s.begin(), medians_s.end(), [](double time_s) { return time_s > 0.0; });
