@@ -231,6 +231,8 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
     Observations observations{*conditions, {}};
     // A pipelined execution is not an isolated one, which is what the models speak of.
     const bool pipelined = count_in(records.front(), "pipeline_length", 1) > 1;
+    // Predictions are of equal blocks.
+    const bool uneven = !records.front().value("weights", Json::array()).empty();
     for (std::size_t i = 1; i < records.size(); ++i) {
         if (text_of(records[i], "record") != "point") continue;
         if (records[i].contains("definition")) continue; /* a loop of another tool */
@@ -241,7 +243,7 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
         // A simulated processor may be busy for no time at all; nothing else takes none.
         const bool takes_time = seen->time_s > 0.0 || (busy && seen->time_s == 0.0);
         if (seen->sorted_s.empty() || !takes_time) continue;
-        if (pipelined && seen->experiment == Experiment::collective) continue;
+        if ((pipelined || uneven) && seen->experiment == Experiment::collective) continue;
         observations.all.push_back(std::move(*seen));
     }
     if (!observations.all.empty() && observations.conditions.hosts.empty())

@@ -96,6 +96,19 @@ TEST(ObservationTest, PassesOverPipelinedCollectivesAndPointsWithoutATime) {
     EXPECT_EQ(observations_of(simulated, "s.jsonl")->all.size(), 1u) << "a send may be free";
 }
 
+TEST(ObservationTest, PassesOverCollectivesWhoseBlocksHaveWeights) {
+    auto uneven = context(2);
+    uneven["weights"] = {1.0, 3.0};
+    auto even = context(2);
+    even["weights"] = Json::array();
+    const auto count = [](const Json& head) {
+        return observations_of(std::vector<Json>{head, point("scatterv", {1e-6})}, "s.jsonl")
+            ->all.size();
+    };
+    EXPECT_EQ(count(uneven), 0u);
+    EXPECT_EQ(count(even), 1u);
+}
+
 TEST(ObservationTest, RefusesWhatIsNoSamplesFileAndSaysTheLine) {
     auto newer = context(2);
     newer["version"] = 7;
