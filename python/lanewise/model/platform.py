@@ -42,7 +42,7 @@ class Platform:
 
     @property
     def best(self) -> str:
-        """Return the model that predicts held-out points best."""
+        """Return the model that predicts held-out points best, or fits best if there are none."""
         return str(self.values["best"])
 
     def save(self, path: str | Path) -> None:

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -132,21 +131,21 @@ std::string described(const model::Piecewise& model) {
 std::string summary_row(const Platform& platform, const std::string& name) {
     const auto& quality = platform.fit_quality.at(name);
     double worst = 0.0;
-    double squares = 0.0;
-    std::size_t points = 0;
-    for (const auto& residual : quality.residuals) {
-        worst = std::max(worst, residual.relative_worst);
-        squares +=
-            residual.relative_rms * residual.relative_rms * static_cast<double>(residual.points);
-        points += residual.points;
-    }
-    const auto rms = points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
+    for (const auto& residual : quality.residuals) worst = std::max(worst, residual.relative_worst);
     const auto held =
         quality.held_out_points == 0
             ? std::string("-")
             : fmt::format("{} of {}", percent(quality.held_out_rms), quality.held_out_points);
-    return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(rms), percent(worst), held,
-                       name == platform.best ? "   best" : "");
+    return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(quality.residual_rms()),
+                       percent(worst), held, name == platform.best ? "   best" : "");
+}
+
+std::string verdict(const Platform& platform) {
+    if (platform.fit_quality.at(platform.best).held_out_points > 0)
+        return fmt::format("{} predicts held-out points best\n", platform.best);
+    return fmt::format(
+        "{} fits best; no point was held out, which takes four sizes, so no model was tested\n",
+        platform.best);
 }
 
 // A row an operation and size, a column a model.
@@ -199,7 +198,7 @@ std::string shown(const model::Fit& fit, const model::Observations& observations
     for (const auto& name : model::model_names()) {
         if (has_model(platform, name)) text += summary_row(platform, name);
     }
-    text += fmt::format("{} predicts held-out points best\n", platform.best);
+    text += verdict(platform);
     for (const auto& lack : fit.lacks) text += fmt::format("not fitted: {}\n", lack);
     text += residual_table(platform);
     const auto describe = [&](const char *name, const auto& model) {

@@ -152,16 +152,26 @@ double drawn_median(const std::vector<double>& sorted_s, std::mt19937_64& random
     return quantile(sorted_s, below / (below + above));
 }
 
-// Of the models that were tried on held-out points, the one with the least error; else the first.
+// Two models whose errors differ by less describe the points alike, and the simpler one is first.
+constexpr double alike = 1e-6;
+
+bool is_better(const FitQuality& quality, const FitQuality& leader) {
+    const bool tried = quality.held_out_points > 0;
+    const bool leader_tried = leader.held_out_points > 0;
+    if (tried != leader_tried) return tried;
+    if (tried) return quality.held_out_rms < leader.held_out_rms;
+    return quality.residual_rms() + alike < leader.residual_rms();
+}
+
+// Of the models that were tried on held-out points, the one with the least error; where none was,
+// the one that fits best.
 std::string best_of(const Platform& platform) {
     std::string best;
     for (const auto& name : model_names()) {
         if (!has_model(platform, name)) continue;
-        if (best.empty()) best = name;
-        const auto& quality = platform.fit_quality.at(name);
-        const auto& leader = platform.fit_quality.at(best);
-        if (quality.held_out_points == 0) continue;
-        if (leader.held_out_points == 0 || quality.held_out_rms < leader.held_out_rms) best = name;
+        const bool better =
+            best.empty() || is_better(platform.fit_quality.at(name), platform.fit_quality.at(best));
+        if (better) best = name;
     }
     return best;
 }

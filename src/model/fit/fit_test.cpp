@@ -74,6 +74,23 @@ TEST(FitTest, CallsBestTheModelThatThePlatformIsMadeAfter) {
     EXPECT_THAT(loggp->platform.best, ::testing::EndsWith("loggp"));
 }
 
+TEST(FitTest, CallsBestTheModelThatFitsBestWhereNoPointIsHeldOut) {
+    const auto uneven = [](std::int64_t bytes) { return bytes == 1024 ? 3e-5 : 1e-5; };
+    auto bent = uniform_network(2, {}, {});
+    bent.cost = [&](int, int, std::int64_t bytes) { return MessageCost{.send_s = uneven(bytes)}; };
+    const std::vector<std::int64_t> sizes{0, 1024, 65536};
+    const auto seen =
+        Synthetic(bent).pairs(sizes).trains(sizes).sends(sizes).receives(sizes).observations();
+
+    const auto done = fit(seen, {.redraws = 5, .algorithms_of = {}});
+
+    ASSERT_TRUE(done);
+    const auto& quality = done->platform.fit_quality;
+    EXPECT_EQ(quality.at("hockney").held_out_points, 0u);
+    EXPECT_EQ(done->platform.best, "plogp") << "a line misses the middle one";
+    EXPECT_LT(quality.at("plogp").residual_rms(), quality.at("hockney").residual_rms());
+}
+
 TEST(FitTest, SaysOfEachModelThatIsNotFittedWhatToMeasure) {
     const auto done =
         fit(Synthetic(uniform_network(4, fixed, per_byte)).pairs(all_sizes()).observations(),

@@ -4,9 +4,23 @@
 
 #include "model/platform/platform.hpp"
 
+#include <cmath>
+
 #include "model/platform/lane_network.hpp"
 
 namespace lanewise::model {
+
+double FitQuality::residual_rms() const {
+    double squares = 0.0;
+    double points = 0.0;
+    for (const auto& residual : residuals) {
+        const auto count = static_cast<double>(residual.points);
+        squares += residual.relative_rms * residual.relative_rms * count;
+        points += count;
+    }
+    return points > 0.0 ? std::sqrt(squares / points) : 0.0;
+}
+
 const std::vector<std::string>& model_names() {
     static const std::vector<std::string> names{"hockney", "loggp", "plogp", "lmo", "piecewise"};
     return names;

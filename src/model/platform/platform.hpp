@@ -53,6 +53,8 @@ struct FitQuality {
     std::vector<Residual> residuals;
     std::size_t held_out_points = 0;
     double held_out_rms = 0.0; /* of points that a fit without them was asked for */
+
+    double residual_rms() const; /* over all points */
 };
 
 /* What one host carries by itself over several connections to or from another site, and together
@@ -93,7 +95,7 @@ struct Platform {
     std::vector<std::string> hosts; /* of each rank */
     std::vector<std::string> sites; /* of each rank; empty: not known */
     Fingerprint fingerprint;
-    std::string best; /* the model that predicts held-out points best */
+    std::string best; /* the model that predicts held-out points best, or else fits best */
     std::optional<Hockney> hockney;
     std::optional<LogGP> loggp;
     std::optional<PLogP> plogp;
