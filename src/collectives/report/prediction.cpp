@@ -141,10 +141,11 @@ Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
 /* T(P) for each size; empty where the chosen model does not speak of the call. */
 Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
                   const model::Platform& platform) {
-    const bool rooted = arguments.collective == collectives::Collective::scatter ||
-                        arguments.collective == collectives::Collective::gather;
-    if (!rooted || !candidate.algorithm->needs.lanes) return {};
-    const auto sites = model::two_sites(platform, arguments.ranks, arguments.root);
+    const bool scatters = arguments.collective == Collective::scatter;
+    if (!scatters && arguments.collective != Collective::gather) return {};
+    if (!candidate.algorithm->needs.lanes) return {};
+    const auto crossing = scatters ? model::Crossing::from_root : model::Crossing::to_root;
+    const auto sites = model::two_sites(platform, arguments.ranks, arguments.root, crossing);
     if (!sites || sites->lan_bandwidth_Bps <= 0.0) return {};
     // The algorithm takes no more.
     const int most = std::max(sites->root_site_ranks, sites->other_site_ranks);

@@ -8,7 +8,7 @@
 // forward them; Y(P) blocks in all move inside a site, one after another.
 //
 // Source: Chiba, Endo and Matsuoka, "MPI_Scatter/Gather for grid environments", 2008: T(P), X(P)
-// and Y(P) of section 4.2. A gather costs the same in reverse.
+// and Y(P) of section 4.2. A gather costs the same in reverse, over the lanes to the root's site.
 
 #pragma once
 

@@ -185,7 +185,7 @@ Result<Network> lane_network(const Platform& platform, int ranks) {
     return network;
 }
 
-Result<TwoSites> two_sites(const Platform& platform, int ranks, int root) {
+Result<TwoSites> two_sites(const Platform& platform, int ranks, int root, Crossing crossing) {
     const auto known = std::min(index(ranks), platform.sites.size());
     const auto site_of = std::span(platform.sites).first(known);
     const std::set<std::string> names(site_of.begin(), site_of.end());
@@ -195,7 +195,8 @@ Result<TwoSites> two_sites(const Platform& platform, int ranks, int root) {
     }
     const auto& home = site_of[index(root)];
     const auto& other = home == *names.begin() ? *names.rbegin() : *names.begin();
-    const auto *curve = curve_between(platform, home, other);
+    const auto *curve = crossing == Crossing::from_root ? curve_between(platform, home, other)
+                                                        : curve_between(platform, other, home);
     TwoSites sites;
     sites.root_site_ranks = static_cast<int>(std::ranges::count(site_of, home));
     sites.other_site_ranks = static_cast<int>(std::ranges::count(site_of, other));

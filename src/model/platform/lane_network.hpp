@@ -23,8 +23,11 @@ bool knows_lanes(const Platform& platform);
 
 Result<Network> lane_network(const Platform& platform, int ranks);
 
+/* Whether data leaves the root's site or comes to it: a link need not carry as much both ways. */
+enum class Crossing { from_root, to_root };
+
 /* The two sites of the first `ranks` ranks, seen from `root`, which is one of them; fails where
    there are not two. */
-Result<TwoSites> two_sites(const Platform& platform, int ranks, int root);
+Result<TwoSites> two_sites(const Platform& platform, int ranks, int root, Crossing crossing);
 
 }  // namespace lanewise::model

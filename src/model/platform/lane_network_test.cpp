@@ -136,7 +136,7 @@ TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
 }
 
 TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
-    const auto sites = two_sites(two_site_platform(), 4, 0);
+    const auto sites = two_sites(two_site_platform(), 4, 0, Crossing::from_root);
 
     ASSERT_TRUE(sites);
     EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
@@ -148,7 +148,7 @@ TEST(LaneNetwork, GivesThePapersModelNoMoreThanTheCurveHolds) {
     auto platform = two_site_platform();
     for (auto& curve : platform.lanes) curve.bandwidth_Bps = {lane_Bps};
 
-    const auto sites = two_sites(platform, 4, 0);
+    const auto sites = two_sites(platform, 4, 0, Crossing::from_root);
 
     ASSERT_TRUE(sites);
     EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
@@ -156,12 +156,27 @@ TEST(LaneNetwork, GivesThePapersModelNoMoreThanTheCurveHolds) {
 }
 
 TEST(LaneNetwork, GivesThePapersModelNoRanksButThoseThatAreAskedAbout) {
-    const auto three = two_sites(two_site_platform(), 3, 2);
+    const auto three = two_sites(two_site_platform(), 3, 2, Crossing::from_root);
 
     ASSERT_TRUE(three);
     EXPECT_EQ(three->root_site_ranks, 1);
     EXPECT_EQ(three->other_site_ranks, 2);
-    EXPECT_FALSE(two_sites(two_site_platform(), 2, 0));
+    EXPECT_FALSE(two_sites(two_site_platform(), 2, 0, Crossing::from_root));
+}
+
+TEST(LaneNetwork, GivesThePapersModelWhatLanesCarryTheWayThatDataCrosses) {
+    auto platform = two_site_platform();
+    platform.lanes[1].latency_s = 2 * delay_s;
+    platform.lanes[1].bandwidth_Bps = {lane_Bps / 5};
+
+    const auto scatters = two_sites(platform, 4, 0, Crossing::from_root);
+    const auto gathers = two_sites(platform, 4, 0, Crossing::to_root);
+
+    ASSERT_TRUE(scatters);
+    ASSERT_TRUE(gathers);
+    EXPECT_DOUBLE_EQ(scatters->lane_Bps(1), lane_Bps);
+    EXPECT_DOUBLE_EQ(gathers->lane_Bps(1), lane_Bps / 5);
+    EXPECT_DOUBLE_EQ(gathers->wan_latency_s, 2 * delay_s);
 }
 
 TEST(LaneNetwork, IsKeptInPlatformJson) {
