@@ -23,7 +23,8 @@ double handing_over_s(const CallShape& shape, Direction direction, int parent, i
                       std::int64_t bytes) {
     const auto cost = direction == Direction::from_root ? shape.network->cost(parent, child, bytes)
                                                         : shape.network->cost(child, parent, bytes);
-    return cost.send_s + cost.egress_s + cost.latency_s + cost.ingress_s + cost.receive_s;
+    // A message is received as it arrives, so the two interfaces are busy at once.
+    return cost.send_s + std::max(cost.egress_s, cost.ingress_s) + cost.latency_s + cost.receive_s;
 }
 
 std::int64_t mean_block_bytes(const CallShape& shape) {

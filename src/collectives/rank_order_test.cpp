@@ -64,6 +64,22 @@ TEST(RankOrderTest, MakesLeavesOfSlowRanks) {
     EXPECT_THAT(subtrees_of(order, slow), Each(1));
 }
 
+// A message to an odd rank is on its way for half as long again as one to an even rank.
+TEST(RankOrderTest, CountsTheTimeOfBothInterfacesOnce) {
+    model::Network network;
+    network.cost = [](int, int to, std::int64_t bytes) {
+        const double wire_s = 1e-9 * static_cast<double>(bytes);
+        if (to % 2 == 0) return model::MessageCost{.egress_s = wire_s, .ingress_s = wire_s};
+        return model::MessageCost{.egress_s = wire_s, .latency_s = wire_s / 2.0};
+    };
+
+    const auto order = lmo_order(shape_of(8, 0, network), Direction::from_root);
+
+    EXPECT_EQ(order.rank_at(4), 4) << "the soonest that is not out of its turn";
+    EXPECT_THAT(subtrees_of(order, {1, 3, 5, 7}), Each(1));
+    EXPECT_THAT(subtrees_of(order, {2, 6}), ElementsAre(2, 2));
+}
+
 TEST(RankOrderTest, GivesLargeSubtreesToFastRanks) {
     std::vector<int> slow(64);
     std::iota(slow.begin(), slow.end(), 0);
