@@ -114,6 +114,18 @@ TEST(LanePlan, HasNoMoreLanesThanPairsOfRanks) {
     EXPECT_EQ(lanes_max(two.shape(0, 1)), 4);
 }
 
+TEST(LanePlan, GivesALaneOfNoKnownRateAsMuchAsTheFastestOther) {
+    const TwoSites two;
+    model::Network network;
+    network.cost = [](int from, int, std::int64_t bytes) {
+        return model::MessageCost{.egress_s = from == 0 ? 0.0 : 1e-8 * static_cast<double>(bytes)};
+    };
+    auto shape = two.shape(0, 4);
+    shape.network = &network;
+
+    for (const auto& lane : lanes_of(shape, Dealing::by_bytes)) EXPECT_EQ(carried(lane), block);
+}
+
 TEST(LanePlan, GivesASlowLaneLess) {
     const TwoSites two;
     model::Network network;

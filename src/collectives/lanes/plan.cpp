@@ -3,6 +3,8 @@
 #include "collectives/lanes/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "collectives/lanes/shares.hpp"
@@ -20,19 +22,35 @@ int host_or_rank(const CallShape& shape, int rank) {
     return shape.hosts.empty() ? rank : shape.hosts[static_cast<std::size_t>(rank)];
 }
 
+/* Of one lane; s_per_unit is 0 where a longer message takes no longer. */
 LaneRate rate_of(const CallShape& shape, const Lane& lane) {
-    if (!shape.network || !shape.network->cost) return {};
     const auto needed_s = [&](std::int64_t bytes) {
         const auto cost = shape.network->cost(lane.sender, lane.receiver, bytes);
         return cost.latency_s + cost.send_s + std::max(cost.egress_s, cost.ingress_s) +
                cost.receive_s;
     };
     const double short_s = needed_s(short_bytes);
-    const double each_s =
-        (needed_s(long_bytes) - short_s) / static_cast<double>(long_bytes - short_bytes);
-    if (!(each_s > 0.0)) return {};
+    const double each_s = std::max(
+        0.0, (needed_s(long_bytes) - short_s) / static_cast<double>(long_bytes - short_bytes));
     const double latency_s = std::max(0.0, short_s - each_s * static_cast<double>(short_bytes));
     return {latency_s, each_s * static_cast<double>(shape.unit_bytes)};
+}
+
+/* All alike where no network tells them apart. A lane of no known rate is as fast as the fastest
+   of the others. */
+std::vector<LaneRate> rates_of(const CallShape& shape, const std::vector<Lane>& lanes) {
+    std::vector<LaneRate> rates(lanes.size());
+    if (!shape.network || !shape.network->cost) return rates;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        rates[i] = rate_of(shape, lanes[i]);
+        if (rates[i].s_per_unit > 0.0) least = std::min(least, rates[i].s_per_unit);
+    }
+    if (!std::isfinite(least)) return std::vector<LaneRate>(lanes.size());
+    for (auto& rate : rates) {
+        if (rate.s_per_unit == 0.0) rate.s_per_unit = least;
+    }
+    return rates;
 }
 
 std::int64_t units_of(const CallShape& shape, const std::vector<int>& ranks) {
@@ -99,9 +117,7 @@ class Dealt {
 
 std::vector<std::int64_t> shares_by_bytes(const CallShape& shape, const std::vector<Lane>& lanes,
                                           std::int64_t total) {
-    std::vector<LaneRate> rates;
-    for (const auto& lane : lanes) rates.push_back(rate_of(shape, lane));
-    return shares_of(rates, total);
+    return shares_of(rates_of(shape, lanes), total);
 }
 
 /* The receivers' own block and whole blocks of others, X(P) on the fullest lane. */

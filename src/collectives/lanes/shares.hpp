@@ -15,7 +15,7 @@ namespace lanewise::collectives {
 
 struct LaneRate {
     double latency_s = 0.0;
-    double s_per_unit = 1.0;
+    double s_per_unit = 1.0; /* above 0 */
 };
 
 /* Units for each lane, in all `total`; equal lanes get equal shares to the unit. */
