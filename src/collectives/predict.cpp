@@ -11,6 +11,7 @@
 
 #include "base/numbering.hpp"
 #include "collectives/neighborhood.hpp"
+#include "model/platform/lane_network.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -163,6 +164,22 @@ std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
 
 Places places_of(const model::Platform& platform, int ranks) {
     return {numbers_of(platform.hosts, ranks), numbers_of(platform.sites, ranks)};
+}
+
+Result<Networks> networks_of(const model::Platform& platform, int ranks) {
+    auto best = model::network(platform, "", ranks);
+    if (!best) return best.failure();
+    Networks networks{.best = std::make_shared<const model::Network>(std::move(*best)),
+                      .lanes = nullptr};
+    auto lanes = model::lane_network(platform, ranks);
+    if (lanes) networks.lanes = std::make_shared<const model::Network>(std::move(*lanes));
+    return networks;
+}
+
+Result<Networks> read_networks(const std::string& path, int ranks) {
+    const auto platform = model::read_platform(path);
+    if (!platform) return platform.failure();
+    return networks_of(*platform, ranks);
 }
 
 Result<model::Priced> predict(const Algorithm& algorithm, const PricedCall& call,

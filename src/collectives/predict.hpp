@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -35,6 +37,22 @@ struct Places {
     std::vector<int> sites;
 };
 Places places_of(const model::Platform& platform, int ranks);
+
+/* What the algorithms of a job are priced on. A fit knows nothing of what lanes between sites carry
+   together, so algorithms that use them are priced on the lane curves of a platform that has any.
+ */
+struct Networks {
+    std::shared_ptr<const model::Network> best;  /* of the model that is the platform's best */
+    std::shared_ptr<const model::Network> lanes; /* null: no curves for these ranks */
+
+    const model::Network& of(const Algorithm& algorithm) const {
+        return algorithm.needs.sites && lanes ? *lanes : *best;
+    }
+};
+Result<Networks> networks_of(const model::Platform& platform, int ranks);
+
+/* Of the platform in the file at `path`. */
+Result<Networks> read_networks(const std::string& path, int ranks);
 
 /* What would keep the caller waiting for more than some seconds, over all ranks: */
 inline constexpr std::uint64_t steps_max = 10'000'000;

@@ -98,6 +98,46 @@ model::Lmo lmo_model(int ranks, double spread) {
     return model;
 }
 
+/* The same with a fit of pairs, each by itself. */
+model::Platform fitted_and_measured(double lane_Bps) {
+    auto platform = two_sites_measured();
+    model::Hockney fit{model::Links<model::HockneyLink>(8)};
+    fit.links.each([&](int i, int j, model::HockneyLink& link) {
+        const bool crosses = (i < 4) != (j < 4);
+        link = {Parameter(1e-3), Parameter(1.0 / (crosses ? lane_Bps : 800e6))};
+    });
+    platform.hockney = fit;
+    platform.best = "hockney";
+    return platform;
+}
+
+TEST(Predict, PricesAlgorithmsBetweenSitesOnTheLaneCurvesAndTheOthersOnTheBestModel) {
+    constexpr double lane_Bps = 26.5e6;
+    auto platform = fitted_and_measured(lane_Bps);
+    for (auto& curve : platform.lanes) curve.bandwidth_Bps = {lane_Bps}; /* the line is full */
+    const auto places = places_of(platform, 8);
+
+    const auto networks = networks_of(platform, 8);
+    ASSERT_TRUE(networks);
+    const auto lanes_s = [&](int lanes) {
+        const auto& multilane = *find_algorithm(Collective::scatter, "multilane");
+        return predict(multilane,
+                       {.collective = Collective::scatter,
+                        .ranks = 8,
+                        .message_bytes = 4 << 20,
+                        .lanes = lanes,
+                        .hosts = places.hosts,
+                        .sites = places.sites},
+                       networks->of(multilane))
+            ->total_s;
+    };
+
+    EXPECT_GT(lanes_s(4), 0.95 * lanes_s(1)) << "four lanes carry no more than one";
+    EXPECT_EQ(&networks->of(*find_algorithm(Collective::scatter, "linear")), networks->best.get());
+    platform.lanes.clear();
+    EXPECT_EQ(networks_of(platform, 8)->lanes, nullptr);
+}
+
 TEST(Predict, HockneysLinearAndBinomialScatterAreTheirFormulas) {
     const auto model = hockney_model();
     const auto link = mean_link(model);

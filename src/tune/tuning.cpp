@@ -18,8 +18,6 @@
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
 #include "collectives/predict.hpp"
-#include "model/platform/platform.hpp"
-#include "model/simulation/network.hpp"
 #include "tune/candidates.hpp"
 #include "tune/collectives_named.hpp"
 #include "tune/finalists.hpp"
@@ -167,7 +165,7 @@ struct Field {
     std::vector<std::string> algorithms;
     bool in_one_order = false;
     collectives::RankPlacement located;
-    std::shared_ptr<const model::Network> network;
+    collectives::Networks networks;
 
     /* What candidates are compared with in place of the MPI's own; null: that. */
     const collectives::Algorithm *reference(Operation operation,
@@ -179,7 +177,7 @@ struct Field {
     collectives::CallTraits call() const {
         const collectives::CallShape shape{.ranks = ranks, .sites = located.sites};
         return {.ranks = ranks,
-                .platform = network != nullptr,
+                .platform = networks.best != nullptr,
                 .hosts = located.host_count() > 1,
                 .sites = located.site_count() > 1,
                 .lanes_max = collectives::lanes_max(shape)};
@@ -200,7 +198,7 @@ void predict(std::vector<Candidate>& candidates, collectives::Collective collect
              .lanes = candidate.lanes,
              .hosts = field.located.hosts,
              .sites = field.located.sites},
-            *field.network);
+            field.networks.of(*candidate.lanewise));
         if (priced && priced->finished) candidate.predicted_s = priced->total_s;
     }
 }
@@ -221,7 +219,7 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                     keep_named(*list, field->algorithms);
                     const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
-                    if (field->network) predict(*list, collective, message_bytes, *field);
+                    if (field->networks.best) predict(*list, collective, message_bytes, *field);
                     rule_out_lanes(*list, open_lanes_ratio);
                     prune(*list, dominated_prediction_ratio);
                     if (look == FirstLook::brief)
@@ -366,12 +364,12 @@ Outcome tune(const TuneArguments& arguments) {
     }
     field->located = collectives::rank_placement(bench.harness().comm());
     if (!arguments.platform.empty()) {
-        const auto read = model::read_network(arguments.platform, field->ranks);
+        const auto read = collectives::read_networks(arguments.platform, field->ranks);
         if (bench.harness().any(!read))
             return read ? Failure{LW_ERR_IO, arguments.platform + " cannot be read on every rank"}
                         : read.failure();
-        field->network = *read;
-        collectives::set_network(field->network);
+        field->networks = *read;
+        collectives::set_network(field->networks.best);
     }
     MpiAlgorithms own;
     const auto checked = check_names(arguments, *field, own);
