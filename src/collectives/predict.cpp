@@ -121,14 +121,33 @@ Failure too_many(std::uint64_t count, const char *what, std::uint64_t most, cons
                               remedy};
 }
 
-Outcome within_limits(const Work& work) {
+Outcome within_limits(const Algorithm& algorithm, const CallShape& shape) {
     const char *remedy = "ask for fewer ranks";
+    Work work;
+    try {
+        const model::StepLimit limit(steps_max);
+        work = work_about(algorithm, shape);
+    } catch (const model::TooManySteps&) {
+        return Failure{LW_ERR_LIMIT, "more than " + std::to_string(steps_max / 1'000'000) +
+                                         " million steps on one rank; " + remedy};
+    }
     if (work.steps > steps_max) return too_many(work.steps, "steps", steps_max, remedy);
     if (work.costs > costs_max) return too_many(work.costs, "costs to compare", costs_max, remedy);
     return Done{};
 }
 
-/* What must be known before a schedule is built at all. */
+std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
+    if (ranks > static_cast<int>(names.size())) return {};
+    Numbering<std::string> numbering;
+    std::vector<int> found;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        found.push_back(numbering.of(names[rank]));
+    }
+    return found;
+}
+
+}  // namespace
+
 Outcome can_be_built(const Algorithm& algorithm, const PricedCall& call) {
     constexpr std::uint64_t least_own_segment_bytes = std::uint64_t{4} * 1024;
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -149,18 +168,6 @@ Outcome can_be_built(const Algorithm& algorithm, const PricedCall& call) {
         return too_many(segments, "segments", steps_max, "ask for larger segments");
     return Done{};
 }
-
-std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
-    if (ranks > static_cast<int>(names.size())) return {};
-    Numbering<std::string> numbering;
-    std::vector<int> found;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        found.push_back(numbering.of(names[rank]));
-    }
-    return found;
-}
-
-}  // namespace
 
 Places places_of(const model::Platform& platform, int ranks) {
     return {numbers_of(platform.hosts, ranks), numbers_of(platform.sites, ranks)};
@@ -209,7 +216,7 @@ Result<model::Priced> predict(const Algorithm& algorithm, const PricedCall& call
     shape.hosts = call.hosts;
     shape.sites = call.sites;
     shape.network = &network;
-    const auto allowed = within_limits(work_about(algorithm, shape));
+    const auto allowed = within_limits(algorithm, shape);
     if (!allowed) return allowed.failure();
     auto priced = model::price(
         network, call.ranks,

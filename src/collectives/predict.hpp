@@ -54,6 +54,10 @@ Result<Networks> networks_of(const model::Platform& platform, int ranks);
 /* Of the platform in the file at `path`. */
 Result<Networks> read_networks(const std::string& path, int ranks);
 
+/* What must be so for a schedule to be built at all: a root that is there, and bytes and segments
+   that can be counted. `ranks` is 1 at least. */
+Outcome can_be_built(const Algorithm& algorithm, const PricedCall& call);
+
 /* What would keep the caller waiting for more than some seconds, over all ranks: */
 inline constexpr std::uint64_t steps_max = 10'000'000;
 inline constexpr std::uint64_t costs_max = 200'000'000; /* asked for while schedules are built */

@@ -5,11 +5,21 @@
 namespace lanewise::model {
 namespace {
 
+constinit thread_local std::size_t steps_most = std::numeric_limits<std::size_t>::max();
+
 constexpr std::span<const StepId> ids(Builder::After after) {
     return {after.begin(), after.size()};
 }
 
 }  // namespace
+
+StepLimit::StepLimit(std::size_t most) : before_(std::exchange(steps_most, most)) {}
+
+StepLimit::~StepLimit() {
+    steps_most = before_;
+}
+
+Builder::Builder() : most_(steps_most) {}
 
 StepId Builder::send(int peer, Slice from, std::int64_t count, After after) {
     return send_after(ids(after), peer, from, count);
@@ -71,6 +81,7 @@ Slice Builder::scratch(std::int64_t units) {
 }
 
 StepId Builder::add(Step step, std::span<const StepId> after) {
+    if (schedule_.steps.size() == most_) throw TooManySteps();
     step.after_begin = static_cast<std::uint32_t>(schedule_.after.size());
     for (const StepId id : after) {
         if (id != no_step) schedule_.after.push_back(id);

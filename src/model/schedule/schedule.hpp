@@ -13,7 +13,9 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <limits>
 #include <span>
@@ -66,6 +68,25 @@ struct Schedule {
 using StepId = std::uint32_t;
 inline constexpr StepId no_step = std::numeric_limits<StepId>::max();
 
+/* What a Builder throws at the first step that is more than a StepLimit allows. */
+class TooManySteps : public std::exception {
+  public:
+    const char *what() const noexcept override { return "a schedule has too many steps"; }
+};
+
+/* No Builder that this thread makes while one lives writes down more than `most` steps: it takes
+   long, and much memory, to find out by writing down all of them. */
+class StepLimit {
+  public:
+    explicit StepLimit(std::size_t most);
+    ~StepLimit();
+    StepLimit(const StepLimit&) = delete;
+    StepLimit& operator=(const StepLimit&) = delete;
+
+  private:
+    std::size_t before_;
+};
+
 /*
  * Writes a schedule down, step by step. A step that moves no data is left out
  * and answers `no_step`; signals are messages without data that are kept.
@@ -73,6 +94,8 @@ inline constexpr StepId no_step = std::numeric_limits<StepId>::max();
 class Builder {
   public:
     using After = std::initializer_list<StepId>;
+
+    Builder();
 
     StepId send(int peer, Slice from, std::int64_t count, After after = {});
     StepId receive(int peer, Slice to, std::int64_t count, After after = {});
@@ -97,6 +120,7 @@ class Builder {
     StepId add(Step step, std::span<const StepId> after);
 
     Schedule schedule_;
+    std::size_t most_;
 };
 
 }  // namespace lanewise::model
