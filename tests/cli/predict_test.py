@@ -96,6 +96,8 @@ def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path)
         (["scatter", "--algorithm", "lineal"], ["lineal", "linear"]),
         (["scatter", "--algorithm", "linear:x"], ["x"]),
         (["scatter", "--algorithm", "linear::0"], ["linear::0", "lanes"]),
+        (["scatter", "--algorithm", "binomial:64K"], ["binomial has no segments", "64K changes"]),
+        (["scatter", "--algorithm", "linear:0:4"], ["linear uses no lanes", "4 changes nothing"]),
         (["scatter", "--algorithm", "linear:1:2:3"], ["linear:1:2:3", "SEGMENT"]),
         (["scatter", "--algorithm", "knomial:4:1:2:3"], ["knomial:4:1:2:3", "SEGMENT"]),
         (["scatter", "--sizes", "eight"], ["eight"]),

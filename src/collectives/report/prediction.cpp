@@ -95,6 +95,15 @@ Result<Candidate> candidate_of(Collective collective, const std::string& text) {
             return bad_argument(fmt::format("\"{}\": {} is not a number of lanes", text, parts[2]));
         }
     }
+    const auto& needs = candidate.algorithm->needs;
+    if (candidate.segment_bytes > 0 && !needs.segmented) {
+        return bad_argument(fmt::format("\"{}\": {} has no segments, so {} changes nothing", text,
+                                        candidate.algorithm->name, parts[1]));
+    }
+    if (candidate.lanes > 1 && !needs.lanes) {
+        return bad_argument(fmt::format("\"{}\": {} uses no lanes, so {} changes nothing", text,
+                                        candidate.algorithm->name, parts[2]));
+    }
     return candidate;
 }
 

@@ -135,6 +135,13 @@ TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
     EXPECT_FALSE(lane_network(platform, 4));
 }
 
+TEST(LaneNetwork, IsNamedWhereAPlatformLacksTheModelThatIsAskedFor) {
+    const auto lmo = network(two_site_platform(), "lmo", 4);
+
+    ASSERT_FALSE(lmo);
+    EXPECT_EQ(lmo.failure().sentence, "the platform has no model \"lmo\"; it has lanes");
+}
+
 TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
     const auto sites = two_sites(two_site_platform(), 4, 0, Crossing::from_root);
 

@@ -42,6 +42,7 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
         for (const auto& known : model_names()) {
             if (has_model(platform, known)) fitted += (fitted.empty() ? "" : ", ") + known;
         }
+        if (has_model(platform, "lanes")) fitted += fitted.empty() ? "lanes" : ", lanes";
         return Failure{
             LW_ERR_NOT_FOUND,
             "the platform has no model \"" + wanted + "\"; it has " +
