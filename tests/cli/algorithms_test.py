@@ -90,6 +90,9 @@ WRONG = {
     "no trees": (["alltoall", "knomial:4"], "no alltoall algorithm 'knomial:4'"),
     "root": (["bcast", "ring", "--root", "8"], "root 8 of 8 ranks is not there"),
     "size": (["bcast", "ring", "--size", "8Q"], "8Q"),
+    "huge": (["bcast", "ring", "--size", "8388608T"], "are more than can be counted"),
+    "huge blocks": (["allgather", "ring", "--size", "4194304T"], "are more than can be counted"),
+    "huge segment": (["bcast", "pipeline", "--segment", "8388608T"], "more than can be counted"),
     "svg and json": (
         ["bcast", "ring", "--svg", "x.svg", "--json"],
         "--svg and --json: give one of them",
@@ -107,6 +110,12 @@ def test_a_tree_has_any_radix_that_is_named(lanewise: Lanewise) -> None:
     assert told.startswith("# gather knomial:5\n")
     rounds = dict(match.groups() for match in ROUND.finditer(told))
     assert rounds == {"1": "1->0 1 KiB, 2->0 1 KiB, 3->0 1 KiB, 4->0 1 KiB"}
+
+
+def test_of_more_sites_than_ranks_each_rank_is_at_one(lanewise: Lanewise) -> None:
+    words = ["model", "algorithms", "scatter", "multilane", "--ranks", "6", "--sites"]
+
+    assert lanewise(*words, "2147483647") == lanewise(*words, "6")
 
 
 @pytest.mark.parametrize(("words", "sentence"), WRONG.values(), ids=WRONG.keys())

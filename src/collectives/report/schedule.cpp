@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
 #include "collectives/checker/checker.hpp"
 #include "collectives/knomial.hpp"
+#include "collectives/predict.hpp"
 #include "model/platform/platform.hpp"
 
 namespace lanewise::report {
@@ -89,6 +92,36 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleRequest& argum
                                     remedy ? "; give --platform FILE" : ""));
 }
 
+Outcome can_be_shown(const collectives::Algorithm& algorithm, const ScheduleRequest& arguments) {
+    return collectives::can_be_built(algorithm, {.collective = algorithm.collective,
+                                                 .ranks = arguments.ranks,
+                                                 .root = arguments.root,
+                                                 .message_bytes = arguments.message_bytes,
+                                                 .segment_bytes = arguments.segment_bytes,
+                                                 .lanes = arguments.lanes});
+}
+
+/* Of every rank; fails where these are more steps than can be looked at. */
+Result<std::vector<model::Schedule>> bounded_schedules(const collectives::Algorithm& algorithm,
+                                                       const collectives::Trial& trial) {
+    std::vector<model::Schedule> all;
+    auto left = collectives::steps_max;
+    const auto build = [&](const collectives::CallShape& shape) {
+        const model::StepLimit limit(left);
+        all.push_back(algorithm.build(shape));
+        left -= all.back().steps.size();
+    };
+    try {
+        for (int rank = 0; rank < trial.ranks; ++rank) collectives::with_shape(trial, rank, build);
+    } catch (const model::TooManySteps&) {
+        return Failure{LW_ERR_LIMIT,
+                       fmt::format("the schedules have more than {} million steps; ask for fewer "
+                                   "ranks, a smaller size or larger segments",
+                                   collectives::steps_max / 1'000'000)};
+    }
+    return all;
+}
+
 Result<model::Network> network_of(const ScheduleRequest& arguments) {
     if (arguments.platform.empty()) return model::Network{};
     const auto platform = model::read_platform(arguments.platform);
@@ -123,6 +156,8 @@ Result<Json> schedules(const ScheduleRequest& arguments) {
         return bad_argument("sites and lanes count from 1");
     const auto algorithm = algorithm_of(arguments);
     if (!algorithm) return algorithm.failure();
+    const auto possible = can_be_shown(**algorithm, arguments);
+    if (!possible) return possible.failure();
     const auto network = network_of(arguments);
     if (!network) return network.failure();
     auto call = collectives::even_trial((*algorithm)->collective, arguments.ranks, arguments.root,
@@ -131,16 +166,19 @@ Result<Json> schedules(const ScheduleRequest& arguments) {
     call.network = &*network;
     call.lanes = arguments.lanes;
     auto& places = (*algorithm)->needs.sites ? call.sites : call.hosts;
+    const int sites = std::min(arguments.sites, arguments.ranks);
     for (int rank = 0; rank < arguments.ranks; ++rank) {
-        places.push_back(rank * arguments.sites / arguments.ranks);
+        places.push_back(rank * sites / arguments.ranks);
     }
+    const auto built = bounded_schedules(**algorithm, call);
+    if (!built) return built.failure();
     return Json{{"collective", arguments.collective},
                 {"algorithm", arguments.algorithm},
                 {"ranks", arguments.ranks},
                 {"root", arguments.root},
                 {"message_bytes", arguments.message_bytes},
                 {"segment_bytes", arguments.segment_bytes},
-                {"schedules", as_json(collectives::schedules_of(**algorithm, call))}};
+                {"schedules", as_json(*built)}};
 }
 
 }  // namespace lanewise::report
