@@ -85,7 +85,7 @@ LW_API int lw_model_ranks(const lw_platform *platform);
 typedef struct lw_model_description {
     uint32_t struct_size;   /* sizeof(lw_model_description); lets fields be added */
     const char *name;       /* as lw_model_options has it */
-    int best;               /* whether it predicted the held-out points best */
+    int best;               /* whether it predicted held-out points best, or fits best */
     size_t held_out_points; /* measured points that were predicted by a fit without them */
     double held_out_error;  /* the root mean square of their relative errors */
 } lw_model_description;
