@@ -26,7 +26,8 @@ PASSED_ON: Mapping[int, int] = {
     signal.SIGALRM: signal.SIGALRM,
     signal.SIGXCPU: signal.SIGXCPU,
 }
-# An interrupt of the terminal reaches the launcher by itself, which ends its ranks.
+# An interrupt of the terminal reaches the launcher by itself, which ends its ranks; a further one is
+# passed on, as the first may have come from elsewhere.
 TAKEN = (*PASSED_ON, signal.SIGINT)
 # Python ignores these, and a program that takes the place of this one would do so, too.
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -84,13 +85,15 @@ class Foreground:
         return status if status >= 0 else 128 - status
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
+        is_first = number not in self.arrived
         self.arrived.append(number)
-        if number not in PASSED_ON:
+        if number == signal.SIGINT and is_first:
             return
+        passed_on = PASSED_ON.get(number, number)
         if self._process is None:
-            self._owed.append(PASSED_ON[number])
+            self._owed.append(passed_on)
         else:
-            self._process.send_signal(PASSED_ON[number])
+            self._process.send_signal(passed_on)
 
 
 def in_foreground(command: Sequence[str], environment: Mapping[str, str]) -> int:

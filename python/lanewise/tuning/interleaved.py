@@ -83,6 +83,7 @@ def run_interleaved(
             order = list(commands)[:: 1 if number % 2 == 0 else -1]
             for name in order:
                 shown = None if number == 0 else subprocess.DEVNULL
+                require_undisturbed(name, foreground.arrived)
                 begin_s = clock()
                 status = foreground.run(commands[name], environment, shown)
                 seconds[name].append(clock() - begin_s)

@@ -8,6 +8,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -87,19 +88,43 @@ def test_a_signal_reaches_the_launcher_and_no_run_follows(
         assert line.startswith(said)
 
 
-def test_an_interrupt_of_the_terminal_ends_all_even_if_a_run_succeeds(tmp_path: Path) -> None:
+@pytest.fixture
+def interrupts_are_raised() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts_are_raised")
+def test_an_interrupt_ends_all_even_if_its_run_succeeds(tmp_path: Path) -> None:
     log = tmp_path / "log"
     interrupts = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
     commands = {
         "plain": [sys.executable, "-c", interrupts],
         "tuned": [sys.executable, "-c", f"open({str(log)!r}, 'a')"],
     }
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     with pytest.raises(KeyboardInterrupt):
         run_interleaved(commands, 2, {})
 
-    signal.signal(signal.SIGINT, before)
+    assert not log.exists()
+
+
+@pytest.mark.usefixtures("interrupts_are_raised")
+def test_a_second_interrupt_reaches_a_run_that_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    interrupts_twice = f"""
+import os, signal, time
+for _ in range(2):
+    os.kill(os.getppid(), signal.SIGINT)
+    time.sleep(0.2)
+time.sleep(5)
+open({str(log)!r}, "a")
+"""
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interleaved({"plain": [sys.executable, "-c", interrupts_twice]}, 2, {})
+
     assert not log.exists()
 
 
