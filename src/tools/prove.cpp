@@ -36,10 +36,12 @@ Outcome print_proofs(const std::vector<tune::ProofRequest>& requests, tune::Mann
 int prove_main(int argc, char **argv) {
     constexpr const char *program = "lanewise-prove";
     std::vector<std::string> texts;
-    bool sparse = false;
+    tune::Manners manners;
     Options options(program, "Calls collectives and says how the MPI answers.");
     options.texts("requests", "COLLECTIVE:BYTES:RANKS", texts, "Calls to make");
-    options.flag("--sparse", sparse, "Also call with insignificant arguments empty");
+    options.flag("--sparse", manners.sparse, "Also call with insignificant arguments empty");
+    options.flag("--ordered", manners.ordered,
+                 "Also reduce with an operator that does not commute");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure_once(program, parsed.failure());
     if (*parsed) return print(**parsed);
@@ -49,7 +51,6 @@ int prove_main(int argc, char **argv) {
         if (!request) return say_failure_once(program, request.failure());
         requests.push_back(*request);
     }
-    const auto manners = sparse ? tune::Manners::full_and_sparse : tune::Manners::full;
     return run_under_mpi(program, 0, [&] { return print_proofs(requests, manners); });
 }
 

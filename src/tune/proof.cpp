@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "tune/ordered_proof.hpp"
 
 namespace lanewise::tune {
 namespace {
 
 enum class Manner {
-    full,   /* every argument given on every rank */
-    sparse, /* insignificant arguments empty, MPI_IN_PLACE where there is one */
+    full,    /* every argument given on every rank */
+    sparse,  /* insignificant arguments empty, MPI_IN_PLACE where there is one */
+    ordered, /* a reduction whose operator does not commute */
 };
-
-enum class Answer { right, wrong, refused };
 
 using collectives::Collective;
 using Bytes = std::vector<unsigned char>;
@@ -74,11 +74,6 @@ struct Counts {
         for (int r = 0; r < p.ranks; ++r) displacements.push_back(r * p.count);
     }
 };
-
-Answer answer(int code, bool as_expected) {
-    if (code != MPI_SUCCESS) return Answer::refused;
-    return as_expected ? Answer::right : Answer::wrong;
-}
 
 Answer scatter(const Place& p, bool varying) {
     const bool give = p.root() || !p.sparse;
@@ -205,6 +200,7 @@ Answer reduce_scatter(const Place& p) {
 
 Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner manner,
                       MPI_Comm comm) {
+    if (manner == Manner::ordered) return reduce_in_order(collective, message_bytes, comm);
     Place p{.comm = comm, .sparse = manner == Manner::sparse};
     p.count = static_cast<int>(message_bytes);
     MPI_Comm_rank(comm, &p.rank);
@@ -272,7 +268,8 @@ Json prove(const ProofRequest& request, Manners manners, const MpiAlgorithms& al
                  {"message_bytes", request.message_bytes},
                  {"ranks", request.ranks}};
     line["full"] = call(Manner::full);
-    if (manners == Manners::full_and_sparse) line["sparse"] = call(Manner::sparse);
+    if (manners.sparse) line["sparse"] = call(Manner::sparse);
+    if (manners.ordered) line["ordered"] = call(Manner::ordered);
     line["forced"] = algorithms.forced(request.collective);
     line["algorithms"] = Json::object();
     for (const auto& algorithm : algorithms.of(request.collective, request.ranks)) {

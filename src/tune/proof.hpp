@@ -24,7 +24,11 @@ struct ProofRequest {
 /* COLLECTIVE:BYTES:RANKS */
 Result<ProofRequest> read_proof_request(const std::string& text);
 
-enum class Manners { full, full_and_sparse };
+/* What is called besides a call with every argument given. */
+struct Manners {
+    bool sparse = false;  /* with insignificant arguments empty */
+    bool ordered = false; /* reductions with an operator that does not commute */
+};
 
 /*
  * Calls the collective with root 0 and checks on each rank what it delivered. The record says for

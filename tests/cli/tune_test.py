@@ -16,6 +16,7 @@ from lanewise.cli import proving, run
 from lanewise.launch.choose import choose
 from lanewise.tuning.content import Choice
 from lanewise.tuning.decide import decide
+from lanewise.tuning.emitters import emitter_named
 from lanewise.tuning.read import load, load_all
 from lanewise.tuning.specimen import ours, own, tuning
 from lanewise.tuning.write import save
@@ -316,12 +317,18 @@ PROVED: dict[str, dict[str, dict[int, list[Choice]]]] = {
         "bcast": {64: [own("chain", 8192)], 128: [own("chain", 8192)]},
         "allgather": {16: [own("ring")]},
         "scatter": {8: [own("linear_nb")]},
-        "allreduce": {64: [own("ring")], 4096: []},
+        "allreduce": {64: [own("rabenseifner")], 4096: []},
         "scan": {8: [own("recursive_doubling")], 4096: [own("recursive_doubling")]},
         "exscan": {8: [own("recursive_doubling")], 4096: [own("recursive_doubling")]},
         "alltoallv": {8: [own("pairwise")], 4096: [own("pairwise")]},
     },
-    "mpich": {"scatter": {8: [own("nb")]}, "bcast": {8: [own("scatter_ring_allgather")]}},
+    "mpich": {
+        "scatter": {8: [own("nb")]},
+        "bcast": {8: [own("scatter_ring_allgather")]},
+        "reduce": {8: [own("reduce_scatter_gather")]},
+        "allreduce": {8: [own("reduce_scatter_allgather")]},
+        "reduce_scatter": {8: [own("recursive_halving")]},
+    },
 }
 
 
@@ -350,6 +357,21 @@ def test_a_file_that_is_not_obeyed_is_found_out(
         assert "the MPI does not follow the file: bcast:8:2 did not come to an end" in done.stderr
 
 
+def test_a_file_that_takes_operands_out_of_order_is_found_out() -> None:
+    rules = {"allreduce": {64: [own("ring")]}, "reduce": {64: [own("binomial")]}}
+    one = tuning({**rules, "reduce_scatter": {64: [own("ring")]}}, ranks=4)
+    choice, text = choose("openmpi", os.environ), emitter_named("openmpi").emit(one).text
+
+    _, unnoticed = proving.prove_openmpi(choice, one, text, ["--sparse"])
+    _, faults = proving.prove_openmpi(choice, one, text, ["--sparse", "--ordered"])
+
+    assert unnoticed == []
+    assert faults == [
+        f"{name}:64:4 was wrong with an operator that does not commute"
+        for name in ("allreduce", "reduce", "reduce_scatter")
+    ]
+
+
 @pytest.mark.thorough
 def test_a_file_that_hangs_programs_is_found_out(
     lanewise: Lanewise, monkeypatch: pytest.MonkeyPatch
@@ -358,7 +380,7 @@ def test_a_file_that_hangs_programs_is_found_out(
     by_size = "1\n15\n1\n4\n2\n0 1 0 0\n256 2 0 0\n"
     monkeypatch.setattr(proving, "TIMEOUT_S", 15.0)
 
-    _, faults = proving.prove_openmpi(choose("openmpi", os.environ), one, by_size)
+    _, faults = proving.prove_openmpi(choose("openmpi", os.environ), one, by_size, ["--sparse"])
 
     assert any("scatter:1024:4 did not come to an end" in fault for fault in faults)
 

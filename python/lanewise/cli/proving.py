@@ -22,13 +22,19 @@ from lanewise.launch.run_native import Conditions, run_native
 from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6, prove
 from lanewise.tuning.content import Tuning
 from lanewise.tuning.emitters import emitter_named
+from lanewise.tuning.safety import Operators
 
 # A call that has not come back by then hangs.
 TIMEOUT_S = 120.0
 
 
-def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
+# How lanewise-prove calls besides with every argument given.
+MANNERS = {Operators.ANY: ("--sparse", "--ordered"), Operators.COMMUTATIVE: ("--sparse",)}
+
+
+def prove_export(tuning: Tuning, format_: str, launcher: str, operators: Operators) -> None:
     """Prove the file written of `tuning` in a format; RunError that names what is not so."""
+    manners = MANNERS[operators]
     emitter = emitter_named(format_)
     rules = emitter.emittable(tuning).rules
     choice = choose(launcher or emitter.family, os.environ)
@@ -42,11 +48,11 @@ def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
             f"{choice.build.mpi_version} takes this format otherwise; emit openmpi6 for it"
         )
     if emitter.name == "mpich":
-        count, faults = prove_mpich(choice, tuning)
+        count, faults = prove_mpich(choice, tuning, manners)
     elif emitter.name == "openmpi6":
-        count, faults = prove_openmpi6(choice, tuning, emitter.emit(tuning).text)
+        count, faults = prove_openmpi6(choice, tuning, emitter.emit(tuning).text, manners)
     else:
-        count, faults = prove_openmpi(choice, tuning, emitter.emit(tuning).text)
+        count, faults = prove_openmpi(choice, tuning, emitter.emit(tuning).text, manners)
     for bounds in prove.not_tried(rules) if emitter.family == "openmpi" else ():
         sys.stderr.write(f"lanewise tune: not verified: {bounds}\n")
     for fault in faults[1:]:
@@ -65,14 +71,16 @@ def newer_than_5(version: str) -> bool:
     return bool(digits) and int(digits[0].split(".")[0]) >= 6
 
 
-def prove_openmpi(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[str]]:
+def prove_openmpi(
+    choice: Choice, tuning: Tuning, text: str, manners: Sequence[str]
+) -> tuple[int, list[str]]:
     """Run under the file and under its probe; return the number of calls and the faults."""
     rules = emit_openmpi.emittable(tuning).rules
     calls = prove.calls_for(rules, tuning.ranks)
     if not calls:
         return 0, []
     with tempfile.TemporaryDirectory(prefix="lanewise-prove-") as name:
-        heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"],
+        heard = ask(choice, tuning.ranks, [*map(str, calls), *manners],
                     under(Path(name) / "rules", text))  # fmt: skip
         faults = prove.faults_under_file(calls, heard.answers)
         faults += prove.faults_of_numbers(rules, heard.answers)
@@ -82,7 +90,9 @@ def prove_openmpi(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[
     return 2 * len(calls), faults
 
 
-def prove_openmpi6(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[str]]:
+def prove_openmpi6(
+    choice: Choice, tuning: Tuning, text: str, manners: Sequence[str]
+) -> tuple[int, list[str]]:
     """Run under the file, and have Open MPI 6 say which rule it takes for each call."""
     rules = emit_openmpi6.emittable(tuning).rules
     calls = prove.calls_for(rules, tuning.ranks)
@@ -90,7 +100,7 @@ def prove_openmpi6(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list
         return 0, []
     with tempfile.TemporaryDirectory(prefix="lanewise-prove-") as name:
         variables = {**under(Path(name) / "rules", text), "OMPI_MCA_coll_tuned_verbose": "25"}
-        heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"], variables)
+        heard = ask(choice, tuning.ranks, [*map(str, calls), *manners], variables)
     faults = prove.faults_under_file(calls, heard.answers)
     said = prove.said_in(heard.errors)
     return len(calls), faults + prove.faults_of_what_is_said(rules, calls, tuning.ranks, said)
@@ -105,7 +115,7 @@ def under(path: Path, text: str) -> dict[str, str]:
     }
 
 
-def prove_mpich(choice: Choice, tuning: Tuning) -> tuple[int, list[str]]:
+def prove_mpich(choice: Choice, tuning: Tuning, manners: Sequence[str]) -> tuple[int, list[str]]:
     """Run under the variables; return the number of calls and the faults."""
     rules = emit_mpich.emittable(tuning).rules
     calls = prove.calls_for(rules, tuning.ranks)
@@ -114,7 +124,7 @@ def prove_mpich(choice: Choice, tuning: Tuning) -> tuple[int, list[str]]:
     text = emitter_named("mpich").emit(tuning).text
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     variables = dict(line.split("=", 1) for line in lines)
-    heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"], variables)
+    heard = ask(choice, tuning.ranks, [*map(str, calls), *manners], variables)
     faults = prove.faults_under_file(calls, heard.answers)
     return len(calls), faults + prove.faults_of_variables(rules, heard.answers)
 

@@ -296,6 +296,12 @@ def emit_only(values: Mapping[str, Any]) -> None:
 def emit_file(path: Path, values: Mapping[str, Any]) -> None:
     """Write the rules of `path` in the format of --emit, and prove them if that is asked for."""
     from lanewise.cli.tune_export import Exported, write
+    from lanewise.tuning.safety import Operators
 
     output = Path(values["emit_to"]) if values["emit_to"] is not None else None
-    write(Exported(path, values["emit"], output, values["launcher"], verified=values["prove"]))
+    write(
+        Exported(
+            path, values["emit"], output, values["launcher"], Operators.ANY,
+            verified=values["prove"],
+        )
+    )  # fmt: skip

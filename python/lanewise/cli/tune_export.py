@@ -6,11 +6,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lanewise.errors import RequestError
+
+if TYPE_CHECKING:
+    from lanewise.tuning.safety import Operators
 
 FORMATS = "openmpi|openmpi6|mpich"
 
@@ -35,6 +38,14 @@ def export(
         bool,
         typer.Option("--verify", help="Run the MPI with the rules and check that it follows them."),
     ] = False,
+    commutative_only: Annotated[
+        bool,
+        typer.Option(
+            "--commutative-only",
+            help="Also write rules of Open MPI that give wrong results with reductions whose "
+            "operator does not commute.",
+        ),
+    ] = False,
     launcher: Annotated[
         str,
         typer.Option(
@@ -52,24 +63,28 @@ def export(
     Rules for which the MPI has no algorithm are left out and listed.
     """
     from lanewise.tuning.emitters import emitter_named
+    from lanewise.tuning.safety import Operators
 
     emitter_named(format_)
     if output is not None and output.exists():
         raise RequestError(f"{output} exists; name another")
-    write(Exported(file, format_, output, launcher, verified=verify))
+    operators = Operators.COMMUTATIVE if commutative_only else Operators.ANY
+    write(Exported(file, format_, output, launcher, operators, verified=verify))
 
 
 @dataclass(frozen=True)
 class Exported:
     """What is exported: a tuning file, the format, the file to write, and whether to verify it.
 
-    Without `output` it goes to standard output, without `launcher` the MPI's own one verifies it.
+    Programs will reduce with these `operators`.  Without `output` it goes to standard output,
+    without `launcher` the MPI's own one verifies it.
     """
 
     file: Path
     format: str
     output: Path | None
     launcher: str
+    operators: Operators
     verified: bool
 
 
@@ -79,15 +94,16 @@ def write(wanted: Exported) -> None:
     from lanewise.tuning.emitters import emitter_named
     from lanewise.tuning.read import load
 
-    tuning = load(wanted.file)
-    emitted = emitter_named(wanted.format).emit(tuning)
+    emitter = emitter_named(wanted.format)
+    exportable = emitter.exportable(load(wanted.file), wanted.operators)
+    emitted = emitter.emit(exportable.tuning)
     if wanted.output is None:
         typer.echo(emitted.text, nl=False)
     else:
         write_whole(wanted.output, emitted.text)
-    for note in emitted.left_out:
+    for note in (*exportable.left_out, *emitted.left_out):
         sys.stderr.write(f"lanewise tune: left out: {note}\n")
     if wanted.verified:
         from lanewise.cli.proving import prove_export
 
-        prove_export(tuning, wanted.format, wanted.launcher)
+        prove_export(exportable.tuning, wanted.format, wanted.launcher, wanted.operators)

@@ -14,6 +14,7 @@ from lanewise.tuning import prove
 from lanewise.tuning.content import BYTES_MAX, Choice, CollectiveTuning, Rule, Tuning
 from lanewise.tuning.emit_openmpi import ALGORITHMS, NO_ALGORITHM, emittable, probe
 from lanewise.tuning.emitters import emitter_named
+from lanewise.tuning.safety import Operators
 from lanewise.tuning.specimen import ours, own, tuning
 
 IDS = {0: "allgather", 2: "allreduce", 3: "alltoall", 4: "alltoallv", 6: "barrier", 7: "bcast",
@@ -224,6 +225,49 @@ def test_scan_has_one_algorithm_for_all_sizes_or_none(format_: str) -> None:
     assert emitter.emit(one).left_out[0].startswith("scan: no algorithm wins at every size")
 
 
+def test_rules_that_need_a_commutative_operator_are_left_out_and_named() -> None:
+    one = tuning(
+        {
+            "allreduce": {8: [own("recursive_doubling")], 4096: [own("ring")]},
+            "reduce": {8: [own("binomial"), ours("binomial")], 64: [own("pipeline")]},
+            "reduce_scatter": {8: [own("butterfly")]},
+            "bcast": {8: [own("pipeline")]},
+        }
+    )
+    emitter = emitter_named("openmpi")
+
+    safe = emitter.exportable(one, Operators.ANY)
+    emitted = emitter.emit(safe.tuning)
+
+    remedy = "with operators that do not commute; add --commutative-only if all of the program's do"
+    assert safe.left_out == (
+        f"allreduce: ring would give wrong results {remedy}",
+        f"reduce: binomial and pipeline would give wrong results {remedy}",
+    )
+    read = Classic(emitted.text)
+    assert [read.algorithm("allreduce", size, 4)[0] for size in (8, 4096)] == [3, 0]
+    assert set(read.rules) == {"allreduce", "reduce_scatter", "bcast"}
+    assert emitted.left_out == ()
+    assert "do not commute" not in emitted.text
+
+
+def test_with_the_promise_that_operators_commute_all_rules_are_written_with_a_warning() -> None:
+    one = tuning({"allreduce": {4096: [own("ring")]}, "bcast": {8: [own("pipeline")]}})
+    emitter = emitter_named("openmpi")
+
+    safe = emitter.exportable(one, Operators.COMMUTATIVE)
+    text = emitter.emit(safe.tuning).text
+
+    assert (safe.left_out, Classic(text).algorithm("allreduce", 4096, 4)[0]) == ((), 4)
+    assert "# Wrong results in allreduce with operators that do not commute." in text.splitlines()
+
+
+def test_mpich_looks_at_the_operator_itself() -> None:
+    one = tuning({"reduce_scatter": {8: [own("recursive_halving")]}}, "mpich")
+
+    assert emitter_named("mpich").exportable(one, Operators.ANY).tuning == one
+
+
 def test_what_is_proved_is_what_is_written() -> None:
     one = tuning({"bcast": {8: [own("chain")], 64: [own("nonesuch")]}, "scan": {8: [own("best")]}})
 
@@ -333,6 +377,10 @@ def test_a_proof_finds_what_is_not_obeyed() -> None:
     ]  # fmt: skip
 
     assert prove.faults_under_file(calls, right) == []
+    out_of_order = [*right[:-1], {**right[-1], "ordered": "wrong"}]
+    assert prove.faults_under_file(calls, out_of_order) == [
+        f"{calls[-1]} was wrong with an operator that does not commute"
+    ]
     assert prove.faults_under_file(calls, right[:-1]) == [f"{calls[-1]} did not come to an end"]
     refused = [answer | {"full": "refused" if call.ruled else "right"}
                for answer, call in zip(right, calls, strict=True)]  # fmt: skip

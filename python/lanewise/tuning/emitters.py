@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from lanewise.errors import RequestError
 from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.safety import Emittable, Emitted
+from lanewise.tuning.safety import (
+    Emittable,
+    Emitted,
+    Exportable,
+    Operators,
+    for_any_operator,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,13 @@ class Emitter:
     family: str
     write: Callable[[Tuning], Emitted]
     emittable: Callable[[Tuning], Emittable]
+
+    def exportable(self, tuning: Tuning, operators: Operators) -> Exportable:
+        """Return what may be written for programs that reduce with these operators."""
+        looks_at_operators = self.family != "openmpi"
+        if looks_at_operators or operators is Operators.COMMUTATIVE:
+            return Exportable(tuning)
+        return for_any_operator(tuning)
 
     def emit(self, tuning: Tuning) -> Emitted:
         """Return the file; RequestError where the rules were measured with another MPI."""

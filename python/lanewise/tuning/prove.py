@@ -2,9 +2,10 @@
 """Prove that an MPI obeys an emitted file: what to call under it, and what must come of it.
 
 Open MPI says nothing of a file that it misreads.  So it gets the file twice: once as it is, where
-every call must be right, with insignificant arguments empty too; and once with an algorithm that
-does not exist in place of each, where just the calls must be refused that a rule applies to, on
-both sides of every bound and with a rank less.  That the numbers mean the algorithms measured is
+every call must be right, also with insignificant arguments empty and, unless the user says that all
+do, with an operator that does not commute; and once with an algorithm that does not exist in place
+of each, where just the calls must be refused that a rule applies to, on both sides of every bound
+and with a rank less.  That the numbers mean the algorithms measured is
 looked up in the MPI itself.  Open MPI 6 leaves out a rule that it does not understand, but can be
 told to say of every call which rule it takes.  MPICH tells what its variables hold.
 """
@@ -101,6 +102,8 @@ def faults_under_file(calls: Sequence[Call], answers: Answers) -> list[str]:
             found.append(f"{call} was {answer['full']}")
         elif answer["sparse"] != "right":
             found.append(f"{call} was {answer['sparse']} with insignificant arguments empty")
+        elif answer.get("ordered", "right") != "right":
+            found.append(f"{call} was {answer['ordered']} with an operator that does not commute")
     return found
 
 

@@ -9,15 +9,21 @@ algorithm for all sizes, or for scatter linear and linear_nb, whose messages are
 
 In scan and exscan it looks them up by the size of one element and the number of ranks, whatever the
 count is (4.1.4, 5.0 and 6.0 alike).  So these get one algorithm for all sizes as well.
+
+It also takes the algorithm of a rule for a reduction without asking whether the operator commutes.
+Some of its algorithms combine the ranks in another order than theirs, and an operator that does not
+commute then gives a wrong result (seen with 4.1.4).  Rules for these are left out, unless the user
+says that all operators commute.  MPICH looks at the operator itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from itertools import pairwise
 
-from lanewise.tuning.content import BYTES_MAX, CollectiveTuning, Rule
+from lanewise.tuning.content import BYTES_MAX, CollectiveTuning, Rule, Tuning
 from lanewise.tuning.decide import everywhere
 
 # Algorithms that understand each other, by collective.
@@ -27,6 +33,22 @@ COMPATIBLE = {
 }
 # Where the size that Open MPI looks up says nothing of the message.
 WITHOUT_SIZE = frozenset({"scan", "exscan", "alltoallv"})
+# Open MPI's algorithms that combine the ranks in their order, or go over to one that does where the
+# operator does not commute.
+IN_RANK_ORDER = {
+    "reduce": frozenset({"linear", "in-order_binary", "rabenseifner"}),
+    "allreduce": frozenset(
+        {"basic_linear", "nonoverlapping", "recursive_doubling", "rabenseifner"}
+    ),
+    "reduce_scatter": frozenset({"non-overlapping", "butterfly"}),
+}
+
+
+class Operators(Enum):
+    """Which operators the reductions of a program have that will run under an exported file."""
+
+    ANY = "any"
+    COMMUTATIVE = "commutative"
 
 
 @dataclass(frozen=True)
@@ -43,6 +65,35 @@ class Emittable:
 
     rules: Mapping[str, tuple[Rule, ...]]
     left_out: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Exportable:
+    """What of a tuning may be exported, and a sentence for each collective that loses rules."""
+
+    tuning: Tuning
+    left_out: tuple[str, ...] = field(default=())
+
+
+def for_any_operator(tuning: Tuning) -> Exportable:
+    """Return a tuning without the rules of Open MPI that need an operator that commutes."""
+    kept, left_out = {}, []
+    for name, content in tuning.collectives.items():
+        rules = tuple(rule for rule in content.mpi_rules if not needs_commuting(name, rule))
+        if len(rules) < len(content.mpi_rules):
+            lost = sorted({one.algorithm for one in content.mpi_rules if one not in rules})
+            left_out.append(
+                f"{name}: {' and '.join(lost)} would give wrong results with operators that do "
+                "not commute; add --commutative-only if all of the program's do"
+            )
+        if rules or not content.mpi_rules:
+            kept[name] = replace(content, mpi_rules=rules)
+    return Exportable(replace(tuning, collectives=kept), tuple(left_out))
+
+
+def needs_commuting(name: str, rule: Rule) -> bool:
+    """Tell whether a rule gives wrong results with an operator that does not commute."""
+    return name in IN_RANK_ORDER and rule.algorithm not in IN_RANK_ORDER[name]
 
 
 def printable(text: str) -> str:
