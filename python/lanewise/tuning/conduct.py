@@ -101,13 +101,12 @@ def conduct(
     course.launches = planned.launches
     with finalists_kept(evidence, planned.content, planned.launches) as finalists:
         wanted = course.enough if finalists.sizes else 0
-        before = finalists.launches_with_fewer(evidence)
-        for number in range(1, course.launches + 1):
-            seconds = course.judging_s(number)
+        for made, number in enumerate(planned.numbers, start=1):
+            seconds = course.judging_s(made)
             if seconds == 0:
                 break
-            place = f", launch {number} of {course.launches}"
-            launch(finalists.launch(before + number, seconds, place))
+            place = f", launch {planned.done + made} of {planned.done + planned.launches}"
+            launch(finalists.launch(number, seconds, place))
         judged = finalists.judged_in(evidence)
     return Conducted(chosen, judged, wanted)
 
@@ -176,23 +175,6 @@ class Finalists:
             for choice in choices
         ]
         return min(counts, default=0)
-
-    def launches_with_fewer(self, evidence: Path) -> int:
-        """Return the last launch that judged a size without some of its finalists; 0: none did.
-
-        A run with little time judges fewer of them.  Those that go on with it are others than its
-        own, or the rest would never be judged.
-        """
-        from lanewise.tuning.evidence import launches_in  # noqa: PLC0415
-
-        launches = launches_in(evidence)
-        with_fewer = [
-            one.launch
-            for size, choices in self.choices()
-            for one in launches.get(size, ())
-            if not choices <= one.ran
-        ]
-        return max(with_fewer, default=0)
 
     def choices(self) -> Iterator[tuple[Size, set[Choice]]]:
         """Give each size with its finalists."""

@@ -59,6 +59,10 @@ class World:
         finalists = Path(one.words[0].removeprefix("--finalists="))
         number = int(one.words[1].removeprefix("--launch="))
         content = json.loads(finalists.read_text(encoding="utf-8"))
+        kept = map(json.loads, self.evidence.read_text(encoding="utf-8").splitlines())
+        there = {
+            (one["record"], one["launch"], one["message_bytes"]) for one in kept if "launch" in one
+        }
         records = [
             {
                 "record": content["stage"], "launch": number, "collective": point["collective"],
@@ -69,6 +73,7 @@ class World:
                 ],
             }
             for point in content["points"][: self.sizes_max]
+            if (content["stage"], number, point["message_bytes"]) not in there
         ]  # fmt: skip
         with self.evidence.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
@@ -220,3 +225,55 @@ def test_finalists_that_a_hurried_run_left_out_are_judged_when_it_is_resumed(
     assert resumed.complete
     assert sum(len(one.times_s) == 4 for one in of_size) == resumed.judged
     assert [one.launch for one in of_size] == list(range(1, len(of_size) + 1))
+
+
+def test_a_tuning_that_is_resumed_with_the_same_small_budget_is_complete_at_last(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1.0)], Ending(ended=True))
+    judged: list[int] = []
+
+    while not judged or judged[-1] < 20:
+        done = conduct(Course(300.0, 20, enough=20, screenings=0), evidence, 1, world.launch)
+        world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+        judged.append(done.judged)
+        assert len(judged) < 20
+    (of_size,) = launches_in(evidence).values()
+
+    assert judged == sorted(set(judged))
+    assert done.complete
+    assert [one.launch for one in of_size] == list(range(1, 21))
+    assert all(len(one.times_s) == 4 for one in of_size)
+
+
+def test_launches_that_were_cut_short_are_the_first_that_a_resumed_tuning_makes(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    sizes = [size_of(1e-5, 8 << i) for i in range(4)]
+    world = World(evidence, sizes, Ending(ended=True), sizes_max=3)
+    course = Course(0.0, 8, enough=8)
+    conduct(course, evidence, 4, world.launch)
+    world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+    world.places, world.sizes_max = [], None
+
+    done = conduct(Course(0.0, 8, enough=8), evidence, 4, world.launch)
+
+    assert done.complete
+    assert world.places == ["", *(f", launch {n} of 8" for n in range(1, 9))]
+    assert {len(one) for one in launches_in(evidence).values()} == {8}
+
+
+def test_a_tuning_that_is_resumed_when_all_is_judged_makes_no_launch_that_judges(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1e-5)], Ending(ended=True))
+    conduct(Course(100.0, 6), evidence, 1, world.launch)
+    world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+    world.places = []
+
+    done = conduct(Course(100.0, 6), evidence, 1, world.launch)
+
+    assert (world.places, done.complete) == ([""], True)

@@ -5,17 +5,19 @@ Launches are what a verdict counts, so there are as many as there is time for in
 finalist is repeated often enough for a median.  A rule needs five launches.  Where there is little
 time, each of them repeats every finalist a few times only, and there are fewer of them, down to
 those five; then only the fastest finalist of each origin is judged.  Where even that does not fit,
-as many launches are made as do.
+as many launches are made as do.  What a resumed tuning has judged before is not judged again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any
 
+from lanewise.tuning.content import Choice
 from lanewise.tuning.course import LAUNCHES_MIN, Course
-from lanewise.tuning.evidence import finalists_file
+from lanewise.tuning.evidence import finalists_file, launches_of_stage
 
 # As src/tune/comparison_run.cpp plans a judgement for which there is little time: two batches with
 # three repetitions in all, two calls before each batch, and what lies between calls.
@@ -30,10 +32,58 @@ SIZE_S = 10.0
 
 @dataclass(frozen=True)
 class Judging:
-    """What is judged, as the native program reads it, in so many launches."""
+    """What is judged, as the native program reads it, in launches with these numbers.
+
+    As many as `done` launches of an earlier run have judged all of it.
+    """
 
     content: Mapping[str, Any]
-    launches: int
+    numbers: tuple[int, ...] = ()
+    done: int = 0
+
+    @property
+    def launches(self) -> int:
+        """Return how many launches are made."""
+        return len(self.numbers)
+
+
+@dataclass(frozen=True)
+class JudgedSoFar:
+    """The launches that have judged all of a content, and those that no longer can.
+
+    A run with little time judges fewer finalists.  Launches that go on with it are others than its
+    own, or the rest would never be judged.
+    """
+
+    content: Mapping[str, Any]
+    whole: frozenset[int]
+    spoiled: frozenset[int]
+
+    def planned(self, launches: int) -> Judging:
+        """Return so many launches, of which those come first that were cut short."""
+        numbers = (one for one in count(1) if one not in self.whole | self.spoiled)
+        return Judging(self.content, tuple(islice(numbers, max(0, launches))), len(self.whole))
+
+
+def judged_so_far(content: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> JudgedSoFar:
+    """Return which launches of `records` have judged the content."""
+    launches = launches_of_stage(records, "judgement")
+    asked = [
+        (
+            {Choice(**candidate) for candidate in one["candidates"]},
+            {
+                launch.launch: launch.ran
+                for launch in launches.get((one["collective"], one["message_bytes"]), ())
+            },
+        )
+        for one in content["points"]
+    ]
+    numbers = {number for _, ran in asked for number in ran}
+    whole = {
+        number for number in numbers if all(some <= ran.get(number, set()) for some, ran in asked)
+    }
+    spoiled = {number for some, ran in asked for number, found in ran.items() if not some <= found}
+    return JudgedSoFar(content, frozenset(whole), frozenset(spoiled))
 
 
 def least_s(content: Mapping[str, Any]) -> float:
@@ -65,19 +115,26 @@ def rounds_s(content: Mapping[str, Any]) -> list[float]:
 def judging(
     course: Course, context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
 ) -> Judging:
-    """Return what there is time to judge."""
-    everybody = finalists_file(context, records)
-    if not everybody["points"]:
-        return Judging(everybody, 0)
-    unhurried_s = enough_s(everybody) if course.budget_s else usual_s(everybody)
-    launches = course.room_for(unhurried_s)
-    if launches >= course.enough:
-        return Judging(everybody, launches)
+    """Return what there is time to judge, beside what launches have judged before."""
+    everybody = judged_so_far(finalists_file(context, records), records)
+    if not everybody.content["points"]:
+        return Judging(everybody.content)
+    done = len(everybody.whole)
+    if course.budget_s == 0:
+        return everybody.planned(course.room_for(usual_s(everybody.content)) - done)
+    launches = min(course.room_for(enough_s(everybody.content)), course.launches - done)
+    if done + launches >= course.enough:
+        return everybody.planned(launches)
+    return hurried(course, everybody, judged_so_far(finalists_file(context, records, 1), records))
+
+
+def hurried(course: Course, everybody: JudgedSoFar, fastest: JudgedSoFar) -> Judging:
+    """Return what there is time to judge if there is little: all finalists or the fastest."""
     fewest = min(course.enough, LAUNCHES_MIN)
-    fastest = finalists_file(context, records, 1)
-    for content, launches in (
-        (everybody, course.enough), (everybody, fewest), (fastest, fewest),
-    ):  # fmt: skip
-        if least_s(content) <= course.each_s(launches):
-            return Judging(content, launches)
-    return Judging(fastest, min(fewest, course.room_for(least_s(fastest))))
+    for wanted, some in ((course.enough, everybody), (fewest, everybody), (fewest, fastest)):
+        missing = wanted - len(some.whole)
+        if missing > 0 and least_s(some.content) <= course.each_s(missing):
+            return some.planned(missing)
+    more, wanted = (fastest, fewest) if len(fastest.whole) < fewest else (everybody, course.enough)
+    missing = wanted - len(more.whole)
+    return more.planned(min(missing, course.room_for(least_s(more.content))))
