@@ -399,6 +399,7 @@ def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> N
     kinds = {(one["collective"], one["kind"]) for one in found["guidelines"]}
     assert kinds == {(c, k) for c in ("bcast", "gather") for k in ("mock-up", "monotony", "split")}
     assert found["broken"] == sum(one["broken"] for one in found["guidelines"])
+    assert found["complete"] is True
 
 
 def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewise) -> None:
@@ -409,6 +410,19 @@ def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewis
 
     lines = done.stderr.splitlines()
     assert done.returncode == (0 if "0 of 3 guidelines are broken" in lines else 1)
+
+
+def test_a_strict_check_fails_where_the_budget_was_too_short_for_all_guidelines(
+    lanewise: Lanewise,
+) -> None:
+    line = ("model", "guidelines", "bcast", "allgather", "-n", 2, "--sizes", "1:64K:x2",
+            "--launcher", "openmpi", "--strict", "--budget", "0.05s")  # fmt: skip
+
+    shown, as_json = lanewise(*line), lanewise(*line, "--json")
+
+    assert shown.returncode == as_json.returncode == 1, shown.stderr
+    assert "more were not checked" in shown.stderr
+    assert json.loads(as_json.stdout)["complete"] is False
 
 
 def test_checking_refuses_what_it_cannot_check(lanewise: Lanewise) -> None:

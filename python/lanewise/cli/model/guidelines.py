@@ -35,7 +35,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print all guidelines as on
 Strict = Annotated[
     bool,
     typer.Option(
-        "--fail-on-violation", "--strict", help="End with status 1 if a guideline is broken."
+        "--fail-on-violation",
+        "--strict",
+        help="End with status 1 if a guideline is broken, or if not all are checked.",
     ),
 ]
 
@@ -78,9 +80,20 @@ def guidelines(
     if as_json:
         typer.echo(json.dumps(report(seen, judged)))
     else:
-        show(broken, len(judged))
-    if strict and broken:
-        raise RunError(f"{len(broken)} of {len(judged)} guidelines are broken")
+        show(broken, len(judged), seen)
+    if strict:
+        refuse_violation(seen, len(broken), len(judged))
+
+
+def refuse_violation(seen: Compared, broken: int, checked: int) -> None:
+    """Raise RunError where a guideline is broken, or may be, as it was not checked."""
+    if broken:
+        raise RunError(f"{broken} of {checked} guidelines are broken")
+    if not seen.ended:
+        raise RunError(
+            f"none of {checked} guidelines is broken, but {seen.points - checked} more were not "
+            "checked; name a longer --budget"
+        )
 
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
@@ -96,7 +109,7 @@ def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Co
     seen = Compared(points=points, budget_s=budget_s(values))
 
     def kept() -> str:
-        return f"after {seen.done} of {seen.points}"
+        return f"after {seen.done} of {seen.points} guidelines"
 
     quiet = values["quiet"] or values["as_json"]
     with progress(seen, seen.take, "quiet" if quiet else "shown") as on_event:
@@ -114,8 +127,8 @@ def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Co
     return seen
 
 
-def show(broken: list[Judged], count: int) -> None:
-    """Print the broken guidelines, the worst first."""
+def show(broken: list[Judged], checked: int, seen: Compared) -> None:
+    """Print the broken guidelines, the worst first, and of how many that were checked."""
     if broken:
         table = Table(box=None, pad_edge=False)
         for heading, side in (
@@ -129,7 +142,8 @@ def show(broken: list[Judged], count: int) -> None:
                 time_text(one.right_s), f"{one.factor:.2f}",
             )  # fmt: skip
         Console().print(table)
-    sys.stderr.write(f"{len(broken)} of {count} guidelines are broken\n")
+    more = "" if seen.ended else f"; {seen.points - checked} more were not checked"
+    sys.stderr.write(f"{len(broken)} of {checked} guidelines are broken{more}\n")
 
 
 def report(seen: Compared, judged: list[Judged]) -> dict[str, Any]:
@@ -141,6 +155,7 @@ def report(seen: Compared, judged: list[Judged]) -> dict[str, Any]:
         "ranks": seen.context["ranks"],
         "margin": seen.context["margin"],
         "confidence": seen.context["confidence"],
+        "complete": seen.ended,
         "broken": sum(one.broken for one in judged),
         "guidelines": [values_of(one) for one in judged],
     }
