@@ -156,6 +156,7 @@ void check_order(const JsonObject& operation, const std::vector<Rule>& rules,
 void read_operation(JsonObject& from, Operation operation, LayoutTuning& tuning) {
     const auto collective = operation.collective;
     if (from.has("points")) from.each("points", check_point);
+    if (from.has("unmeasured_bytes")) from.counts<std::uint64_t>("unmeasured_bytes");
     auto& rules = tuning.rules[operation.index()];
     if (from.has("rules")) {
         from.each("rules", [&](JsonObject& rule) { rules.push_back(read_rule(rule, collective)); });

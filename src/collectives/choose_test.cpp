@@ -57,6 +57,7 @@ Json whole_file() {
                          {"collectives",
                           {{"scatter",
                             {{"points", Json::array({point})},
+                             {"unmeasured_bytes", {1U << 20U}},
                              {"rules", Json::array({rule(8, 1024), rule(4096, 4096, "linear"),
                                                     rule(4097, bytes_max)})},
                              {"mpi_rules", Json::array({rule(8, 64, "linear_nb")})}}}}}};
@@ -325,6 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"/rnaks", 4, "unknown key 'rnaks'"}, Wrong{"/schema", "lanewise-samples", "schema"},
         Wrong{"/layouts/0/same_bits", "ranks", "must be order"},
+        Wrong{"/layouts/0/collectives/scatter/unmeasured_bytes", {-1}, "-1"},
         Wrong{"/version", 3, "version 3 is newer"},
         Wrong{"/layouts/0/hosts", Json::array(), "'layouts[0].hosts'"},
         Wrong{"/layouts/0/hosts", {1, 0}, "does not number hosts by their first ranks"},

@@ -29,11 +29,17 @@ int print_collectives() {
 }
 
 int print_plan(const tune::TuneArguments& arguments) {
+    const auto& sizes_bytes = arguments.session.sizes_bytes;
     Json names = Json::array();
-    for (const auto operation : arguments.operations) names.push_back(name_of(operation));
+    Json sizes_bytes_of = Json::object();
+    for (const auto operation : arguments.operations) {
+        names.push_back(name_of(operation));
+        sizes_bytes_of[name_of(operation)] = tune::sizes_for(operation.collective, sizes_bytes);
+    }
     const Json plan = {{"points", tune::count_tasks(arguments)},
                        {"operations", names},
-                       {"sizes_bytes", arguments.session.sizes_bytes}};
+                       {"sizes_bytes", sizes_bytes},
+                       {"sizes_bytes_of", sizes_bytes_of}};
     std::puts(plan.dump().c_str());
     return 0;
 }

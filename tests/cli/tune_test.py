@@ -132,13 +132,15 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     done = lanewise(*line, "--budget", "0.05s")
     if done.returncode == 2:  # where processors are so slow that no size fits
         done = lanewise(*line, "--budget", done.stderr.split("--budget ")[1].split()[0])
-    before = len(load(tmp_path / "t.json").collectives["bcast"].points)
+    cut_short = load(tmp_path / "t.json").collectives["bcast"]
+    before, left = len(cut_short.points), len(cut_short.unmeasured_bytes)
     kept = (tmp_path / "t.json.evidence").exists()
     more = lanewise(*line, "--budget", "5s", "--resume")
 
     assert done.returncode == more.returncode == 0, done.stderr + more.stderr
     assert "the budget is used up after" in done.stderr
     assert 0 < before < 21
+    assert before + left == 21
     assert len(load(tmp_path / "t.json").collectives["bcast"].points) > before
     assert kept, "what was measured is there for --resume"
 

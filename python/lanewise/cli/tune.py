@@ -28,7 +28,7 @@ from lanewise.files.whole import require_place, require_there
 from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
-from lanewise.launch.plan import ask, plan
+from lanewise.launch.plan import Plan, ask, plan
 from lanewise.tuning import course
 from lanewise.tuning.conduct import Launch, conduct, evidence_path
 from lanewise.tuning.course import Course
@@ -117,7 +117,7 @@ def tune(
         )  # fmt: skip
         complete = TuningLaunches(choice, values, folder, timed).measure(planned.points)
     display: Display = "quiet" if values["quiet"] or as_json else "shown"
-    write_tuning(Path(str(output)), display, complete=complete)
+    write_tuning(Path(str(output)), planned, display, complete=complete)
     if as_json:
         typer.echo(Path(str(output)).read_text(encoding="utf-8"), nl=False)
     if emit:
@@ -225,7 +225,7 @@ def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
     )
 
 
-def write_tuning(path: Path, display: Display, *, complete: bool) -> None:
+def write_tuning(path: Path, planned: Plan, display: Display, *, complete: bool) -> None:
     """Draw the rules from the evidence, write the tuning file and show them.
 
     The evidence of a run that came to its end is in the file and no longer beside it.
@@ -236,7 +236,7 @@ def write_tuning(path: Path, display: Display, *, complete: bool) -> None:
 
     evidence = evidence_path(path)
     context, records = read_evidence(evidence)
-    tuning = tuning_from(context, records)
+    tuning = tuning_from(context, records, planned.sizes_bytes_of)
     save(tuning, path)
     if complete:
         evidence.unlink()

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from lanewise.errors import RunError
 from lanewise.launch.job import Job, Launcher
@@ -22,11 +23,15 @@ TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be measured: `points` is the number known beforehand (adaptive sizes add more)."""
+    """What will be measured: `points` is the number known beforehand (adaptive sizes add more).
+
+    `sizes_bytes_of` has the sizes of each operation, where the program says them.
+    """
 
     points: int
     operations: tuple[str, ...]
     sizes_bytes: tuple[int, ...]
+    sizes_bytes_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def plan(launcher: Launcher, job: Job) -> Plan:
@@ -42,6 +47,9 @@ def plan(launcher: Launcher, job: Job) -> Plan:
                 points=int(values["points"]),
                 operations=tuple(values["operations"]),
                 sizes_bytes=tuple(values["sizes_bytes"]),
+                sizes_bytes_of={
+                    name: tuple(sizes) for name, sizes in values.get("sizes_bytes_of", {}).items()
+                },
             )
     raise RunError(
         f"{job.program[0]} --plan printed no plan; if it is of another version, build it again: "

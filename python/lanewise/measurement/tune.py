@@ -161,7 +161,7 @@ class Tuning:
             budget_s, launches.judging, enough=launches.enough, screenings=launches.screening
         )
         done = conduct(timed, self.evidence, planned.points, lambda one: self.launch(timed, one))
-        tuning = tuning_from(*read_evidence(self.evidence))
+        tuning = tuning_from(*read_evidence(self.evidence), planned.sizes_bytes_of)
         return TuningResult(tuning, done.complete, self.job().notice)
 
     def job(self, *more: str) -> Job:

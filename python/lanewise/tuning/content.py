@@ -117,11 +117,15 @@ class Rule:
 
 @dataclass(frozen=True)
 class CollectiveTuning:
-    """The evidence of a collective and what follows: Lanewise's rules and those for the MPI."""
+    """The evidence of a collective and what follows: Lanewise's rules and those for the MPI.
+
+    There was no time for the sizes `unmeasured_bytes`.
+    """
 
     points: tuple[Point, ...] = ()
     rules: tuple[Rule, ...] = ()
     mpi_rules: tuple[Rule, ...] = ()
+    unmeasured_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,22 @@ from lanewise.tuning.content import (
 REPETITIONS_MIN = 20
 
 
-def decide(collective: str, points: Iterable[Point], margin: float) -> CollectiveTuning:
-    """Return the evidence of a collective, sorted by size, with the rules that it supports."""
+def decide(
+    collective: str, points: Iterable[Point], margin: float, asked_bytes: Iterable[int] = ()
+) -> CollectiveTuning:
+    """Return the evidence of a collective, sorted by size, with the rules that it supports.
+
+    What wins at every measured size wins at every size only if all that were asked for are there.
+    """
     ordered = tuple(sorted(points, key=lambda point: point.message_bytes))
+    unmeasured = set(asked_bytes).difference(point.message_bytes for point in ordered)
+    if unmeasured and collective in WITHOUT_COMMON_SIZE:
+        return CollectiveTuning(points=ordered, unmeasured_bytes=tuple(sorted(unmeasured)))
     return CollectiveTuning(
         points=ordered,
         rules=rules_of(collective, ordered, "lanewise", margin),
         mpi_rules=rules_of(collective, ordered, "mpi", margin),
+        unmeasured_bytes=tuple(sorted(unmeasured)),
     )
 
 

@@ -170,3 +170,20 @@ def test_intervals_must_lie_apart_by_the_margin(margin: float) -> None:
 def test_few_repetitions_prove_nothing() -> None:
     assert not clearly_below(figures(1e-6, repetitions=19), figures(10e-6), MARGIN)
     assert clearly_below(figures(1e-6, repetitions=20), figures(10e-6), MARGIN)
+
+
+@pytest.mark.parametrize("collective", ["alltoallv", "igatherv"])
+def test_a_rule_for_all_sizes_needs_all_that_were_asked_for(collective: str) -> None:
+    evidence = [point(8, {ours("pairwise"): 5e-6}), point(64, {ours("pairwise"): 5e-6})]
+
+    cut_short = decide(collective, evidence, MARGIN, (8, 64, 512, 4096))
+    whole = decide(collective, evidence, MARGIN, (8, 64))
+
+    assert (cut_short.rules, cut_short.unmeasured_bytes) == ((), (512, 4096))
+    assert (whole.rules, whole.unmeasured_bytes) == ((Rule(0, BYTES_MAX, "pairwise"),), ())
+
+
+def test_rules_by_size_do_not_wait_for_sizes_that_are_not_measured() -> None:
+    evidence = [point(8, {ours("binomial"): 5e-6})]
+
+    assert decide("scatter", evidence, MARGIN, (8, 64)).rules == (Rule(8, 8, "binomial"),)

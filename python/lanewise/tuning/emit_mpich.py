@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.safety import Emittable, Emitted, for_all_sizes, printable
+from lanewise.tuning.safety import Emittable, Emitted, for_all_sizes, printable, too_few
 
 # What a shell takes as one word, whoever wrote the tuning file.
 NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -22,7 +22,9 @@ def emittable(tuning: Tuning) -> Emittable:
     rules, left_out = {}, []
     for name, content in tuning.collectives.items():
         rule = for_all_sizes(content, tuning.margin)
-        if rule is None and content.mpi_rules:
+        if rule is None and content.unmeasured_bytes and content.mpi_rules:
+            left_out.append(f"{name}: {too_few(content)}")
+        elif rule is None and content.mpi_rules:
             left_out.append(
                 f"{name}: no algorithm wins at every size, and MPICH's variable has all"
             )

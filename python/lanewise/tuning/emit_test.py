@@ -262,6 +262,23 @@ def test_with_the_promise_that_operators_commute_all_rules_are_written_with_a_wa
     assert "# Wrong results in allreduce with operators that do not commute." in text.splitlines()
 
 
+@pytest.mark.parametrize("format_", ["openmpi", "openmpi6", "mpich"])
+def test_a_tuning_that_was_cut_short_has_no_rule_for_all_sizes(format_: str) -> None:
+    emitter = emitter_named(format_)
+    one = tuning({"scatter": {8: [own("binomial")], 64: [own("binomial")]}}, emitter.family)
+    content = replace(one.collectives["scatter"], unmeasured_bytes=(4096,))
+
+    whole = emitter.emittable(one)
+    cut_short = emitter.emittable(replace(one, collectives={"scatter": content}))
+
+    assert whole.rules == {"scatter": (Rule(0, BYTES_MAX, "binomial"),)}
+    assert cut_short.rules == {}
+    assert cut_short.left_out == (
+        "scatter: 1 of 3 sizes are not measured, and the rule would be for all; "
+        "lanewise tune --resume measures them",
+    )
+
+
 def test_mpich_looks_at_the_operator_itself() -> None:
     one = tuning({"reduce_scatter": {8: [own("recursive_halving")]}}, "mpich")
 

@@ -33,6 +33,8 @@ SIMULATED = "smpi"
 REPETITIONS_MIN = 10
 BESIDE = 2.0
 
+NOTHING_ASKED: Mapping[str, Sequence[int]] = {}
+
 # What a record has beside the point.
 MORE = ("record", "key", "collective", "elapsed_s", "roots")
 
@@ -146,8 +148,15 @@ def repetition_s(point: Point, elapsed_s: float) -> float:
     return max(default.median_s, elapsed_s / repetitions / BESIDE)
 
 
-def tuning_from(context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Tuning:
-    """Draw the rules from evidence; RequestError where a record does not fit."""
+def tuning_from(
+    context: Mapping[str, Any],
+    records: Sequence[Mapping[str, Any]],
+    asked_bytes: Mapping[str, Sequence[int]] = NOTHING_ASKED,
+) -> Tuning:
+    """Draw the rules from evidence; RequestError where a record does not fit.
+
+    `asked_bytes` has the sizes that were to be measured of each collective.
+    """
     launches = launches_of_stage(records, "judgement")
     standard = Standard(
         float(context["margin"]), float(context["confidence"]), context["launcher"] == SIMULATED
@@ -162,7 +171,7 @@ def tuning_from(context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
         margin=standard.margin,
         confidence=standard.confidence,
         collectives={
-            name: decide(name, points[name], standard.margin)
+            name: decide(name, points[name], standard.margin, asked_bytes.get(name, ()))
             for name in COLLECTIVES
             if name in points
         },

@@ -177,6 +177,7 @@ def collective_of(name: str, values: Mapping[str, Any], where: str) -> Collectiv
         points=tuple(map(made_point, values.get("points", []))),
         rules=rules,
         mpi_rules=in_order(values.get("mpi_rules", []), f"{where}.mpi_rules"),
+        unmeasured_bytes=tuple(values.get("unmeasured_bytes", ())),
     )
 
 

@@ -108,6 +108,8 @@ def by_size(name: str, content: CollectiveTuning, margin: float) -> tuple[tuple[
     one = for_all_sizes(content, margin)
     if one is not None:
         return (one,), ""
+    if content.unmeasured_bytes:
+        return (), f"{name}: {too_few(content)}"
     if name in WITHOUT_SIZE:
         return (), (
             f"{name}: no algorithm wins at every size, and Open MPI does not look at the size there"
@@ -130,15 +132,27 @@ def for_all_sizes(content: CollectiveTuning, margin: float) -> Rule | None:
     for rule in content.mpi_rules:
         if (rule.from_bytes, rule.to_bytes) == (0, BYTES_MAX):
             return rule
+    if content.unmeasured_bytes:
+        return None
     choice = everywhere(content.points, "mpi", margin)
     if choice is None:
         return None
     return Rule(0, BYTES_MAX, choice.algorithm, choice.segment_bytes, choice.lanes)
 
 
+def too_few(content: CollectiveTuning) -> str:
+    """Say that not all sizes were measured, and what measures them."""
+    missing = len(content.unmeasured_bytes)
+    sizes = missing + len(content.points)
+    return (
+        f"{missing} of {sizes} sizes are not measured, and the rule would be for all; "
+        "lanewise tune --resume measures them"
+    )
+
+
 def covers(rules: Sequence[Rule], content: CollectiveTuning) -> bool:
     """Tell whether the rules leave no gap between the first and the last measured size."""
-    if not content.points:
+    if not content.points or content.unmeasured_bytes:
         return False
     first, last = content.points[0].message_bytes, content.points[-1].message_bytes
     gapless = all(after.from_bytes == rule.to_bytes + 1 for rule, after in pairwise(rules))

@@ -81,8 +81,10 @@ def layout_values(tuning: Tuning) -> dict[str, Any]:
 
 def collective_values(content: CollectiveTuning) -> dict[str, Any]:
     """Return a collective's evidence and rules for JSON."""
+    unmeasured = list(content.unmeasured_bytes)
     return {
         "points": [point_values(point) for point in content.points],
+        **({"unmeasured_bytes": unmeasured} if unmeasured else {}),
         "rules": rule_values(content.rules),
         "mpi_rules": rule_values(content.mpi_rules),
     }
