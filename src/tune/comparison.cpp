@@ -84,6 +84,7 @@ void Comparison::add(std::size_t contender, std::span<const double> values_s) {
 
 void Comparison::withdraw(std::size_t contender) {
     contenders_[contender].state = CandidateState::failed;
+    contenders_[contender].values_s.clear();
 }
 
 bool Comparison::told_apart(std::size_t winner) const {

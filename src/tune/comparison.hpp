@@ -58,6 +58,7 @@ class Comparison {
     /* The batches of the next round in their order; empty when the comparison is over. */
     std::vector<ScheduledBatch> next_round();
     void add(std::size_t contender, std::span<const double> values_s);
+    /* It cannot be run, and what it gave before no longer counts. */
     void withdraw(std::size_t contender);
     /* All batches of the round have been added. */
     void end_round();

@@ -131,6 +131,20 @@ TEST(Comparison, GoesOnWithoutWhoFailed) {
     EXPECT_EQ(comparison.winners(), std::vector<std::size_t>{2});
 }
 
+TEST(Comparison, ForgetsWhatACandidateGaveBeforeItFailed) {
+    Comparison comparison({}, {false, false, false}, 1);
+    World world({10e-6, 1e-6, 6e-6});
+    for (const auto& scheduled : comparison.next_round()) {
+        comparison.add(scheduled.contender, world.run(scheduled));
+    }
+    comparison.withdraw(1);
+    comparison.end_round();
+
+    EXPECT_TRUE(comparison.values(1).empty());
+    EXPECT_EQ(comparison.state(1), CandidateState::failed);
+    EXPECT_EQ(comparison.state(2), CandidateState::comparing) << "none is far behind who failed";
+}
+
 TEST(Comparison, LooksAtTheReferenceOnceWhereThereIsNoCandidate) {
     const auto comparison = run_whole({10e-6});
 
