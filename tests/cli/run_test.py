@@ -348,6 +348,21 @@ def test_a_rule_that_looks_at_the_platform_follows_the_one_that_is_given(
     assert counted(tmp_path, "intercepted")["scatter"] > 0
 
 
+@pytest.mark.one_mpi
+def test_the_platform_is_looked_at_whatever_number_of_ranks_a_layout_of_the_file_has(
+    mpi: str, compiled: Compile, run: Run, platform: Path, tmp_path: Path
+) -> None:
+    line = [*launch_line(mpi), str(compiled(mpi, "mpicc", "collectives.c"))]
+    file = tuning_of_calls(mpi, scatter="lmo_binomial")
+    of_two, of_all = ({**file["layouts"][0], "hosts": [0] * ranks} for ranks in (2, RANKS))
+
+    for layouts in ([of_two, of_all], [of_two]):
+        done = run(line, {**file, "layouts": layouts}, "--platform", str(platform))
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
+        assert counted(tmp_path, "intercepted")["scatter"] > 0
+
+
 def test_without_a_platform_its_rule_is_left_to_the_mpi(
     compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

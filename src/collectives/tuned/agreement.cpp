@@ -71,7 +71,6 @@ void begin_once() {
     static std::once_flag once;
     std::call_once(once, [&] {
         begin_report();
-        collectives::set_network(rules().network);
         if (!writes_messages()) return;
         const bool ruled = !environment().tuning_path.empty();
         auto sentence = rules().complaint + rules().consequence;
@@ -113,10 +112,19 @@ Hosts hosts_of(const std::vector<RankReport>& all) {
     return hosts;
 }
 
-/* The network is indexed by ranks of the world. */
+/* The network is indexed by ranks of the world, and these are as many as the job has, whatever the
+   layouts of the file have. Ranks that read the same platform make the same of it. */
 bool has_ranks_of_network(MPI_Comm comm, int ranks) {
-    const auto& network = rules().network;
-    return network && network->ranks == ranks && collectives::has_ranks_of_world(comm);
+    const auto& platform = rules().platform;
+    if (!platform || !collectives::has_ranks_of_world(comm)) return false;
+    static const bool is_known = [&] {
+        auto network = model::network(*platform, "", ranks);
+        if (network) {
+            collectives::set_network(std::make_shared<const model::Network>(std::move(*network)));
+        }
+        return static_cast<bool>(network);
+    }();
+    return is_known;
 }
 
 bool have_same_rules(const std::vector<RankReport>& all) {

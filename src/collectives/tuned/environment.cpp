@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include <system_error>
 
 #include "base/fnv.hpp"
+#include "base/json.hpp"
 #include "base/launcher.hpp"
 #include "base/sizes.hpp"
 #include "collectives/execute/progress.hpp"
@@ -128,10 +128,12 @@ std::string read_platform_into(Rules& rules) {
                " has rules that look at the platform; name it with "
                "--platform platform.json";
     }
-    auto network = model::read_network(environment().platform_path, wanting.ranks);
+    const auto platform = model::read_platform(environment().platform_path);
+    if (!platform) return platform.failure().sentence;
+    const auto network = model::network(*platform, "", wanting.ranks);
     if (!network) return network.failure().sentence;
     rules.consequence.clear();
-    rules.network = std::move(*network);
+    rules.platform = std::make_shared<const model::Platform>(*platform);
     return "";
 }
 
@@ -182,22 +184,6 @@ class Hash {
     std::uint64_t value_ = fnv1a_basis;
 };
 
-/* The platform is identified by the times of a small and of a large message on each link. */
-void add(Hash& hash, const model::Network& network) {
-    for (int from = 0; from < network.ranks; ++from) {
-        for (int to = 0; to < network.ranks; ++to) {
-            if (from == to) continue;
-            for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{1} << 20}) {
-                const auto cost = network.cost(from, to, bytes);
-                for (const double part :
-                     {cost.send_s, cost.egress_s, cost.latency_s, cost.ingress_s, cost.receive_s}) {
-                    hash.add(std::bit_cast<std::uint64_t>(part));
-                }
-            }
-        }
-    }
-}
-
 void add(Hash& hash, const collectives::LayoutTuning& layout) {
     for (const auto& list : layout.rules) {
         hash.add(list.size());
@@ -230,7 +216,7 @@ std::uint64_t fingerprint_of(const Rules& rules) {
     if (!rules.usable) return 0;
     Hash hash;
     for (const auto& layout : rules.tuning.layouts) add(hash, layout);
-    if (rules.network) add(hash, *rules.network);
+    if (rules.platform) hash.add(std::string_view(json_text(model::to_json(*rules.platform))));
     // Both decide what a call does, so they too must be the same everywhere.
     hash.add(static_cast<std::uint64_t>(environment().scratch_limit_bytes));
     hash.add(environment().report_path.empty() ? 0U : 1U);

@@ -26,7 +26,7 @@
 
 #include "collectives/choose.hpp"
 #include "collectives/execute/communicator_state.hpp"
-#include "model/simulation/network.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::tuned {
 
@@ -63,8 +63,8 @@ const Environment& environment();
 /* The rules of the file, or none and the reason; read at the first call of `rules`. */
 struct Rules {
     collectives::Tuning tuning;
-    std::shared_ptr<const model::Network>
-        network; /* null: rules that look at it are not followed */
+    std::shared_ptr<const model::Platform>
+        platform; /* null: rules that look at it are not followed */
     bool usable = false;
     std::string complaint;   /* a sentence for the user, which usable rules may have as well */
     std::string consequence; /* what happens all the same; goes on from the complaint */

@@ -606,6 +606,12 @@ TEST(Tuned, a_call_with_neighbors_needs_no_arguments_for_a_side_that_has_none) {
     }
 }
 
+std::shared_ptr<const model::Platform> platform_of(int ranks) {
+    model::Platform platform;
+    platform.ranks = ranks;
+    return std::make_shared<const model::Platform>(platform);
+}
+
 /* Rules that differ in one thing each, in small numbers and in large ones. */
 std::vector<Rules> all_kinds_of_rules() {
     const auto *ring = find_algorithm(Collective::bcast, "ring");
@@ -614,7 +620,7 @@ std::vector<Rules> all_kinds_of_rules() {
     first.usable = true;
     first.tuning.layouts = {{.hosts = {0, 0, 1, 1}, .rules = {}}};
     first.tuning.layouts[0].rules[0] = {{.from_bytes = 0, .to_bytes = 99, .algorithm = ring}};
-    std::vector<Rules> kinds(11, first);
+    std::vector<Rules> kinds(13, first);
     for (std::size_t kind = 1; kind < kinds.size(); ++kind) {
         auto& layouts = kinds[kind].tuning.layouts;
         auto& tuning = layouts.front();
@@ -630,6 +636,8 @@ std::vector<Rules> all_kinds_of_rules() {
             case 8: tuning.rules[1].swap(tuning.rules[0]); break;
             case 9: tuning.for_every_call = true; break;
             case 10: layouts.push_back({.hosts = {0, 0}, .rules = {}}); break;
+            case 11: kinds[kind].platform = platform_of(4); break;
+            case 12: kinds[kind].platform = platform_of(8); break;
         }
     }
     return kinds;
