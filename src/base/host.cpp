@@ -22,6 +22,15 @@ std::string first_word(const char *path) {
     return file >> word ? word : "unknown";
 }
 
+std::string processor_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        const auto colon = line.find(": ");
+        if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+    }
+    return "unknown";
+}
+
 std::string text_of(const std::vector<int>& cpus) {
     if (cpus.empty()) return "unknown";
     std::string text;
@@ -58,6 +67,7 @@ Host this_host() {
     }
     host.cpus = text_of(allowed_cpus());
     host.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    host.processor = processor_model();
     host.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     host.clocksource =
         first_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");

@@ -12,8 +12,9 @@ namespace lanewise {
 
 struct Host {
     std::string name;
-    std::string cpus; /* the processors this rank may run on, as "0-3,8" */
-    int cores = 0;    /* processors online */
+    std::string cpus;      /* the processors this rank may run on, as "0-3,8" */
+    int cores = 0;         /* processors online */
+    std::string processor; /* as the kernel names its model, or "unknown" */
     std::string kernel;
     std::string governor;    /* of processor 0, or "unknown" */
     std::string clocksource; /* of the kernel, or "unknown" */

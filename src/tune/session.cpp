@@ -43,6 +43,7 @@ Json context_record(const measure::Bench& bench, const SessionOptions& settings,
         {"ranks", bench.harness().size()},
         {"placement", measure::placement(bench.harness())},
         {"cores", host.cores},
+        {"processor", host.processor},
         {"kernel", host.kernel},
         {"governor", host.governor},
         {"margin", settings.rule.margin},
@@ -73,6 +74,13 @@ Result<Before> read_before(const std::string& path, const Json& context) {
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             json_text(context[key]) +
                                             "; name another file or the same conditions"};
+    }
+    // Evidence of an earlier version does not name the processor.
+    for (const char *key : {"cores", "processor"}) {
+        if (!first.contains(key) || first[key] == context[key]) continue;
+        return Failure{LW_ERR_ARGUMENT, path + " was measured on another machine, with " + key +
+                                            " " + json_text(first[key]) + ", not " +
+                                            json_text(context[key]) + "; name another file"};
     }
     for (const char *key : {"same_bits", "transport"}) {
         if (first.value(key, Json("")) == context.value(key, Json(""))) continue;

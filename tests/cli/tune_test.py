@@ -145,7 +145,7 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     assert kept, "what was measured is there for --resume"
 
 
-def test_what_was_measured_over_another_network_or_placement_is_not_gone_on_with(
+def test_what_was_measured_elsewhere_or_over_another_network_is_not_gone_on_with(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
     line = ["tune", "bcast", "--sizes", "1:1M:x2", "-n", 2, "-o", "t.json", "--resume"]
@@ -162,10 +162,14 @@ def test_what_was_measured_over_another_network_or_placement_is_not_gone_on_with
     told["placement"][1]["host"] = "another"
     evidence.write_text(json.dumps(told) + "\n" + rest)
     elsewhere = lanewise(*line, "--launcher", "openmpi")
+    told = {**json.loads(context), "processor": "Ancient Processor"}
+    evidence.write_text(json.dumps(told) + "\n" + rest)
+    on_another = lanewise(*line, "--launcher", "openmpi")
 
     assert "was measured with another --transport; name another file" in over_tcp.stderr
     assert "with its ranks on other hosts ([0, 1] by rank, now [0, 0]); name" in elsewhere.stderr
-    assert over_tcp.returncode == elsewhere.returncode == 2
+    assert 'on another machine, with processor "Ancient Processor", not "' in on_another.stderr
+    assert over_tcp.returncode == elsewhere.returncode == on_another.returncode == 2
 
 
 def test_a_budget_too_small_for_one_launch_is_refused_with_one_that_is_not(

@@ -248,7 +248,7 @@ def write_tuning(path: Path, planned: Plan, display: Display, *, complete: bool)
 
 def merge_files(values: Mapping[str, Any]) -> None:
     """Write the layouts of several tuning files into one."""
-    from lanewise.tuning.merge import merge
+    from lanewise.tuning.merge import merge, replacements
     from lanewise.tuning.read import load_all
     from lanewise.tuning.write import save
 
@@ -260,8 +260,11 @@ def merge_files(values: Mapping[str, Any]) -> None:
     output = Path(values["output"])
     if output.exists():
         raise RequestError(f"{output} exists; name another")
-    merged = merge({name: load_all(name) for name in names})
+    files = {name: load_all(name) for name in names}
+    merged = merge(files)
     save(merged, output)
+    for sentence in replacements(files):
+        sys.stderr.write(f"lanewise tune: {sentence}, which is older\n")
     for one in merged:
         rules = sum(len(content.rules) for content in one.collectives.values())
         sys.stderr.write(f"{counted(rules, 'rule')} for {one.placed} in {output}\n")

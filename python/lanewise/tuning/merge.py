@@ -27,6 +27,20 @@ def merge(files: Mapping[str, Sequence[Tuning]]) -> list[Tuning]:
     return sorted(merged.values(), key=lambda one: (one.ranks, one.hosts))
 
 
+def replacements(files: Mapping[str, Sequence[Tuning]]) -> list[str]:
+    """Return a sentence for each collective of a layout that another file has newer."""
+    found = []
+    last: dict[tuple[tuple[int, ...], str], str] = {}
+    named_layouts = [(name, one) for name, layouts in files.items() for one in layouts]
+    for name, one in sorted(named_layouts, key=lambda each: each[1].created):
+        for collective in one.collectives:
+            older = last.get((one.hosts, collective))
+            if older is not None:
+                found.append(f"{collective} for {one.placed}: {name} replaces {older}")
+            last[one.hosts, collective] = name
+    return found
+
+
 def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
     """Raise RequestError where a layout of the file `name` cannot stand beside others."""
     if (one.mpi_family, one.mpi_library) != (of_first.mpi_family, of_first.mpi_library):

@@ -11,7 +11,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.merge import merge
+from lanewise.tuning.merge import merge, replacements
 from lanewise.tuning.read import load, load_all
 from lanewise.tuning.specimen import ours, tuning
 from lanewise.tuning.write import save, values_of
@@ -48,6 +48,15 @@ def test_of_one_layout_the_newer_measurement_of_a_collective_counts() -> None:
     algorithms = {name: one.rules[0].algorithm for name, one in only.collectives.items()}
     assert algorithms == {"bcast": "chain", "scatter": "binomial"}
     assert only.created == newer.created
+
+
+def test_each_collective_that_a_newer_file_replaces_is_named() -> None:
+    newer = replace(at(4, "chain"), created="2026-11-22T15:00:00Z")
+    other = replace(at(4, "binomial", "scatter"), created="2026-11-23T15:00:00Z")
+
+    assert replacements({"newer": [newer], "older": [at(4), at(8)], "other": [other]}) == [
+        "bcast for 4 ranks on one host: newer replaces older"
+    ]
 
 
 @pytest.mark.parametrize("order", itertools.permutations("abc"))
