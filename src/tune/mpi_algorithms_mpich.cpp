@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <string_view>
 
@@ -57,6 +58,11 @@ std::string variable(Collective collective) {
     return "MPIR_CVAR_" + name + "_INTRA_ALGORITHM";
 }
 
+/* MPICH 4.0 ends the program where this one is forced on another number of ranks. */
+bool serves(std::string_view name, int ranks) {
+    return name != "noncommutative" || std::has_single_bit(static_cast<unsigned>(ranks));
+}
+
 std::string_view name_ending(std::string_view text) {
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
     std::string_view longest;
@@ -84,7 +90,7 @@ void MpiAlgorithms::announce() {}
 MpiAlgorithms::MpiAlgorithms() = default;
 MpiAlgorithms::~MpiAlgorithms() = default;
 
-std::vector<MpiAlgorithm> MpiAlgorithms::of(Collective collective, int) const {
+std::vector<MpiAlgorithm> MpiAlgorithms::of(Collective collective, int ranks) const {
     const ControlVariable control(variable(collective));
     std::vector<MpiAlgorithm> found;
     if (!control.usable()) return found;
@@ -94,7 +100,8 @@ std::vector<MpiAlgorithm> MpiAlgorithms::of(Collective collective, int) const {
     for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
         ++number;
         const auto name = name_ending(text.substr(0, at));
-        if (!name.empty()) found.push_back({std::string(name), number, false});
+        if (name.empty() || !serves(name, ranks)) continue;
+        found.push_back({std::string(name), number, false});
     }
     return found;
 }

@@ -82,6 +82,19 @@ def test_only_reductions_have_an_order(lanewise: Lanewise, real_mpi: str) -> Non
 
 
 @pytest.mark.one_mpi
+def test_ranks_that_are_no_power_of_two_survive_all_algorithms_of_the_mpi(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    done = lanewise(
+        "tune", "reduce_scatter", "-n", 3, "--sizes", "64", "--launcher", real_mpi,
+        "--budget", "20s", "--launches", 1, "-o", "t.json",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    (point,) = load(tmp_path / "t.json").collectives["reduce_scatter"].points
+    assert "mpi" in {one.choice.origin for one in point.candidates}
+
+
 def test_nonblocking_collectives_have_evidence_of_their_own(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:

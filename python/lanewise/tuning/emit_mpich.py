@@ -16,6 +16,9 @@ from lanewise.tuning.safety import Emittable, Emitted, for_all_sizes, printable,
 # What a shell takes as one word, whoever wrote the tuning file.
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 
+# MPICH ends a program that uses it with other numbers of ranks, and a variable is for all.
+FOR_POWERS_OF_TWO = "noncommutative"
+
 
 def emittable(tuning: Tuning) -> Emittable:
     """Return the rules that the file has, one of a collective."""
@@ -30,6 +33,11 @@ def emittable(tuning: Tuning) -> Emittable:
             )
         elif rule is not None and not NAME.fullmatch(rule.algorithm):
             left_out.append(f"{name}: {rule.algorithm!a} is no name of an algorithm")
+        elif rule is not None and rule.algorithm == FOR_POWERS_OF_TWO:
+            left_out.append(
+                f"{name}: {rule.algorithm} ends programs on communicators whose number of ranks "
+                "is no power of two"
+            )
         elif rule is not None:
             rules[name] = (rule,)
     return Emittable(rules, tuple(left_out))

@@ -279,6 +279,15 @@ def test_a_tuning_that_was_cut_short_has_no_rule_for_all_sizes(format_: str) -> 
     )
 
 
+def test_mpich_is_not_told_an_algorithm_that_some_numbers_of_ranks_do_not_survive() -> None:
+    emitter = emitter_named("mpich")
+
+    found = emitter.emittable(tuning({"reduce_scatter": {8: [own("noncommutative")]}}, "mpich"))
+
+    assert found.rules == {}
+    assert found.left_out[0].startswith("reduce_scatter: noncommutative ends programs")
+
+
 def test_mpich_looks_at_the_operator_itself() -> None:
     one = tuning({"reduce_scatter": {8: [own("recursive_halving")]}}, "mpich")
 
