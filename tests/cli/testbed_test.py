@@ -198,6 +198,22 @@ def test_the_status_of_the_command_is_passed_on(lanewise: Lanewise, base: Path) 
     assert_nothing_left(base)
 
 
+def test_a_run_whose_fault_failed_does_not_end_as_if_all_had_happened(
+    lanewise: Lanewise, small: Path, tmp_path: Path
+) -> None:
+    # The script fits the description, and not what the link has become.
+    (tmp_path / "f.toml").write_text('[[fault]]\nat = "0 s"\ndegrade = "a-b"\njitter = "9 ms"\n')
+    lanewise("testbed", "up", "small.toml")
+    lanewise("testbed", "fault", "small", "degrade", "a-b", "--delay", "1 ms")
+    words = ("testbed", "run", "small", "--faults", "f.toml", "--", "sh", "-c")
+
+    ended, failed = lanewise(*words, "sleep 1"), lanewise(*words, "sleep 1; exit 7")
+
+    assert (ended.returncode, failed.returncode) == (1, 7)
+    assert "the remaining faults were not injected: " in ended.stderr
+    assert "jitter_ns is larger than delay_ns" in ended.stderr
+
+
 def begun(words: Sequence[str]) -> int:
     """Wait until a program whose command line ends with `words` runs, and return its process."""
     wanted, end_s = "\0".join([*words, ""]).encode(), time.monotonic() + 60

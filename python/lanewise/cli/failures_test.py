@@ -478,9 +478,10 @@ def test_a_log_of_faults_on_a_full_disk_is_told_and_ends_them(
 
     monkeypatch.setattr(fault, "play", cut)
 
-    with running.faults_played(cast("Bed", None), (), "/dev/full"):
+    with running.faults_played(cast("Bed", None), (), "/dev/full") as failures:
         pass
 
+    assert len(failures) == 1
     assert one_line(capsys) == (
         "lanewise testbed: the remaining faults were not injected: /dev/full cannot be written: "
         "No space left on device"

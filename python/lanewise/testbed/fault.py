@@ -25,7 +25,7 @@ from lanewise.testbed.impairments import BY_KEY, BY_SETTING, IMPAIRMENTS, for_de
 from lanewise.testbed.plan import Plan, SlowWire
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path
-from lanewise.toml.quantities import MOMENT, size_text
+from lanewise.toml.quantities import MOMENT, size_text, time_text
 from lanewise.toml.tables import Tables, hint
 from lanewise.toml.text import read_text
 
@@ -132,14 +132,35 @@ class _Script(Tables):
     def events(self, plan: Plan) -> list[Event]:
         self.known(self.values, (), ("seed", "fault"))
         draw = random.Random(self.whole(self.values, (), "seed", 1))
-        events = [
-            event
+        placed = [
+            (event, path)
             for table, path in self.listed("fault")
             for event in self.checked(self.fault(table, path, draw), path, plan)
         ]
-        if not events:
+        if not placed:
             raise self.refuse((), "there is no [[fault]]; begin each fault with a line [[fault]]")
-        return list(with_what_is_left(sorted(events, key=lambda event: event.time_ns)))
+        placed.sort(key=lambda each: each[0].time_ns)
+        events = list(with_what_is_left([event for event, _ in placed]))
+        self.check_jitter(events, [path for _, path in placed], plan)
+        return events
+
+    def check_jitter(self, events: list[Event], paths: list[Path], plan: Plan) -> None:
+        """Refuse what leaves a link with more jitter than delay, given all that came before it."""
+        wires = {name: wire for name, (_, wire) in links_of(plan).items()}
+        settings = {name: dict(wire.settings) for name, wire in wires.items()}
+        for event, path in zip(events, paths, strict=True):
+            if event.action == "kill" or event.target not in wires:
+                continue
+            now = settings[event.target]
+            now.update(new_settings(event, wires[event.target]))
+            if now["jitter_ns"] > now["delay_ns"]:
+                at, what = ("for", "its end") if event.ends else (event.action, event.action)
+                jitter, delay = time_text(now["jitter_ns"]), time_text(now["delay_ns"])
+                raise self.refuse(
+                    (*path, at),
+                    f"{what} leaves {event.target} with a jitter of {jitter}, larger than its "
+                    f"delay, {delay}; give a delay that is at least as large",
+                )
 
     def checked(self, events: list[Event], path: Path, plan: Plan) -> list[Event]:
         try:

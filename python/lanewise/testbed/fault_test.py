@@ -137,6 +137,47 @@ def test_a_link_may_get_a_longer_queue_together_with_its_mark(plan: Plan) -> Non
     assert dict(event.settings) == {"queue_bytes": 3e6, "mark_bytes": 2e6}
 
 
+@pytest.mark.parametrize(
+    ("script", "line", "says"),
+    [
+        ('at = "1 s"\ndegrade = "a-b"\njitter = "20 ms"', 3, "degrade leaves a-b with a jitter of"),
+        (
+            'at = "1 s"\ndegrade = "a-b"\njitter = "4 ms"\n'
+            '[[fault]]\nat = "2 s"\ndegrade = "a-b"\ndelay = "2 ms"',
+            7,
+            "jitter of 4 ms, larger than its delay, 2 ms;",
+        ),
+        (
+            'at = "1 s"\ndegrade = "a-b"\ndelay = "30 ms"\nfor = "2 s"\n'
+            '[[fault]]\nat = "2 s"\ndegrade = "a-b"\njitter = "20 ms"',
+            5,
+            "its end leaves a-b with a jitter of 20 ms, larger than its delay, 5 ms;",
+        ),
+    ],
+)
+def test_a_script_never_leaves_a_link_with_more_jitter_than_delay(
+    plan: Plan, script: str, line: int, says: str
+) -> None:
+    with pytest.raises(RequestError) as refused:
+        fault.schedule(f"[[fault]]\n{script}\n", "s.toml", plan)
+
+    assert str(refused.value).startswith(f"s.toml:{line}: ")
+    assert says in str(refused.value)
+
+
+def test_jitter_may_be_large_while_another_fault_of_the_link_has_made_the_delay_longer(
+    plan: Plan,
+) -> None:
+    script = (
+        '[[fault]]\nat = "0 s"\ndegrade = "a-b"\ndelay = "30 ms"\nfor = "9 s"\n'
+        '[[fault]]\nat = "1 s"\ndegrade = "a-b"\njitter = "20 ms"\nfor = "2 s"\n'
+        '[[fault]]\nat = "2 s"\ncut = "a-b"\nfor = "100 ms"\n'
+        '[[fault]]\nat = "10 s"\nkill = "b2"\n'
+    )
+
+    assert len(fault.schedule(script, "s.toml", plan)) == 7
+
+
 def test_a_testbed_without_links_has_nothing_to_degrade() -> None:
     alone = make_plan(read('[[site]]\nname = "a"\nhosts = 2\n', "one", "one.toml"))
 

@@ -42,7 +42,7 @@ class Wanted:
 
 
 def run_in(bed: Bed, wanted: Wanted) -> int:
-    """Run a command in a testbed and return its status.
+    """Run a command in a testbed and return its status, or 1 where it is 0 and a fault failed.
 
     On KeyboardInterrupt (or SIGTERM or SIGHUP) the command is asked to end, then killed.
     """
@@ -68,17 +68,22 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
             f"the testbed would set {ours}\n"
         )
     try:
-        with faults_played(bed, events, wanted.fault_log):
-            return wait_for(bed.line(at, wanted.command), {**variables, MARK: str(folder)})
+        with faults_played(bed, events, wanted.fault_log) as failures:
+            status = wait_for(bed.line(at, wanted.command), {**variables, MARK: str(folder)})
+        return 1 if status == 0 and failures else status
     finally:
         kill_marked(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator[None]:
-    """Let faults happen meanwhile; those whose time has not come at the end do not."""
+def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator[list[RunError]]:
+    """Let faults happen meanwhile; those whose time has not come at the end do not.
+
+    It yields a list that has what failed once it is over.
+    """
     stop = threading.Event()
+    failures: list[RunError] = []
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(opened(log)) if log else sys.stderr
 
@@ -95,6 +100,7 @@ def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator
             try:
                 fault.play(bed, events, write, stop)
             except RunError as error:
+                failures.append(error)
                 sys.stderr.write(
                     f"lanewise testbed: the remaining faults were not injected: {error}\n"
                 )
@@ -102,7 +108,7 @@ def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator
         player = threading.Thread(target=play, daemon=True)
         player.start()
         try:
-            yield
+            yield failures
         finally:
             stop.set()
             player.join()
