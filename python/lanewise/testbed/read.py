@@ -32,6 +32,7 @@ _NO_SUBNETS = tuple(
     )
 )
 _HOSTS_MAX = 1000
+_UNLIMITED = Nic()
 LISTED = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MODULES = pathlib.Path("/lib/modules")
 
@@ -162,16 +163,20 @@ class _Reader(Tables):
                 raise self.refuse(path, f"subnet = '{subnet}' overlaps {network}, {use}")
         return subnet
 
-    def nic(self, table: Any, path: Path) -> Nic:
+    def nic(self, table: Any, path: Path, of_site: Nic = _UNLIMITED) -> Nic:
         self.known(table, path, ("rate", "queue"))
-        return self.nic_values(table, path)
+        return self.nic_values(table, path, of_site)
 
-    def nic_values(self, table: dict[str, Any], path: Path) -> Nic:
-        queue_bytes = self.quantity(table, path, "queue", SIZE, least=3000)
+    def nic_values(self, table: dict[str, Any], path: Path, of_site: Nic = _UNLIMITED) -> Nic:
+        """Return what a table says of an interface, and for the rest what its site says."""
+        at = (*path, "queue")
+        queue_bytes = self.quantity(table, path, "queue", SIZE, least=3000) or of_site.queue_bytes
+        rate = self.quantity(table, path, "rate", RATE, least=1e3) or of_site.rate_bits_per_s
         if queue_bytes > QUEUE_BYTES_MAX:
-            at = (*path, "queue")
             raise self.refuse(at, f"queue = {table['queue']!r} is 4 GiB or more, which is too long")
-        return Nic(self.quantity(table, path, "rate", RATE, least=1e3), queue_bytes)
+        if queue_bytes and not rate:
+            raise self.refuse(at, "queue has no effect without a rate; give both, or neither")
+        return Nic(rate, queue_bytes)
 
     def with_host(self, sites: list[Site], table: dict[str, Any], path: Path) -> list[Site]:
         """Return the sites with what a [[host]] says of one host put into its place."""
@@ -187,21 +192,25 @@ class _Reader(Tables):
                 return host
             lan_nics, wan = host.lan_nics, host.wan_nic
             if "lan" in table:
-                lan_nics = self.other_nics(table["lan"], (*path, "lan"), len(lan_nics))
+                lan_nics = self.other_nics(table["lan"], (*path, "lan"), lan_nics)
             if "wan" in table:
                 if wan is None:
                     raise self.refuse((*path, "wan"), f"wan: the site of {name} has no wan")
-                wan = self.nic(table["wan"], (*path, "wan"))
+                wan = self.nic(table["wan"], (*path, "wan"), wan)
             return Host(name, lan_nics, wan)
 
         return [replace(site, hosts=tuple(map(changed, site.hosts))) for site in sites]
 
-    def other_nics(self, value: Any, path: Path, count: int) -> tuple[Nic, ...]:
+    def other_nics(self, value: Any, path: Path, of_site: tuple[Nic, ...]) -> tuple[Nic, ...]:
         if not isinstance(value, list):
-            return (self.nic(value, path),) * count
-        if len(value) != count:
-            raise self.refuse(path, f"lan has {len(value)} tables; its site has {count} LANs")
-        return tuple(self.nic(each, (*path, i)) for i, each in enumerate(value))
+            return tuple(self.nic(value, path, nic) for nic in of_site)
+        if len(value) != len(of_site):
+            sentence = f"lan has {len(value)} tables; its site has {len(of_site)} LANs"
+            raise self.refuse(path, sentence)
+        return tuple(
+            self.nic(each, (*path, i), nic)
+            for i, (each, nic) in enumerate(zip(value, of_site, strict=True))
+        )
 
     def link(self, table: dict[str, Any], path: Path, sites: list[str]) -> Link:
         self.known(table, path, ("between", "seed", *BY_KEY))

@@ -54,6 +54,22 @@ def test_a_host_may_differ_from_its_site() -> None:
     assert second.lan_nics == first.lan_nics
 
 
+def test_a_host_is_as_its_site_in_what_is_not_said_of_it() -> None:
+    text = (
+        '[[site]]\nname = "a"\nhosts = 2\n'
+        'lan = [{ rate = "10 Gbit/s", queue = "2 MB" }, { rate = "1 Gbit/s" }]\n'
+        'wan = { rate = "250 Mbit/s" }\n[[host]]\nname = "a2"\n'
+    )
+
+    each = described(text + 'lan = [{ rate = "5 Gbit/s" }, {}]\nwan = { queue = "1 MB" }\n')
+    all_ = described(text + 'lan = { queue = "1 MB" }\nwan = {}\n')
+
+    assert each.sites[0].hosts[1].lan_nics == (Nic(5e9, 2e6), Nic(1e9))
+    assert each.sites[0].hosts[1].wan_nic == Nic(250e6, 1e6)
+    assert all_.sites[0].hosts[1].lan_nics == (Nic(10e9, 1e6), Nic(1e9, 1e6))
+    assert all_.sites[0].hosts[1].wan_nic == Nic(250e6)
+
+
 def test_a_site_may_have_several_lans() -> None:
     testbed = described('[[site]]\nname = "a"\nhosts = 2\nlan = [{}, { latency = "20 us" }]\n')
 
@@ -118,6 +134,9 @@ WRONG = [
     ('delay = "5 ms"', 'mark = "20 KiB"\nqueue = "10 KiB"', 14, ["mark is larger than queue"]),
     ('delay = "5 ms"', 'mark = "263 kB"', 14, ["mark is larger than queue, 262.144 kB"]),
     ('rate = "10 Gbit/s"', 'queue = "5 GB"', 4, ["queue = '5 GB'", "too long"]),
+    ('rate = "10 Gbit/s"', 'queue = "1 MB"', 4, ["queue has no effect without a rate"]),
+    ('name = "b"', 'name = "b"\nlan = { queue = "1 MB" }', 9, ["queue has no effect"]),
+    ('a2"\nwan = { rate = "60 Mbit/s" }', 'left"\nlan = { queue = "1 MB" }', 18, ["no effect"]),
     ('delay = "5 ms"', "seed = -1", 14, ["seed", "-1"]),
     ('name = "a2"', 'name = "a3"', 17, ["a3"]),
     ("[[host]]", "[host]", 16, ["[[host]]"]),
