@@ -22,7 +22,7 @@ _RANK_OPTIONS = ("-n", "-np", "--np", "--n", "-c", "--ranks")
 # Options of other programs are called so, too, such as that of head; more ranks find no room here.
 _RANKS = re.compile(r"[0-9]{1,5}")
 # A testbed may be raised inside of a job, whose hosts are not those of the testbed.
-NO_BATCH_SYSTEM = "^slurm,tm"
+NO_BATCH_SYSTEM = "^slurm,tm,pbs,lsf,gridengine,flux,alps"
 # Variables that choose how messages travel, or over which interfaces; a user may know better.
 TRANSPORT = (
     "OMPI_MCA_pml",
@@ -150,6 +150,8 @@ def environment(
         "prte_default_hostfile": str(folder / "openmpi.hosts"),
         "prte_tmpdir_base": str(folder),
         "hwloc_default_binding_policy": "none",
+        "rmaps_default_mapping_policy": ":oversubscribe",
+        "prte_if_include": plan.launcher_device,
     }
     mpich = {
         "HYDRA_RMK": "user",

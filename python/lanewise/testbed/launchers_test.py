@@ -102,9 +102,23 @@ def test_every_launcher_is_told_agent_hosts_and_interfaces() -> None:
     assert told["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert told["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1"
     assert told["PRTE_MCA_plm_ssh_agent"] == "/s/agent"
+    assert told["PRTE_MCA_prte_if_include"] == "lan2"
     assert told["HYDRA_LAUNCHER_EXEC"] == "/s/agent"
     assert told["HYDRA_HOST_FILE"] == "/s/run/hydra.hosts"
     assert told["LANEWISE_PLACEMENT"] == "/s/run/placement.json"
+
+
+def test_every_launcher_takes_more_ranks_than_cores_and_no_host_of_a_batch_system() -> None:
+    told = launchers.environment(
+        plan_of("two-site"), Path("/s/agent"), Path("/s/run"), ranks=8, cores=2
+    )
+
+    assert told["OMPI_MCA_rmaps_base_oversubscribe"] == "1"
+    assert told["PRTE_MCA_rmaps_default_mapping_policy"] == ":oversubscribe"
+    left_out = {"slurm", "tm", "pbs", "lsf", "gridengine", "flux", "alps"}
+    for name in ("OMPI_MCA_ras", "PRTE_MCA_ras"):
+        assert told[name].startswith("^")
+        assert set(told[name][1:].split(",")) == left_out
 
 
 MANAGED_FIRST = """[[site]]
