@@ -65,13 +65,18 @@ class Bed:
         return make_plan(self.testbed())
 
     def line(self, host: str, command: Sequence[str]) -> list[str]:
-        """Return the command line that runs `command` in a host, in the folder we are in."""
+        """Return the command line that runs `command` in a host, in the folder we are in.
+
+        RequestError where a testbed does not have that folder.
+        """
+        here = Path.cwd()
+        folders.require_visible(here, "change to another folder first")
         target = ["--target", str(self.info.supervisor)]
         users = ["--user", "--preserve-credentials"] if self.info.own_users else []
         # In a chroot, the root of a mount namespace is not the root that we see; and a folder from
         # outside of it has no name there.
         enter = ["nsenter", *target, *users, "--mount", "--pid", "--root", "--wd", "--"]
-        return [*enter, str(self.folder / "enter"), host, str(Path.cwd()), *command]
+        return [*enter, str(self.folder / "enter"), host, str(here), *command]
 
     def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the supervisor or to a delay line; RunError with its refusal."""

@@ -52,6 +52,7 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
     known = [namespace.name for namespace in plan.namespaces]
     if at not in known:
         raise RequestError(f"there is no '{at}' in the testbed; there are {', '.join(known)}")
+    line = bed.line(at, wanted.command)
     events = fault.load(Path(wanted.faults), plan) if wanted.faults else []
     ranks = launchers.rank_count(wanted.command) or len(chosen)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=bed.folder))
@@ -69,7 +70,7 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
         )
     try:
         with faults_played(bed, events, wanted.fault_log) as failures:
-            status = wait_for(bed.line(at, wanted.command), {**variables, MARK: str(folder)})
+            status = wait_for(line, {**variables, MARK: str(folder)})
         return 1 if status == 0 and failures else status
     finally:
         kill_marked(folder)

@@ -32,6 +32,7 @@ _UNFINISHED = ".unfinished."
 _NAMED = re.compile(r"(?:\.unfinished\.)?(.+)\.[a-z0-9_]{8}", re.DOTALL)
 # Making a folder and taking its lock takes less by far.
 _ABANDONED_S = 60.0
+_SHARED_MEMORY = Path("/dev/shm")
 # The kernel takes 107 bytes.
 _SOCKET_PATH_MAX = 107
 # A path with room for shorter names than this one is too long itself.
@@ -80,6 +81,7 @@ def make_base() -> Path:
             f"'{folder}' has a blank or a colon, at which Open MPI cuts the path of its launch "
             "agent; name another folder in LANEWISE_TESTBEDS"
         )
+    require_visible(folder, "name another folder in LANEWISE_TESTBEDS")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         unsafe = why_unsafe(folder)
@@ -91,6 +93,15 @@ def make_base() -> Path:
     if unsafe:
         raise RequestError(unsafe)
     return folder
+
+
+def require_visible(folder: Path, remedy: str) -> None:
+    """Refuse a folder in /dev/shm: a testbed has its own there, and what runs in it sees no other.
+
+    `remedy` says what to do instead.
+    """
+    if folder.resolve().is_relative_to(_SHARED_MEMORY.resolve()):
+        raise RequestError(f"{folder} is in /dev/shm, which is another in a testbed; {remedy}")
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +154,39 @@ def test_a_path_at_which_launchers_would_cut_is_refused(
         state.make_base()
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def in_shared_memory() -> Iterator[Path]:
+    """Give a folder in /dev/shm."""
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+def test_a_folder_in_shared_memory_is_refused_for_testbeds(
+    in_shared_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(in_shared_memory)
+
+    for folder in (in_shared_memory / "beds", tmp_path / "link" / "beds"):
+        monkeypatch.setenv("LANEWISE_TESTBEDS", str(folder))
+        with pytest.raises(RequestError, match=f"^{folder} is in /dev/shm, .*LANEWISE_TESTBEDS$"):
+            state.make_base()
+
+    assert list(in_shared_memory.iterdir()) == []
+
+
+def test_a_command_does_not_begin_in_a_folder_of_shared_memory(
+    in_shared_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised = bed.Bed(tmp_path, INFO)
+    monkeypatch.chdir(in_shared_memory)
+
+    with pytest.raises(RequestError, match=f"^{in_shared_memory} is in /dev/shm, .*; change to"):
+        raised.line("a1", ["true"])
+
+    monkeypatch.chdir(tmp_path)
+    assert raised.line("a1", ["true"])[-2:] == [str(tmp_path), "true"]
 
 
 def test_a_relative_path_holds_in_every_process(
