@@ -21,6 +21,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 import traceback
 from contextlib import suppress
 from dataclasses import replace
@@ -37,6 +38,8 @@ from lanewise.testbed.state import CONTROL, DESCRIPTION, read_info, write_info
 
 # As it is before a user namespace makes it another.
 USER_ID = os.geteuid()
+# Whoever asks waits 5 s for the answer.
+KILL_LIMIT_S = 3.0
 
 ENTER = """#!/bin/sh
 # Runs a command in a host of this testbed: enter HOST FOLDER COMMAND...
@@ -254,19 +257,35 @@ def reply_to(network: Network, request: bytes) -> dict[str, object]:
 
 
 def kill_host(network: Network, host: str) -> int:
-    """Kill the processes in a host's network namespace; return how many there were."""
+    """Kill the processes in a host's network namespace; return how many there were.
+
+    Those that start others meanwhile leave some behind, so it is done until none is left.
+    """
     try:
         number = network.netns(host).stat().st_ino
     except OSError:
         raise RunError(f"there is no host {host}") from None
-    killed = 0
-    for folder in processes():
-        process = int(folder.name)
-        with suppress(OSError):
-            if (folder / "ns/net").stat().st_ino == number and process != os.getpid():
+    killed: set[int] = set()
+    end_s = time.monotonic() + KILL_LIMIT_S
+    while left := processes_in(number):
+        if time.monotonic() > end_s:
+            raise RunError(f"{len(left)} of the processes on {host} did not end when killed")
+        for process in left:
+            with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
-                killed += 1
-    return killed
+        killed.update(left)
+        time.sleep(0.01)
+    return len(killed)
+
+
+def processes_in(netns: int) -> list[int]:
+    """Return the processes in a network namespace but this one; none of them has ended."""
+    found = []
+    for folder in processes():
+        with suppress(OSError):
+            if (folder / "ns/net").stat().st_ino == netns and int(folder.name) != os.getpid():
+                found.append(int(folder.name))
+    return found
 
 
 if __name__ == "__main__":

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from lanewise.errors import RunError
 from lanewise.testbed import namespaces, shipped, supervisor
 from lanewise.testbed.layout import make_plan
+from lanewise.testbed.network import Network
 from lanewise.testbed.read import read
 
 
@@ -74,3 +80,47 @@ def test_the_folder_of_a_testbed_may_have_any_name_in_the_scripts(
         )  # fmt: skip
         assert done.returncode == 255
         assert ("there is no host a9" in done.stderr) == (script == "agent"), done.stderr
+
+
+class OurNamespace:
+    """Stands for a network in which every host has the namespace of this test."""
+
+    def netns(self, _host: str) -> Path:
+        return Path("/proc/self/ns/net")
+
+
+@pytest.fixture
+def sleepers() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Give processes that sleep."""
+    started = [subprocess.Popen(["sleep", "600"]) for _ in range(3)]
+    yield started
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+def test_a_host_is_killed_with_what_its_processes_start_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, sleepers: list[subprocess.Popen[bytes]]
+) -> None:
+    folders = [Path(f"/proc/{one.pid}") for one in sleepers]
+    seen = iter(range(1, 4))
+    monkeypatch.setattr(supervisor, "processes", lambda: folders[: next(seen, 3)])
+
+    killed = supervisor.kill_host(cast("Network", OurNamespace()), "a1")
+
+    assert [one.wait(60) for one in sleepers] == [-signal.SIGKILL] * 3
+    assert killed == 3
+
+
+def test_a_host_that_does_not_end_is_told(
+    monkeypatch: pytest.MonkeyPatch, sleepers: list[subprocess.Popen[bytes]]
+) -> None:
+    monkeypatch.setattr(supervisor, "KILL_LIMIT_S", 0.0)
+    monkeypatch.setattr(supervisor, "processes", lambda: [Path(f"/proc/{sleepers[0].pid}")])
+
+    with (
+        monkeypatch.context() as unkillable,
+        pytest.raises(RunError, match=r"^1 of the processes on a1 did not end when killed$"),
+    ):
+        unkillable.setattr(os, "kill", lambda *_: None)
+        supervisor.kill_host(cast("Network", OurNamespace()), "a1")
