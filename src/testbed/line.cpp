@@ -121,18 +121,22 @@ void Line::enter(Item item) {
     free_ns_ =
         std::max(now_ns, free_ns_) + passage_ns(item.shape.wire_bytes, settings_.rate_bits_per_s);
     item.left_ns = free_ns_;
-    if (settings_.jitter_ns > 0)
-        item.jitter_ns =
-            std::llround((2 * uniform() - 1) * static_cast<double>(settings_.jitter_ns));
     fly(std::move(item));
 }
 
 /* Behind all others that are not held: packets keep their order. */
 void Line::fly(Item item) {
-    auto due_ns = item.left_ns + settings_.delay_ns + item.jitter_ns;
+    auto due_ns = item.left_ns + settings_.delay_ns + jitter_ns_of(item);
     if (item.extra_ns == 0) last_due_ns_ = due_ns = std::max(due_ns, last_due_ns_);
     item.time_ns = due_ns + item.extra_ns;
     flying_.add(std::move(item));
+}
+
+/* A packet keeps its draw when the settings change. */
+std::int64_t Line::jitter_ns_of(Item& item) {
+    if (settings_.jitter_ns == 0) return 0;
+    if (!item.jitter_share) item.jitter_share = 2 * uniform() - 1;
+    return std::llround(*item.jitter_share * static_cast<double>(settings_.jitter_ns));
 }
 
 void Line::mark_some(std::int64_t now_ns, Item& item) {

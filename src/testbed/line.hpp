@@ -51,8 +51,8 @@ class Line {
     /* Takes back that a packet was delivered: the far end has refused it. */
     void not_delivered(PacketView packet);
 
-    /* Holds at once: what still waits leaves at the new rate and takes the new delay, behind what
-     * is on the way already.  A cut drops both. */
+    /* Holds at once: what still waits leaves at the new rate and takes the new delay and jitter,
+     * behind what is on the way already.  A cut drops both. */
     void change(std::int64_t now_ns, const LinkSettings& settings);
     const LinkSettings& settings() const { return settings_; }
     const Counters& counters() const { return counters_; }
@@ -64,8 +64,8 @@ class Line {
         std::int64_t extra_ns = 0;
         PacketShape shape;
         Packet packet;
-        std::int64_t left_ns = 0; /* when the last bit is on the link */
-        std::int64_t jitter_ns = 0;
+        std::int64_t left_ns = 0;           /* when the last bit is on the link */
+        std::optional<double> jitter_share; /* of the most, from -1 to 1, once it is drawn */
     };
     struct Later {
         bool operator()(const Item& a, const Item& b) const {
@@ -83,6 +83,7 @@ class Line {
     void accept_in_pieces(std::int64_t now_ns, PacketView packet, std::uint32_t segments);
     void enter(Item item);
     void fly(Item item);
+    std::int64_t jitter_ns_of(Item& item);
     void release(std::int64_t now_ns);
     void drop_all();
     void wait_anew(std::int64_t now_ns, double former_rate);

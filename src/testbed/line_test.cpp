@@ -199,6 +199,40 @@ TEST(Line, JitterStaysInItsBoundsAndKeepsTheOrder) {
     EXPECT_GT(*most - *least, 3 * ms) << "a thousand draws come near both ends";
 }
 
+/* How much later than at the rate and the delay of `settings` each packet of a burst arrives, where
+ * they hold for all but the first from 15 ms on, and `before` until then. */
+std::vector<std::int64_t> jitters_after(const LinkSettings& before, const LinkSettings& settings) {
+    constexpr std::size_t packets = 200;
+    Line line(before, Layer::ip, 7);
+    for (std::size_t i = 0; i < packets; ++i) line.offer(0, tcp_packet(960));
+    EXPECT_TRUE(line.take(15 * ms)) << "each takes 10 ms";
+    line.change(15 * ms, settings);
+    std::vector<std::int64_t> jitters;
+    for (const auto& arrival : drain(line)) {
+        const auto left_ns = static_cast<std::int64_t>(jitters.size() + 2) * 10 * ms;
+        jitters.push_back(arrival.time_ns - left_ns - settings.delay_ns);
+    }
+    EXPECT_EQ(jitters.size(), packets - 1);
+    return jitters;
+}
+
+TEST(Line, WhatHasNotLeftTakesTheNewJitter) {
+    const auto steady = settings_of(800e3, 4 * ms);
+    auto jittery = steady;
+    jittery.jitter_ns = 1 * ms;
+    auto more = steady;
+    more.jitter_ns = 4 * ms;
+
+    for (const auto jitter_ns : jitters_after(jittery, steady)) EXPECT_EQ(jitter_ns, 0);
+    for (const auto& before : {steady, jittery}) {
+        const auto jitters = jitters_after(before, more);
+        const auto [least, most] = std::minmax_element(jitters.begin(), jitters.end());
+        EXPECT_GE(*least, -4 * ms);
+        EXPECT_LE(*most, 4 * ms);
+        EXPECT_GT(*most - *least, 6 * ms) << "two hundred draws come near both ends";
+    }
+}
+
 TEST(Line, LossTakesItsShareOfSegmentsAndTheRestArrivesWhole) {
     auto settings = settings_of(0, 0);
     settings.loss = 0.02;
