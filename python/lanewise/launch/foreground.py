@@ -26,8 +26,8 @@ PASSED_ON: Mapping[int, int] = {
     signal.SIGALRM: signal.SIGALRM,
     signal.SIGXCPU: signal.SIGXCPU,
 }
-# An interrupt of the terminal reaches the launcher by itself, which ends its ranks; a further one is
-# passed on, as the first may have come from elsewhere.
+# An interrupt of the terminal reaches the launcher by itself, which ends its ranks. A further one
+# is passed on, as the first may have come from elsewhere.
 TAKEN = (*PASSED_ON, signal.SIGINT)
 # Python ignores these, and a program that takes the place of this one would do so, too.
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
