@@ -340,6 +340,44 @@ TEST(Errors, of_an_argument_reach_the_rank_that_waits_for_the_message) {
     }
 }
 
+/* Executes at once, or begins and then waits. */
+int execute_by(Calling calling, const Call& call, const Choice& choice) {
+    bool served = false;
+    PendingCall pending;
+    const int code = calling == Calling::blocking ? execute(call, choice, served)
+                                                  : start(call, choice, served, pending);
+    EXPECT_TRUE(served);
+    return pending ? wait(*pending) : code;
+}
+
+// Of several messages that it waits for, an MPI says at first only that one had an error.
+TEST(Errors, of_one_of_several_messages_have_the_class_that_the_mpi_gives_them) {
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks < 2) return;
+    const ReturnedErrors returned;
+    const Choice at_once{find_algorithm(Collective::gather, "linear_nb"), 0, 1};
+    const int mine[] = {100 + rank, 0};
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    const Call call{.collective = Collective::gather,
+                    .send = mine,
+                    .send_count = rank == 1 ? 2 : 1,
+                    .send_type = MPI_INT,
+                    .receive = all.data(),
+                    .receive_count = 1,
+                    .receive_type = MPI_INT,
+                    .comm = MPI_COMM_WORLD};
+    for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
+        int error_class = MPI_SUCCESS;
+        MPI_Error_class(execute_by(calling, call, at_once), &error_class);
+
+        EXPECT_EQ(error_class, rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        EXPECT_TRUE(rank != 0 || all.front() == 100);
+    }
+}
+
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {
     return testing::test_name(*info.param);
 }

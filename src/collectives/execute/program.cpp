@@ -277,24 +277,32 @@ std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> reque
                             static_cast<std::size_t>(i.slot_end - i.slot));
 }
 
+/* One after the other: MPI_Waitall says only that there was an error and not which, and that of
+   Open MPI 4.1 with threads never returns once a message has failed. */
+int wait_for_all(std::span<MPI_Request> requests) {
+    for (auto& request : requests) {
+        const int code = PMPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
 }  // namespace
 
 int test_all(std::span<MPI_Request> requests, bool& done, CalledFrom from) {
     if (from == CalledFrom::progress && !may_nest()) {
         done = are_complete(requests);
-        if (!done) return MPI_SUCCESS;
-        if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
-        return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(),
-                            MPI_STATUSES_IGNORE);
+        return done ? wait_for_all(requests) : MPI_SUCCESS;
     }
-    int flag = 0;
-    // Of one, the MPI says which error it was; of several only that there was one.
-    const int code = requests.size() == 1
-                         ? PMPI_Test(requests.data(), &flag, MPI_STATUS_IGNORE)
-                         : PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag,
-                                        MPI_STATUSES_IGNORE);
-    done = flag != 0;
-    return code;
+    done = true;
+    for (auto& request : requests) {
+        if (request == MPI_REQUEST_NULL) continue;
+        int flag = 0;
+        const int code = PMPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        done = flag != 0;
+        if (code != MPI_SUCCESS || !done) return code;
+    }
+    return MPI_SUCCESS;
 }
 
 namespace {
@@ -314,8 +322,7 @@ int wait_asleep(std::span<MPI_Request> requests) {
 
 int wait(std::span<MPI_Request> requests, Waiting waiting) {
     if (waiting == Waiting::asleep) return wait_asleep(requests);
-    if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
-    return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return wait_for_all(requests);
 }
 
 /* One message, from its start to its end. */
