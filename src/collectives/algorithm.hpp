@@ -166,6 +166,8 @@ struct Algorithm {
     const char *cost;   /* for n ranks, M bytes, latency a, time per byte b */
     Restrictions needs;
     model::Schedule (*build)(const CallShape& shape);
+    /* So much scratch memory is enough on any rank (scratch_bound.hpp). Null: none is taken. */
+    std::int64_t (*scratch_units_max)(const CallShape& shape) = nullptr;
     /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
     bool posts_at_once = false;
     Bracketing bracketing = Bracketing::unspecified;

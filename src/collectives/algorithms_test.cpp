@@ -16,7 +16,6 @@
 
 #include "collectives/checker/checker.hpp"
 #include "collectives/knomial.hpp"
-#include "collectives/scratch_bound.hpp"
 #include "model/simulation/network.hpp"
 #include "testing/cases.hpp"
 
@@ -91,6 +90,21 @@ class EachAlgorithm : public ::testing::TestWithParam<const Algorithm *> {
             made.in_place = in_place;
             ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
         }
+    }
+
+    // What every rank is told alike, although the rest of what they see differs.
+    void expect_scratch_memory(const Trial& made) const {
+        std::int64_t taken = 0;
+        std::set<std::int64_t> told_most;
+        for (int rank = 0; rank < made.ranks; ++rank) {
+            with_shape(made, rank, [&](const CallShape& shape) {
+                taken = std::max(taken, algorithm.build(shape).scratch_units);
+                told_most.insert(algorithm.scratch_units_max ? algorithm.scratch_units_max(shape)
+                                                             : 0);
+            });
+        }
+        ASSERT_EQ(told_most.size(), 1U) << told(made);
+        ASSERT_LE(taken, *told_most.begin()) << told(made);
     }
 
     static std::string told(const Trial& made) {
@@ -346,7 +360,7 @@ TEST_P(EachAlgorithm, KeepsEachVectorThatItReducesInOnePlaceOfScratchMemory) {
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;
         const auto made = trial(ranks, ranks / 2, 5);
-        const auto vector = is_one_vector(algorithm.collective) ? 5 : 5 * ranks;
+        const auto vector = algorithm.collective == Collective::reduce_scatter ? 5 * ranks : 5;
         for (const auto& schedule : schedules_of(algorithm, made)) {
             for (const auto& step : schedule.steps) {
                 expect_one_place(schedule, step.from, step.count, vector);
@@ -357,34 +371,52 @@ TEST_P(EachAlgorithm, KeepsEachVectorThatItReducesInOnePlaceOfScratchMemory) {
 }
 
 // The limit on memory is checked by this before any schedule is built.
-TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanIsSaidOfItsCollective) {
+TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanAllRanksKnowOfIt) {
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;
         for (const int root : roots(ranks, 0)) {
-            constexpr std::int64_t count = 1200;
-            const auto made = trial(ranks, root, count);
-            const auto total = is_one_vector(algorithm.collective) ? count : ranks * count;
-            const auto most = scratch_units_max(algorithm, ranks, total);
-            for (const auto& schedule : schedules_of(algorithm, made)) {
-                ASSERT_LE(schedule.scratch_units, most) << told(made);
+            for (const std::int64_t count : {1, 1200}) {
+                auto made = trial(ranks, root, count);
+                ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
+                made.segment = 1 + count / 4;
+                ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
             }
         }
     }
 }
 
-TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryWhereOneRankHasAllThatIsScattered) {
-    if (algorithm.collective != Collective::reduce_scatter) return;
-    constexpr std::int64_t count = 1200;
+TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryForBlocksOfAnyCountAnywhere) {
+    if (trial(1, 0, 0).counts.empty() || is_neighborhood(algorithm.collective)) return;
+    std::mt19937 random(20081121);
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;
-        auto made = trial(ranks, 0, count);
-        std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
-        counts.back() = count;
-        give_blocks(made, counts);
-        const auto most = scratch_units_max(algorithm, ranks, count);
-        for (const auto& schedule : schedules_of(algorithm, made)) {
-            ASSERT_LE(schedule.scratch_units, most) << told(made);
+        for (const int root : roots(ranks, 0)) {
+            auto made = trial(ranks, root, 0);
+            auto all_on_one = made.counts;
+            all_on_one.back() = 1200;
+            give_blocks(made, all_on_one);
+            ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
+            for (auto& count : made.counts) count = static_cast<std::int64_t>(random() % 12);
+            give_blocks(made, made.counts);
+            ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
+            if (algorithm.collective == Collective::reduce_scatter) continue;
+            std::ranges::reverse(made.offsets);
+            ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
         }
+    }
+}
+
+TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryHoweverRanksArePlaced) {
+    if (!algorithm.needs.hosts && !algorithm.needs.sites) return;
+    std::mt19937 random(20081122);
+    for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+        auto made = trial(ranks, ranks / 2, 40);
+        if (!is_rooted(algorithm.collective)) made.root = 0;
+        const auto places = 1 + random() % 9;
+        for (auto& host : made.hosts) host = static_cast<int>(random() % places);
+        for (auto& site : made.sites) site = static_cast<int>(random() % (1 + places / 2));
+        made.lanes = static_cast<int>(1 + random() % 40);
+        ASSERT_NO_FATAL_FAILURE(expect_scratch_memory(made));
     }
 }
 

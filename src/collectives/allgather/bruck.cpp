@@ -7,6 +7,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/allgather/rounds.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -35,6 +36,7 @@ extern constexpr Algorithm allgather_bruck{
     .cost = "ceil(log2(n))a + (n-1)bM",
     .needs = {},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm allgatherv_bruck =
     vector_form(allgather_bruck, Collective::allgatherv, {});

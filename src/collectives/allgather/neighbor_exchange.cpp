@@ -7,6 +7,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/allgather/rounds.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -51,6 +52,7 @@ extern constexpr Algorithm allgather_neighbor_exchange{
     .cost = "n/2 a + (n-1)bM",
     .needs = {.even_ranks = true},
     .build = build,
+    .scratch_units_max = all_blocks_unless_even,
 };
 extern constexpr Algorithm allgatherv_neighbor_exchange =
     vector_form(allgather_neighbor_exchange, Collective::allgatherv, {.even_ranks = true});

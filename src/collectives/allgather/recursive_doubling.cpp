@@ -6,6 +6,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/allgather/rounds.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -35,6 +36,7 @@ extern constexpr Algorithm allgather_recursive_doubling{
     .cost = "log2(n)a + (n-1)bM",
     .needs = {.power_of_two = true},
     .build = build,
+    .scratch_units_max = all_blocks_unless_even,
 };
 extern constexpr Algorithm allgatherv_recursive_doubling =
     vector_form(allgather_recursive_doubling, Collective::allgatherv, {.power_of_two = true});

@@ -13,6 +13,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/hosts.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -154,6 +155,7 @@ extern constexpr Algorithm allgather_two_level{
     .cost = "ceil(log2(h))a+b(n-k)M+ceil(log2(k))(2a+bnM)",
     .needs = {.hosts = true},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm allgatherv_two_level =
     vector_form(allgather_two_level, Collective::allgatherv, {.hosts = true});

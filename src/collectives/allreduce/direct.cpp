@@ -52,6 +52,7 @@ extern constexpr Algorithm allreduce_direct{
     .cost = "2na + (n-1)/n (2b+g)M",
     .needs = {.segmented = true},
     .build = build,
+    .scratch_units_max = direct_scratch_units_max,
     .bracketing = Bracketing::balanced,
 };
 

@@ -7,9 +7,11 @@
 // own site. The vector crosses once each way, P slices at once, in segments.
 // Cost: L + M / (P b) + 2 (n - 1)(b_LAN + g) M / P inside a site of n ranks.
 
+#include <algorithm>
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/blocks.hpp"
 #include "collectives/lanes/sites.hpp"
 #include "collectives/lanes/slices.hpp"
 
@@ -151,6 +153,21 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
+/* A lane rank has its slices from each other rank of its site and from each other site, and their
+   result. */
+std::int64_t scratch_units_max(const CallShape& shape) {
+    const LaneRanks lane_ranks(shape);
+    const auto slice = Bounds(shape.count, lane_ranks.slices()).size(0);
+    std::int64_t most = 0;
+    for (int site = 0; site < lane_ranks.sites(); ++site) {
+        const auto ranks = static_cast<std::int64_t>(lane_ranks.ranks(site).size());
+        const auto slices = (lane_ranks.slices() + ranks - 1) / ranks;
+        const auto units = std::min(slices * slice, shape.count);
+        most = std::max(most, units * (ranks + lane_ranks.sites() - 1));
+    }
+    return most;
+}
+
 }  // namespace
 
 extern const Algorithm allreduce_multilane{
@@ -160,6 +177,7 @@ extern const Algorithm allreduce_multilane{
     .cost = "L+M/(P b(P))+2(n0-1)M/(P b_LAN)",
     .needs = {.commutative = true, .segmented = true, .lanes = true, .sites = true},
     .build = build,
+    .scratch_units_max = scratch_units_max,
 };
 
 }  // namespace lanewise::collectives

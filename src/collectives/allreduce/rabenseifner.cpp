@@ -8,6 +8,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -62,6 +63,7 @@ extern const Algorithm allreduce_rabenseifner{
     .cost = "2 log2(n) a + (n-1)/n (2b+g)M",
     .needs = {},
     .build = build,
+    .scratch_units_max = vector_times<1>,
     .bracketing = Bracketing::balanced,
 };
 

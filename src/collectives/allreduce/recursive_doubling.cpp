@@ -7,6 +7,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -46,6 +47,7 @@ extern const Algorithm allreduce_recursive_doubling{
     .cost = "log2(n)(a+bM+gM)",
     .needs = {},
     .build = build,
+    .scratch_units_max = vector_times<1>,
     .bracketing = Bracketing::balanced,
 };
 

@@ -9,6 +9,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/bcast/over_tree.hpp"
 #include "collectives/reduce/in_order.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -42,6 +43,7 @@ extern constexpr Algorithm allreduce_linear{
     .cost = "(n-1)(2a+2bM+gM)",
     .needs = {},
     .build = build_linear,
+    .scratch_units_max = vector_times<3>,
     .bracketing = Bracketing::from_the_right,
 };
 
@@ -52,6 +54,7 @@ extern constexpr Algorithm allreduce_binomial{
     .cost = "log2(n)(2a+2bM+gM)",
     .needs = {},
     .build = build_binomial,
+    .scratch_units_max = vector_times<4>,
     .bracketing = Bracketing::balanced,
 };
 

@@ -59,6 +59,11 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
+// Of which one comes in, one is added to and one leaves.
+std::int64_t three_blocks(const CallShape& shape) {
+    return 3 * Bounds(shape.count, shape.ranks).size(0);
+}
+
 }  // namespace
 
 extern const Algorithm allreduce_ring{
@@ -68,6 +73,7 @@ extern const Algorithm allreduce_ring{
     .cost = "2(n-1)a + (n-1)/n (2b+g)M",
     .needs = {.commutative = true, .segmented = true},
     .build = build,
+    .scratch_units_max = three_blocks,
 };
 
 }  // namespace lanewise::collectives

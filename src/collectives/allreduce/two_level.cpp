@@ -9,6 +9,7 @@
 #include "collectives/hosts.hpp"
 #include "collectives/reduce/in_order.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -67,6 +68,7 @@ extern constexpr Algorithm allreduce_two_level{
     .cost = "log2(h)(a+bM+gM)+log2(k)(2a+2bM+gM)",
     .needs = {.commutative = true, .hosts = true},
     .build = build,
+    .scratch_units_max = vector_times<5>,
 };
 
 }  // namespace lanewise::collectives

@@ -6,6 +6,7 @@
 // Cost: ceil(log2(n)) (a + n/2 bM).
 
 #include "collectives/algorithm.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -81,6 +82,7 @@ extern const Algorithm alltoall_bruck{
     .cost = "ceil(log2(n))(a + n/2 bM)",
     .needs = {},
     .build = build,
+    .scratch_units_max = all_blocks_times<2>,
 };
 
 }  // namespace lanewise::collectives

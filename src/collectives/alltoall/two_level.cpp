@@ -8,7 +8,9 @@
 // Cost, on h hosts of k ranks each: ceil((h - 1) / k) (a + b k^2 M) between hosts, and inside
 // (n - k)(2a / k + 2bM) + (k - 1)(a + bM).
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "collectives/algorithm.hpp"
@@ -185,6 +187,24 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
+/* A rank leads its host in exchanges with a few others, and has what all ranks of both give one
+   another; with the rest it has its own blocks. Each of these once as it leaves and once as it
+   comes. */
+std::int64_t scratch_units_max(const CallShape& shape) {
+    const auto hosts = hosts_of(shape, 0);
+    const auto number = static_cast<std::int64_t>(hosts.size());
+    std::int64_t largest = 0;
+    for (const auto& ranks : hosts) largest = std::max(largest, std::ssize(ranks));
+    std::int64_t most = 0;
+    for (const auto& ranks : hosts) {
+        const auto here = std::ssize(ranks);
+        const auto led = (number - 1 + here - 1) / here;
+        const auto elsewhere = shape.ranks - here;
+        most = std::max(most, std::min(led * largest, elsewhere) * here + elsewhere);
+    }
+    return 2 * most * shape.count;
+}
+
 }  // namespace
 
 extern constexpr Algorithm alltoall_two_level{
@@ -194,6 +214,7 @@ extern constexpr Algorithm alltoall_two_level{
     .cost = "ceil((h-1)/k)(a+bk^2M)+(n-k)(2a/k+2bM)+(k-1)(a+bM)",
     .needs = {.hosts = true},
     .build = build,
+    .scratch_units_max = scratch_units_max,
 };
 
 }  // namespace lanewise::collectives

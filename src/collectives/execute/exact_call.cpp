@@ -10,6 +10,7 @@
 #include "collectives/blocks.hpp"
 #include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/datatype.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 #include "sums/mpi/f90_types.hpp"
 
@@ -158,20 +159,22 @@ model::Schedule collect_blocks(const CallShape& shape) {
 }
 
 constexpr Algorithm collecting_for(Collective collective,
-                                   model::Schedule (*build)(const CallShape&)) {
+                                   model::Schedule (*build)(const CallShape&),
+                                   std::int64_t (*scratch_units_max)(const CallShape&)) {
     return {.collective = collective,
             .name = "linear_nb",
             .source = "Pjesivac-Grbovic et al., Cluster Computing 10, 2007",
             .cost = "a+(n-1)(b+g)M",
             .needs = {},
             .build = build,
+            .scratch_units_max = scratch_units_max,
             .posts_at_once = true};
 }
 
 constexpr std::array collecting_algorithms = {
-    collecting_for(Collective::reduce, collect_at_root),
-    collecting_for(Collective::allreduce, collect_everywhere),
-    collecting_for(Collective::reduce_scatter, collect_blocks),
+    collecting_for(Collective::reduce, collect_at_root, vector_of_all_ranks),
+    collecting_for(Collective::allreduce, collect_everywhere, vector_of_all_ranks),
+    collecting_for(Collective::reduce_scatter, collect_blocks, block_of_all_ranks),
 };
 
 }  // namespace

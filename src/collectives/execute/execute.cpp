@@ -38,6 +38,7 @@ int share_counts(const Call& call, CommunicatorState& state, Arrangement& arrang
     Arrangement arranged;
     arrange(bcast, state, arranged);
     const Choice choice{find_algorithm(Collective::bcast, "binomial"), 0, 1};
+    // Takes no scratch memory, so there is one.
     const auto program = program_for(choice, bcast, state, arranged).program;
     return run_arranged(*program, bcast, state, arranged);
 }

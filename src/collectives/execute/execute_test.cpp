@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -211,6 +212,54 @@ TEST(Scratch, beyond_the_limit_is_seen_by_all_ranks_or_by_none_where_counts_are_
             ASSERT_LE(taken, static_cast<std::size_t>(bytes)) << algorithm->name;
         }
     }
+}
+
+/* The first rank of a communicator of so many, on hosts of 16. */
+std::unique_ptr<CommunicatorState> large_communicator() {
+    auto state = std::make_unique<CommunicatorState>();
+    state->ranks = 2048;
+    for (int rank = 0; rank < state->ranks; ++rank) state->placement.hosts.push_back(rank / 16);
+    return state;
+}
+
+/* Whether a call on it has a program; no memory is touched. */
+bool has_program(Collective collective, const char *algorithm, MPI_Count doubles) {
+    double buffer = 0;
+    const Call call{.collective = collective,
+                    .send = &buffer,
+                    .send_count = doubles,
+                    .send_type = MPI_DOUBLE,
+                    .receive = &buffer,
+                    .receive_count = doubles,
+                    .receive_type = MPI_DOUBLE,
+                    .op = MPI_SUM,
+                    .comm = MPI_COMM_WORLD};
+    const auto state = large_communicator();
+    Arrangement arrangement;
+    arrange(call, *state, arrangement);
+    const Choice choice{find_algorithm(collective, algorithm), 0, 1};
+    return program_for(choice, call, *state, arrangement).program != nullptr;
+}
+
+TEST(Scratch, that_an_algorithm_takes_is_all_that_counts_on_many_ranks) {
+    constexpr MPI_Count mebi = MPI_Count{1} << 20;
+
+    EXPECT_TRUE(has_program(Collective::gather, "linear", mebi));
+    EXPECT_TRUE(has_program(Collective::allgather, "ring", mebi));
+    EXPECT_TRUE(has_program(Collective::alltoall, "pairwise", mebi));
+    EXPECT_TRUE(has_program(Collective::alltoall, "two_level", 128));
+    EXPECT_TRUE(has_program(Collective::bcast, "binomial", 64 * mebi));
+    EXPECT_TRUE(has_program(Collective::scan, "pipeline", mebi));
+    EXPECT_TRUE(has_program(Collective::reduce_scatter, "direct", 1000));
+    EXPECT_FALSE(has_program(Collective::scan, "direct", mebi));
+    EXPECT_FALSE(has_program(Collective::alltoall, "bruck", mebi));
+}
+
+// The byte counts of a scatterv are given to all ranks in this way.
+TEST(Scratch, is_not_taken_by_a_broadcast_whatever_the_limit) {
+    const ScratchLimit limit(0);
+
+    EXPECT_TRUE(has_program(Collective::bcast, "binomial", 2048));
 }
 
 TEST(Packing, counts_towards_the_limit_on_memory_and_no_rank_is_served_where_it_exceeds_it_on_one) {

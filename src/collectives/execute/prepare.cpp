@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "collectives/execute/execute.hpp"
-#include "collectives/scratch_bound.hpp"
 #include "model/simulation/network.hpp"
 
 namespace lanewise::collectives {
@@ -397,26 +396,19 @@ bool fits_on_all_ranks(const Algorithm& algorithm, CallShape shape, std::int64_t
 }
 
 /*
- * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
- * bound that all of them know does not decide it, as where units lie apart, the schedules of all
- * ranks are built. In a v-collective in which ranks know only their own count they keep nothing for
- * others.
+ * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where the
+ * bound that all of them know does not decide it, the schedules of all ranks are built, as long as
+ * there are not too many.
  */
 bool fits(const Algorithm& algorithm, const CallShape& shape, const UnitLayout& units) {
+    if (!algorithm.scratch_units_max) return true;
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
-    if (hides_counts(algorithm.collective) && !algorithm.needs.all_counts) return true;
     // A unit in scratch takes its extent, which may be more than its data.
     const auto unit_bytes = std::max(shape.unit_bytes, units.stride_bytes);
-    std::int64_t total =
-        is_one_vector(algorithm.collective) ? shape.count : shape.count * shape.ranks;
-    if (!shape.counts.empty()) {
-        total = 0;
-        for (const auto count : shape.counts) total += count;
-    }
     const auto most_units = limit / std::max<std::int64_t>(1, unit_bytes);
-    const bool decided =
-        units.units_apart == 0 && scratch_units_max(algorithm, shape.ranks, total) <= most_units;
-    if (decided) return true;
+    // Each place has one unit or more.
+    const auto most_before_gaps = most_units / (1 + units.units_apart);
+    if (algorithm.scratch_units_max(shape) <= most_before_gaps) return true;
     constexpr int ranks_examined = 1024;
     return shape.ranks <= ranks_examined &&
            fits_on_all_ranks(algorithm, shape, most_units, units.units_apart);

@@ -13,6 +13,7 @@
 #include "collectives/blocks.hpp"
 #include "collectives/gather/gather.hpp"
 #include "collectives/knomial.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -109,6 +110,7 @@ extern constexpr Algorithm gather_binomial{
     .cost = "a log2(n) + b(n-1)M",
     .needs = {},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm gatherv_binomial =
     vector_form(gather_binomial, Collective::gatherv, {.all_counts = true});
@@ -120,6 +122,7 @@ extern constexpr KnomialFamily gather_knomial = knomial_family<build_knomial>({
     .cost = "a logk(n) + b(n-1)M",
     .needs = {},
     .build = nullptr,
+    .scratch_units_max = all_blocks_times<1>,
 });
 extern constexpr Algorithm gather_knomial_3 = of_radix(gather_knomial, 3);
 extern constexpr Algorithm gather_knomial_4 = of_radix(gather_knomial, 4);
@@ -132,6 +135,7 @@ extern constexpr Algorithm gather_lmo_binomial{
     .cost = "at most a log2(n) + b(n-1)M of the slowest link",
     .needs = {.platform = true},
     .build = build_in_lmo_order,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm gatherv_lmo_binomial =
     vector_form(gather_lmo_binomial, Collective::gatherv, {.all_counts = true, .platform = true});

@@ -8,6 +8,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/gather/gather.hpp"
 #include "collectives/hosts.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -26,6 +27,7 @@ extern constexpr Algorithm gather_two_level{
     .cost = "(log2(h)+log2(k))a+b(n-1)M",
     .needs = {.hosts = true},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm gatherv_two_level =
     vector_form(gather_two_level, Collective::gatherv, {.all_counts = true, .hosts = true});

@@ -26,6 +26,14 @@ std::int64_t direct_piece(const CallShape& shape, const Bounds& bounds) {
     return segments_of(shape, largest_block(shape, bounds), own_piece_bytes).piece;
 }
 
+std::int64_t direct_scratch_units_max(const CallShape& shape) {
+    const Bounds bounds(shape.count, shape.ranks);
+    const auto largest = bounds.size(0);
+    const auto piece = std::min(direct_piece(shape, bounds), largest);
+    // Two pieces from each rank, or the only one.
+    return shape.ranks * (piece < largest ? 2 * piece : largest);
+}
+
 DirectReduction::DirectReduction(model::Builder& steps, const CallShape& shape,
                                  const Bounds& bounds, std::int64_t piece)
     : steps_(steps), shape_(shape), bounds_(bounds), piece_(piece) {
@@ -146,6 +154,7 @@ extern constexpr Algorithm reduce_direct{
     .cost = "na + (n-1)/n (2b+g)M",
     .needs = {.segmented = true},
     .build = build,
+    .scratch_units_max = direct_scratch_units_max,
     .bracketing = Bracketing::balanced,
 };
 

@@ -69,4 +69,7 @@ class DirectReduction {
 /* Units of a piece where the shape leaves the choice. */
 std::int64_t direct_piece(const CallShape& shape, const Bounds& bounds);
 
+/* The scratch memory in which a vector is reduced in such pieces. */
+std::int64_t direct_scratch_units_max(const CallShape& shape);
+
 }  // namespace lanewise::collectives

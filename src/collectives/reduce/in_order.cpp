@@ -14,6 +14,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -208,6 +209,7 @@ extern constexpr Algorithm reduce_linear{
     .cost = "(n-1)(a+bM+gM)",
     .needs = {},
     .build = build_linear,
+    .scratch_units_max = vector_times<3>,
     .bracketing = Bracketing::from_the_right,
 };
 
@@ -218,6 +220,7 @@ extern constexpr Algorithm reduce_binomial{
     .cost = "log2(n)(a+bM+gM)",
     .needs = {},
     .build = build_binomial,
+    .scratch_units_max = vector_times<4>,
     .bracketing = Bracketing::balanced,
 };
 

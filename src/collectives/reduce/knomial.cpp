@@ -11,6 +11,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/knomial.hpp"
 #include "collectives/reduce/in_order.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -42,6 +43,7 @@ extern constexpr KnomialFamily reduce_knomial = knomial_family<build>({
     .cost = "ceil(logk(n))(a+(k-1)(bM+gM))",
     .needs = {.commutative = true},
     .build = nullptr,
+    .scratch_units_max = vector_times<4>,
 });
 extern constexpr Algorithm reduce_knomial_3 = of_radix(reduce_knomial, 3);
 extern constexpr Algorithm reduce_knomial_4 = of_radix(reduce_knomial, 4);

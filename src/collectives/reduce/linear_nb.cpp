@@ -6,6 +6,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/combine_here.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -33,6 +34,7 @@ extern constexpr Algorithm reduce_linear_nb{
     .cost = "a+(n-1)(b+g)M",
     .needs = {},
     .build = build_reduce,
+    .scratch_units_max = vector_of_all_ranks,
     .posts_at_once = true,
     .bracketing = Bracketing::balanced,
 };
@@ -44,6 +46,7 @@ extern constexpr Algorithm allreduce_linear_nb{
     .cost = "a+(n-1)(b+g)M",
     .needs = {},
     .build = build_allreduce,
+    .scratch_units_max = vector_of_all_ranks,
     .posts_at_once = true,
     .bracketing = Bracketing::balanced,
 };

@@ -8,6 +8,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -58,6 +59,7 @@ extern const Algorithm reduce_rabenseifner{
     .cost = "2 log2(n) a + (n-1)/n (2b+g)M",
     .needs = {},
     .build = build,
+    .scratch_units_max = vector_times<2>,
     .bracketing = Bracketing::balanced,
 };
 

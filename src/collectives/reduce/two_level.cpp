@@ -8,6 +8,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/hosts.hpp"
 #include "collectives/reduce/in_order.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -33,6 +34,7 @@ extern constexpr Algorithm reduce_two_level{
     .cost = "(log2(h)+log2(k))(a+bM+gM)",
     .needs = {.commutative = true, .hosts = true},
     .build = build,
+    .scratch_units_max = vector_times<4>,
 };
 
 }  // namespace lanewise::collectives

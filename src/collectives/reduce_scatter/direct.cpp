@@ -5,6 +5,7 @@
 
 #include "collectives/reduce/direct.hpp"
 #include "collectives/algorithm.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -31,6 +32,7 @@ extern constexpr Algorithm reduce_scatter_direct{
     .cost = "(n-1)(a+bM+gM)",
     .needs = {},
     .build = build,
+    .scratch_units_max = block_of_all_ranks,
     .posts_at_once = true,
     .bracketing = Bracketing::balanced,
 };

@@ -10,6 +10,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/reduce/partial.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -61,6 +62,7 @@ extern const Algorithm reduce_scatter_recursive_halving{
     .cost = "log2(n)a + (n-1)(b+g)M",
     .needs = {.commutative = true},
     .build = build,
+    .scratch_units_max = all_blocks_times<2>,
 };
 
 }  // namespace lanewise::collectives

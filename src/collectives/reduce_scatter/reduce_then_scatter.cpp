@@ -7,9 +7,9 @@
 // binomial: log2(n) (2a + n bM + n gM) + (n - 1) bM.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/blocks.hpp"
 #include "collectives/reduce/in_order.hpp"
 #include "collectives/scatter/scatter.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -17,10 +17,6 @@ namespace {
 CallShape from_zero(CallShape shape) {
     shape.root = 0;
     return shape;
-}
-
-std::int64_t units_of_all_blocks(const CallShape& shape) {
-    return Bounds(shape, plain_order(from_zero(shape)))[shape.ranks];
 }
 
 model::Schedule build_linear(const CallShape& shape) {
@@ -48,6 +44,7 @@ extern constexpr Algorithm reduce_scatter_linear{
     .cost = "(n-1)(2a + (n+1)bM + ngM)",
     .needs = {},
     .build = build_linear,
+    .scratch_units_max = all_blocks_times<3>,
     .bracketing = Bracketing::from_the_right,
 };
 
@@ -58,6 +55,7 @@ extern constexpr Algorithm reduce_scatter_binomial{
     .cost = "log2(n)(2a + nbM + ngM) + (n-1)bM",
     .needs = {},
     .build = build_binomial,
+    .scratch_units_max = all_blocks_times<5>,
     .bracketing = Bracketing::balanced,
 };
 

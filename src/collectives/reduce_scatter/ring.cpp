@@ -6,6 +6,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/reduce_scatter/round_ring.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -22,6 +23,11 @@ model::Schedule build(const CallShape& shape) {
     return steps.finish();
 }
 
+// Of which one comes in, one is added to and one leaves.
+std::int64_t three_blocks(const CallShape& shape) {
+    return 3 * largest_block(shape);
+}
+
 }  // namespace
 
 extern const Algorithm reduce_scatter_ring{
@@ -31,6 +37,7 @@ extern const Algorithm reduce_scatter_ring{
     .cost = "(n-1)(a+bM+gM)",
     .needs = {.commutative = true, .segmented = true},
     .build = build,
+    .scratch_units_max = three_blocks,
 };
 
 }  // namespace lanewise::collectives

@@ -10,6 +10,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/combine_here.hpp"
 #include "collectives/scan/prefix.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -30,6 +31,7 @@ extern constexpr Algorithm scan_direct{
     .cost = "a+(n-1)(b+g)M",
     .needs = {},
     .build = build<Prefixes::inclusive>,
+    .scratch_units_max = vector_of_all_ranks,
     .posts_at_once = true,
     .bracketing = Bracketing::balanced,
 };

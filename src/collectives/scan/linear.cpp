@@ -10,6 +10,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/scan/prefix.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -55,6 +56,7 @@ extern constexpr Algorithm scan_linear{
     .cost = "(n-1)(a+bM+gM)",
     .needs = {},
     .build = build_linear<Prefixes::inclusive>,
+    .scratch_units_max = vector_times<1>,
     .bracketing = Bracketing::from_the_left,
 };
 
@@ -65,6 +67,7 @@ extern constexpr Algorithm scan_pipeline{
     .cost = "(n-2+S)(a+(b+g)M/S)",
     .needs = {.segmented = true},
     .build = build_pipeline<Prefixes::inclusive>,
+    .scratch_units_max = vector_times<1>,
     .bracketing = Bracketing::from_the_left,
 };
 

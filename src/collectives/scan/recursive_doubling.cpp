@@ -7,6 +7,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/scan/prefix.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -37,6 +38,7 @@ extern constexpr Algorithm scan_recursive_doubling{
     .cost = "ceil(log2(n))(a+bM+gM)",
     .needs = {},
     .build = build<Prefixes::inclusive>,
+    .scratch_units_max = vector_times<2>,
 };
 
 extern constexpr Algorithm exscan_recursive_doubling =

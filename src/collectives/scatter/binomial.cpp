@@ -14,6 +14,7 @@
 #include "collectives/blocks.hpp"
 #include "collectives/knomial.hpp"
 #include "collectives/scatter/scatter.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -102,6 +103,7 @@ extern constexpr Algorithm scatter_binomial{
     .cost = "a log2(n) + b(n-1)M",
     .needs = {},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm scatterv_binomial =
     vector_form(scatter_binomial, Collective::scatterv, {.all_counts = true});
@@ -113,6 +115,7 @@ extern constexpr KnomialFamily scatter_knomial = knomial_family<build_knomial>({
     .cost = "a logk(n) + b(n-1)M",
     .needs = {},
     .build = nullptr,
+    .scratch_units_max = all_blocks_times<1>,
 });
 extern constexpr Algorithm scatter_knomial_3 = of_radix(scatter_knomial, 3);
 extern constexpr Algorithm scatter_knomial_4 = of_radix(scatter_knomial, 4);
@@ -125,6 +128,7 @@ extern constexpr Algorithm scatter_lmo_binomial{
     .cost = "at most a log2(n) + b(n-1)M of the slowest link",
     .needs = {.platform = true},
     .build = build_in_lmo_order,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm scatterv_lmo_binomial =
     vector_form(scatter_lmo_binomial, Collective::scatterv, {.all_counts = true, .platform = true});

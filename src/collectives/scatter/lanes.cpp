@@ -14,6 +14,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/lanes/transfer.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -41,6 +42,7 @@ extern constexpr Algorithm scatter_multilane{
     .cost = "L+D/(P b(P))+2c/b_LAN",
     .needs = {.segmented = true, .lanes = true, .sites = true},
     .build = build_pipelined,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm scatterv_multilane =
     vector_form(scatter_multilane, Collective::scatterv,
@@ -53,6 +55,7 @@ extern constexpr Algorithm scatter_three_step{
     .cost = "L+X(P)M/b(P)+Y(P)M/b_LAN+a",
     .needs = {.lanes = true, .sites = true},
     .build = build_in_three_steps,
+    .scratch_units_max = all_blocks_times<1>,
 };
 
 extern constexpr Algorithm scatter_single_lane{
@@ -62,6 +65,7 @@ extern constexpr Algorithm scatter_single_lane{
     .cost = "L+n1 M/b+(n1-1)(l+M/b_LAN)",
     .needs = {.sites = true},
     .build = build_over_one_lane,
+    .scratch_units_max = all_blocks_times<1>,
 };
 
 }  // namespace lanewise::collectives

@@ -9,6 +9,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/hosts.hpp"
 #include "collectives/scatter/scatter.hpp"
+#include "collectives/scratch_bound.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -31,6 +32,7 @@ extern constexpr Algorithm scatter_two_level{
     .cost = "(log2(h)+log2(k))a+b(n-1)M",
     .needs = {.hosts = true},
     .build = build,
+    .scratch_units_max = all_blocks_times<1>,
 };
 extern constexpr Algorithm scatterv_two_level =
     vector_form(scatter_two_level, Collective::scatterv, {.all_counts = true, .hosts = true});
