@@ -127,15 +127,15 @@ int from_an_address(int count, MPI_Datatype type, const Act& act) {
 
 #ifdef LANEWISE_HAS_LARGE_COUNTS
 int pack_piece(const void *from, int count, MPI_Datatype type, std::int64_t bytes, std::byte *to,
-               MPI_Comm comm) {
+               ToSelf by) {
     MPI_Count position = 0;
-    return PMPI_Pack_c(from, count, type, to, bytes, &position, comm);
+    return PMPI_Pack_c(from, count, type, to, bytes, &position, by.comm);
 }
 
 int unpack_piece(const std::byte *from, std::int64_t bytes, void *to, int count, MPI_Datatype type,
-                 MPI_Comm comm) {
+                 ToSelf by) {
     MPI_Count position = 0;
-    return PMPI_Unpack_c(from, bytes, &position, to, count, type, comm);
+    return PMPI_Unpack_c(from, bytes, &position, to, count, type, by.comm);
 }
 #else
 /* A type of so many bytes, which may be more than an int counts. */
@@ -162,29 +162,29 @@ class BytesType {
 
 /* A message to oneself does what packing does, without a size in an int. */
 int pass_to_self(const void *from, int from_count, MPI_Datatype from_type, void *to, int to_count,
-                 MPI_Datatype to_type, MPI_Comm comm) {
+                 MPI_Datatype to_type, ToSelf by) {
     int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    return PMPI_Sendrecv(from, from_count, from_type, rank, 0, to, to_count, to_type, rank, 0, comm,
-                         MPI_STATUS_IGNORE);
+    PMPI_Comm_rank(by.comm, &rank);
+    return PMPI_Sendrecv(from, from_count, from_type, rank, by.tag, to, to_count, to_type, rank,
+                         by.tag, by.comm, MPI_STATUS_IGNORE);
 }
 
 int pack_piece(const void *from, int count, MPI_Datatype type, std::int64_t bytes, std::byte *to,
-               MPI_Comm comm) {
+               ToSelf by) {
     if (bytes > INT_MAX) {
-        return pass_to_self(from, count, type, to, 1, BytesType(bytes).get(), comm);
+        return pass_to_self(from, count, type, to, 1, BytesType(bytes).get(), by);
     }
     int position = 0;
-    return PMPI_Pack(from, count, type, to, static_cast<int>(bytes), &position, comm);
+    return PMPI_Pack(from, count, type, to, static_cast<int>(bytes), &position, by.comm);
 }
 
 int unpack_piece(const std::byte *from, std::int64_t bytes, void *to, int count, MPI_Datatype type,
-                 MPI_Comm comm) {
+                 ToSelf by) {
     if (bytes > INT_MAX) {
-        return pass_to_self(from, 1, BytesType(bytes).get(), to, count, type, comm);
+        return pass_to_self(from, 1, BytesType(bytes).get(), to, count, type, by);
     }
     int position = 0;
-    return PMPI_Unpack(from, static_cast<int>(bytes), &position, to, count, type, comm);
+    return PMPI_Unpack(from, static_cast<int>(bytes), &position, to, count, type, by.comm);
 }
 #endif
 
@@ -207,27 +207,27 @@ TypeLayout layout_of(MPI_Datatype type) {
 }
 
 int pack(const void *from, std::int64_t count, MPI_Datatype type, const TypeLayout& layout,
-         std::byte *to, MPI_Comm comm) {
+         std::byte *to, ToSelf by) {
     return in_pieces(count, layout, [&](std::int64_t done, int piece) {
         const auto *source = static_cast<const std::byte *>(from) + done * layout.extent;
         auto *target = to + done * layout.size;
         const auto bytes = piece * layout.size;
-        if (source) return pack_piece(source, piece, type, bytes, target, comm);
+        if (source) return pack_piece(source, piece, type, bytes, target, by);
         return from_an_address(piece, type, [&](const void *address, MPI_Datatype moved) {
-            return pack_piece(address, 1, moved, bytes, target, comm);
+            return pack_piece(address, 1, moved, bytes, target, by);
         });
     });
 }
 
 int unpack(const std::byte *from, void *to, std::int64_t count, MPI_Datatype type,
-           const TypeLayout& layout, MPI_Comm comm) {
+           const TypeLayout& layout, ToSelf by) {
     return in_pieces(count, layout, [&](std::int64_t done, int piece) {
         const auto *source = from + done * layout.size;
         auto *target = static_cast<std::byte *>(to) + done * layout.extent;
         const auto bytes = piece * layout.size;
-        if (target) return unpack_piece(source, bytes, target, piece, type, comm);
+        if (target) return unpack_piece(source, bytes, target, piece, type, by);
         return from_an_address(piece, type, [&](void *address, MPI_Datatype moved) {
-            return unpack_piece(source, bytes, address, 1, moved, comm);
+            return unpack_piece(source, bytes, address, 1, moved, by);
         });
     });
 }

@@ -31,10 +31,17 @@ bool is_one_of(Handle handle, const Handle (&handles)[count]) {
 
 TypeLayout layout_of(MPI_Datatype type);
 
-/* `count` elements at `from` to or from their packed bytes; an MPI error code. */
+/* What a message to oneself travels by. Other threads may send themselves some at the same time. */
+struct ToSelf {
+    MPI_Comm comm;
+    int tag;
+};
+
+/* `count` elements at `from` to or from their packed bytes; an MPI error code. Some MPIs pass an
+   element of more bytes than an int counts `by` a message. */
 int pack(const void *from, std::int64_t count, MPI_Datatype type, const TypeLayout& layout,
-         std::byte *to, MPI_Comm comm);
+         std::byte *to, ToSelf by);
 int unpack(const std::byte *from, void *to, std::int64_t count, MPI_Datatype type,
-           const TypeLayout& layout, MPI_Comm comm);
+           const TypeLayout& layout, ToSelf by);
 
 }  // namespace lanewise::collectives

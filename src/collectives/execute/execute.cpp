@@ -19,11 +19,12 @@ namespace {
 int run_arranged(const Program& program, const Call& call, CommunicatorState& state,
                  Arrangement& arrangement) {
     arrangement.operands.comm = state.duplicate;
+    arrangement.operands.tag = state.tags.next();
     const int packed = pack_input(call, state, arrangement);
     const int code =
         run_with_scratch(program, arrangement.operands, scratch_bytes(program, arrangement),
                          arrangement.scratch_shift_bytes, state, packed);
-    return code == MPI_SUCCESS ? unpack_result(arrangement, state) : code;
+    return code == MPI_SUCCESS ? unpack_result(arrangement) : code;
 }
 
 /* Gives every rank the byte counts that the root of a scatterv or gatherv knows. */
@@ -213,7 +214,7 @@ class Pending {
 
     /* After the schedule. An MPI error code. */
     int give_result() {
-        const int code = unpack_result(arrangement, *state);
+        const int code = unpack_result(arrangement);
         if (code != MPI_SUCCESS || !combines_collected) return code;
         const auto& operands = arrangement.operands;
         return combine_collected(

@@ -399,6 +399,43 @@ int execute_by(Calling calling, const Call& call, const Choice& choice) {
     return pending ? wait(*pending) : code;
 }
 
+/* A number and a rank, with a gap behind them: what MPI_DOUBLE_INT describes. */
+struct Located {
+    double number;
+    int rank;
+};
+
+// As another thread does that starts a call on the same communicator.
+TEST(InPlace, inputs_are_not_mixed_up_with_what_a_rank_sends_itself_meanwhile) {
+    auto& state = *state_of(MPI_COMM_WORLD);
+    ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
+    const auto blocks = static_cast<std::size_t>(state.ranks);
+    const Choice direct{find_algorithm(Collective::reduce_scatter, "direct"), 0, 1};
+    for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
+        const std::vector<Located> others(blocks, {1e9, -1});
+        std::vector<Located> taken(blocks);
+        std::vector<Located> mine(blocks, {1.0 * state.rank, state.rank});
+        const Call call{.collective = Collective::reduce_scatter,
+                        .send = MPI_IN_PLACE,
+                        .receive = mine.data(),
+                        .receive_count = 1,
+                        .receive_type = MPI_DOUBLE_INT,
+                        .op = MPI_MAXLOC,
+                        .comm = MPI_COMM_WORLD};
+        MPI_Request sent = MPI_REQUEST_NULL;
+        MPI_Isend(others.data(), state.ranks, MPI_DOUBLE_INT, state.rank, 0, state.duplicate,
+                  &sent);
+
+        EXPECT_EQ(execute_by(calling, call, direct), MPI_SUCCESS);
+
+        MPI_Recv(taken.data(), state.ranks, MPI_DOUBLE_INT, state.rank, 0, state.duplicate,
+                 MPI_STATUS_IGNORE);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        EXPECT_EQ(mine.front().rank, state.ranks - 1);
+        EXPECT_EQ(taken.front().rank, -1);
+    }
+}
+
 // Of several messages that it waits for, an MPI says at first only that one had an error.
 TEST(Errors, of_one_of_several_messages_have_the_class_that_the_mpi_gives_them) {
     int rank = 0;

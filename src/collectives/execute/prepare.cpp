@@ -136,10 +136,10 @@ std::int64_t packed_bytes(const Side& side) {
     return total;
 }
 
-int pack_blocks(const Side& side, const CommunicatorState& state, std::byte *to) {
+int pack_blocks(const Side& side, ToSelf by, std::byte *to) {
     for (int r = 0; r < side.blocks; ++r) {
-        const int code = pack(side.block(r), side.count_of(r), side.type_of(r),
-                              side.layout_of_block(r), to, state.duplicate);
+        const int code =
+            pack(side.block(r), side.count_of(r), side.type_of(r), side.layout_of_block(r), to, by);
         if (code != MPI_SUCCESS) return code;
         to += side.bytes_of(r);
     }
@@ -162,15 +162,16 @@ std::int64_t own_offset(const Arrangement& arrangement, const CommunicatorState&
 /* What this rank must have packed before it begins: what it sends, or the vector it broadcasts. */
 int pack_sides(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const Sides& sides = arrangement.sides;
+    const auto by = arrangement.operands.to_self();
     auto& to_send = arrangement.packed_of(Place::send);
     auto& to_receive = arrangement.packed_of(Place::receive);
     if (!to_send.empty()) {
-        const int code = pack_blocks(sides.send, state, to_send.data());
+        const int code = pack_blocks(sides.send, by, to_send.data());
         if (code != MPI_SUCCESS) return code;
     }
     const bool sends_received = call.collective == Collective::bcast && state.rank == call.root;
     if (to_receive.empty() || (!sends_received && !sides.send_in_place)) return MPI_SUCCESS;
-    return pack_blocks(sides.receive, state, to_receive.data());
+    return pack_blocks(sides.receive, by, to_receive.data());
 }
 
 /* MPI_IN_PLACE: the own block is where it shall be; for alltoall the input is copied away. */
@@ -266,13 +267,15 @@ int copy_input(const Call& call, const CommunicatorState& state, Arrangement& ar
         std::memcpy(origin, call.receive, copy.size());
         return MPI_SUCCESS;
     }
+    const auto by = arrangement.operands.to_self();
     constexpr std::int64_t most = std::int64_t{1} << 30;
     for (std::int64_t done = 0; done < count; done += most) {
         const int elements = static_cast<int>(std::min(most, count - done));
         const auto offset = done * layout.extent;
-        const int code = PMPI_Sendrecv(bytes(call.receive) + offset, elements, call.receive_type,
-                                       state.rank, 0, origin + offset, elements, call.receive_type,
-                                       state.rank, 0, state.duplicate, MPI_STATUS_IGNORE);
+        const int code =
+            PMPI_Sendrecv(bytes(call.receive) + offset, elements, call.receive_type, state.rank,
+                          by.tag, origin + offset, elements, call.receive_type, state.rank, by.tag,
+                          by.comm, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
@@ -465,13 +468,13 @@ bool packing_fits(const Call& call, const CommunicatorState& state, const Arrang
     return any == 0;
 }
 
-int unpack_result(const Arrangement& arrangement, const CommunicatorState& state) {
+int unpack_result(const Arrangement& arrangement) {
     const Side& side = arrangement.unpacked;
     if (side.absent()) return MPI_SUCCESS;
     const std::byte *from = arrangement.packed_of(Place::receive).data();
     for (int r = 0; r < side.blocks; ++r) {
         const int code = unpack(from, side.block(r), side.count_of(r), side.type_of(r),
-                                side.layout_of_block(r), state.duplicate);
+                                side.layout_of_block(r), arrangement.operands.to_self());
         if (code != MPI_SUCCESS) return code;
         from += side.bytes_of(r);
     }

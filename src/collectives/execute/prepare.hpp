@@ -100,8 +100,8 @@ void arrange(const Call& call, const CommunicatorState& state, Arrangement& arra
 std::int64_t packing_bytes(const Call& call, const CommunicatorState& state,
                            const Arrangement& arrangement);
 
-/* Packs what this rank has to, and sets the buffers of the operands. An MPI error code; where there
-   is no memory, that. */
+/* Packs what this rank has to, and sets the buffers of the operands, which have their communicator
+   and tag already. An MPI error code; where there is no memory, that. */
 int pack_input(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
 
 /*
@@ -113,7 +113,7 @@ bool packing_fits(const Call& call, const CommunicatorState& state, const Arrang
                   bool& asked);
 
 /* After the schedule: hands packed data to the caller. An MPI error code. */
-int unpack_result(const Arrangement& arrangement, const CommunicatorState& state);
+int unpack_result(const Arrangement& arrangement);
 
 /* The call without the arguments that are not significant on this rank and may be anything. */
 Call significant(Call call, const CommunicatorState& state);

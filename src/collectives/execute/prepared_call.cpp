@@ -29,7 +29,6 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
     const auto slots = static_cast<std::size_t>(program.slots);
     if (state.requests.size() < slots) state.requests.resize(slots, MPI_REQUEST_NULL);
     const auto requests = std::span(state.requests).first(slots);
-    operands.tag = state.tags.next();
     if (code == MPI_SUCCESS && !has_scratch(state, scratch_bytes)) code = MPI_ERR_NO_MEM;
     if (code != MPI_SUCCESS) {
         spoil(program, operands, requests);
@@ -46,10 +45,10 @@ int run_program(PreparedCall& call, const void *send, void *receive) {
     Operands& operands = call.operands;
     operands.at(model::Place::send) = static_cast<std::byte *>(const_cast<void *>(send));
     operands.at(model::Place::receive) = static_cast<std::byte *>(receive);
+    operands.tag = call.state->tags.next();
     if (call.scratch_bytes > 0) {
         return run_with_scratch(*call.program, operands, call.scratch_bytes, 0, *call.state);
     }
-    operands.tag = call.state->tags.next();
     return run(*call.program, operands, call.state->requests);
 }
 

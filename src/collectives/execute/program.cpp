@@ -215,9 +215,9 @@ int copy_inside_progress(const Instruction& i, const Operands& operands) {
         std::max<std::int64_t>(1, packed_bytes_at_once / std::max<std::int64_t>(1, layout.size));
     std::vector<std::byte> packed(static_cast<std::size_t>(std::min(most, i.units) * layout.size));
     return in_pieces(i, operands, most, [&](auto *one, auto *other, int count) {
-        const int code = pack(one, count, operands.type, layout, packed.data(), operands.comm);
+        const int code = pack(one, count, operands.type, layout, packed.data(), operands.to_self());
         if (code != MPI_SUCCESS) return code;
-        return unpack(packed.data(), other, count, operands.type, layout, operands.comm);
+        return unpack(packed.data(), other, count, operands.type, layout, operands.to_self());
     });
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/execute/datatype.hpp"
 #include "model/schedule/schedule.hpp"
 #include "sums/combine.hpp"
 
@@ -88,6 +89,7 @@ struct Operands {
 
     std::byte *& at(model::Place place) { return base[static_cast<std::size_t>(place)]; }
     std::byte *at(model::Place place) const { return base[static_cast<std::size_t>(place)]; }
+    ToSelf to_self() const { return {comm, tag}; }
 };
 
 /*

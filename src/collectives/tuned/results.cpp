@@ -137,7 +137,7 @@ std::string hash_in_host(const void *result, std::int64_t count, MPI_Datatype ty
     const auto *data = static_cast<const std::byte *>(result);
     if (!layout.plain) {
         packed.resize(bytes);
-        if (collectives::pack(result, count, type, layout, packed.data(), MPI_COMM_SELF) !=
+        if (collectives::pack(result, count, type, layout, packed.data(), {MPI_COMM_SELF, 0}) !=
             MPI_SUCCESS) {
             return "";
         }
