@@ -25,15 +25,16 @@ bool takes_counts(Collective c) {
 /* (a, b) op (c, d) = (ac, ad + b): composing x -> ax + b, which does not commute. The two are the
    first and the last integer of an element. */
 void compose(void *left, void *right, int *length, MPI_Datatype *type) {
-    MPI_Aint lb = 0;
+    MPI_Aint begin = 0;
     MPI_Aint extent = 0;
     MPI_Aint true_extent = 0;
-    MPI_Type_get_extent(*type, &lb, &extent);
-    MPI_Type_get_true_extent(*type, &lb, &true_extent);
+    MPI_Type_get_extent(*type, &begin, &extent);
+    MPI_Type_get_true_extent(*type, &begin, &true_extent);
     const auto last = true_extent / static_cast<MPI_Aint>(sizeof(unsigned)) - 1;
     for (int i = 0; i < *length; ++i) {
-        const auto *f = reinterpret_cast<unsigned *>(static_cast<char *>(left) + i * extent);
-        auto *g = reinterpret_cast<unsigned *>(static_cast<char *>(right) + i * extent);
+        const auto *f =
+            reinterpret_cast<unsigned *>(static_cast<char *>(left) + begin + i * extent);
+        auto *g = reinterpret_cast<unsigned *>(static_cast<char *>(right) + begin + i * extent);
         g[last] = f[0] * g[last] + f[last];
         g[0] = f[0] * g[0];
     }
@@ -216,6 +217,8 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
 Element::Element(int kind) : kind_(kind) {
     const int reversed[] = {1, 0};
     const int over_the_next[] = {0, 3};
+    const int behind[] = {1, 2};
+    const int before[] = {-1, 0};
     const int ones[] = {1, 1};
     MPI_Datatype inner = MPI_DATATYPE_NULL;
     switch (kind) {
@@ -230,6 +233,8 @@ Element::Element(int kind) : kind_(kind) {
             MPI_Type_indexed(2, ones, over_the_next, MPI_INT, &inner);
             MPI_Type_create_resized(inner, 0, 2 * sizeof(int), &type_);
             break;
+        case behind_origin: MPI_Type_indexed(2, ones, behind, MPI_INT, &type_); break;
+        case before_origin: MPI_Type_indexed(2, ones, before, MPI_INT, &type_); break;
         default: return;
     }
     if (inner != MPI_DATATYPE_NULL) MPI_Type_free(&inner);
@@ -374,8 +379,10 @@ Trial::Laid Trial::lay(const std::vector<int>& pairs, const Element& element, st
 void Trial::draw_reduction(std::mt19937& random) {
     commutes_ = random() % 2 == 0;
     // The user's operator works on pairs of integers, wherever their type puts them.
-    const int drawn = random() % 2 == 0 ? 3 : Element::interleaved;
-    const int pair = mpi_takes_interleaved(collective_) ? drawn : 3;
+    const int kinds[] = {3, Element::interleaved, Element::behind_origin, Element::before_origin};
+    const int drawn = kinds[random() % std::size(kinds)];
+    const bool taken = drawn != Element::interleaved || mpi_takes_interleaved(collective_);
+    const int pair = taken ? drawn : 3;
     receive_ = std::make_unique<Element>(commutes_ ? 0 : pair);
     send_ = std::make_unique<Element>(0);
     op_ = MPI_SUM;
@@ -474,7 +481,7 @@ Trial::Memory Trial::by(const std::function<int(const Call&)>& carry_out) {
 void Trial::forget_input(Memory& memory) const {
     const auto result = counts_[static_cast<std::size_t>(rank_)];
     const auto vector = std::accumulate(counts_.begin(), counts_.end(), 0);
-    const auto begin = memory.begin() + integers_per_side + origin;
+    const auto begin = memory.begin() + integers_per_side + origin + receive_->integers_off();
     const int each = receive_->integers();
     const int last = each - 1 + receive_->integers_over_the_next();
     for (int i = result; i < vector; ++i) begin[i * each] = begin[i * each + last] = 0;

@@ -34,11 +34,19 @@ class Element {
     int integers() const { return integers_; }
     /* Between its own. */
     int integers_over_the_next() const { return kind_ == interleaved ? 2 : 0; }
+    /* From where an element begins to its first integer. */
+    int integers_off() const {
+        if (kind_ == behind_origin) return 1;
+        return kind_ == before_origin ? -1 : 0;
+    }
 
     static constexpr int kinds = 5;
     /* Two integers, of which the second lies between those of the next element. Some MPIs do not
        move it everywhere, so it is only reduced. */
     static constexpr int interleaved = 5;
+    /* Two integers that do not begin where the element does; only reduced as well. */
+    static constexpr int behind_origin = 6;
+    static constexpr int before_origin = 7;
 
   private:
     int kind_ = 0;
