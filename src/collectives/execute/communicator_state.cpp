@@ -10,8 +10,27 @@ constinit std::atomic<std::uint64_t> generation{1};
 
 namespace {
 
-// Enough for the calls of an application's inner loop; further shapes replace the oldest.
+// Enough for the calls of an application's inner loop; further shapes replace the oldest. On many
+// ranks a program may be long.
 constexpr std::size_t programs_max = 128;
+constexpr std::size_t programs_bytes_max = std::size_t{16} << 20;
+
+std::size_t bytes_of(const KeptProgram& kept) {
+    const auto blocks = kept.counts.size() + kept.offsets.size();
+    return blocks * sizeof(std::int64_t) + (kept.program ? kept.program->bytes() : 0);
+}
+
+/* How many of the latest are kept: one in any case. */
+std::size_t kept_of(const std::vector<KeptProgram>& programs) {
+    std::size_t kept = 0;
+    std::size_t bytes = 0;
+    for (auto program = programs.rbegin(); program != programs.rend(); ++program) {
+        bytes += bytes_of(*program);
+        if (kept == programs_max || (kept > 0 && bytes > programs_bytes_max)) break;
+        ++kept;
+    }
+    return kept;
+}
 
 std::atomic<int> duplicates{0}; /* of this process */
 
@@ -58,14 +77,10 @@ const KeptProgram *CommunicatorState::find(const ProgramKey& key,
 }
 
 const KeptProgram& CommunicatorState::keep(KeptProgram program) {
-    if (programs.size() < programs_max) {
-        latest_program = programs.size();
-        programs.push_back(std::move(program));
-    } else {
-        latest_program = (latest_program + 1) % programs_max;
-        programs[latest_program] = std::move(program);
-    }
-    return programs[latest_program];
+    programs.push_back(std::move(program));
+    programs.erase(programs.begin(), programs.end() - std::ptrdiff_t(kept_of(programs)));
+    latest_program = programs.size() - 1;
+    return programs.back();
 }
 
 CommunicatorState *known_state_of(MPI_Comm comm) {

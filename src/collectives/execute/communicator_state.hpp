@@ -113,9 +113,9 @@ struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     bool knows_neighbors = false;
     std::optional<Neighbors> neighbors; /* none: there is no topology */
     bool has_ranks_of_world = false;    /* in their order, by which a network is indexed */
-    std::vector<KeptProgram> programs;  /* a ring whose latest entry is at `latest_program` */
-    std::size_t latest_program = 0;
-    std::vector<MPI_Request> requests; /* all null between two calls */
+    std::vector<KeptProgram> programs;  /* the oldest first */
+    std::size_t latest_program = 0;     /* that was asked for */
+    std::vector<MPI_Request> requests;  /* all null between two calls */
     std::vector<std::byte> scratch;
     Tags tags;
     ReservedTags reserved_tags{0, persistent_tags};

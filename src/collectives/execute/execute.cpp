@@ -44,6 +44,9 @@ int share_counts(const Call& call, CommunicatorState& state, Arrangement& arrang
     return run_arranged(*program, bcast, state, arranged);
 }
 
+// The table of calls has room for many of them.
+constexpr std::size_t prepared_bytes_max = std::size_t{64} << 10;
+
 /* Whether other buffers are all that differs when this call is made again. */
 bool needs_only_buffers(const Call& call) {
     const auto plain = [](MPI_Datatype type) {
@@ -103,6 +106,8 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     served = true;
     const auto program = kept.program;
     const int code = run_arranged(*program, call, state, arrangement);
+    // To look up a long program takes little of the time of its call.
+    if (program->bytes() > prepared_bytes_max) return code;
     // Whether packing fits on all ranks is asked before each call.
     if (!decided.is_kept() || asked || !needs_only_buffers(call)) return code;
     decided.prepared = std::make_unique<PreparedCall>(

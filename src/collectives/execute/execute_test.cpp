@@ -214,6 +214,35 @@ TEST(Scratch, beyond_the_limit_is_seen_by_all_ranks_or_by_none_where_counts_are_
     }
 }
 
+ProgramKey key_of(std::int64_t count) {
+    ProgramKey key;
+    key.count = count;
+    return key;
+}
+
+/* Keeps programs for calls of 1, 2 and more elements; answers of how many calls there is one. */
+int programs_kept_of(int calls, std::size_t instructions) {
+    CommunicatorState state;
+    const auto program = std::make_shared<Program>();
+    program->instructions.resize(instructions);
+    for (int count = 1; count <= calls; ++count) {
+        state.keep({key_of(count), {}, {}, program});
+        EXPECT_NE(state.find(key_of(count), {}, {}), nullptr);
+        EXPECT_EQ(state.find(key_of(1), {}, {}) != nullptr, std::ssize(state.programs) == count);
+    }
+    return static_cast<int>(state.programs.size());
+}
+
+TEST(Programs, of_the_latest_calls_are_kept_as_many_as_take_little_memory) {
+    constexpr std::size_t bytes_max = std::size_t{16} << 20;
+    constexpr auto most = bytes_max / sizeof(Instruction);
+
+    EXPECT_EQ(programs_kept_of(100, 2), 100);
+    EXPECT_EQ(programs_kept_of(300, 2), 128);
+    EXPECT_EQ(programs_kept_of(10, most / 3), 3);
+    EXPECT_EQ(programs_kept_of(3, 2 * most), 1);
+}
+
 /* The first rank of a communicator of so many, on hosts of 16. */
 std::unique_ptr<CommunicatorState> large_communicator() {
     auto state = std::make_unique<CommunicatorState>();

@@ -49,6 +49,8 @@ struct Program {
     std::vector<Instruction> instructions;
     int slots = 0;
     std::int64_t scratch_units = 0;
+
+    std::size_t bytes() const { return instructions.size() * sizeof(Instruction); }
 };
 
 /* Who combines: the MPI, or Operands::combine, which may write its result anywhere. */
