@@ -295,7 +295,9 @@ void begin(Pending& pending, const Call& call, int tag) {
     if (code == MPI_SUCCESS) {
         code = pending.take_scratch(scratch_bytes(*pending.program, arrangement));
     }
-    operands.at(model::Place::scratch) = pending.scratch.data() + arrangement.scratch_shift_bytes;
+    if (auto& scratch = pending.scratch; !scratch.empty()) {
+        operands.at(model::Place::scratch) = scratch.data() + arrangement.scratch_shift_bytes;
+    }
     bool done = false;
     test(pending, done);
 }

@@ -34,7 +34,7 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
         spoil(program, operands, requests);
         return code;
     }
-    operands.at(model::Place::scratch) = state.scratch.data() + shift_bytes;
+    if (scratch_bytes > 0) operands.at(model::Place::scratch) = state.scratch.data() + shift_bytes;
     code = run(program, operands, requests);
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
