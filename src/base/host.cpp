@@ -52,8 +52,8 @@ std::vector<int> allowed_cpus() {
     CPU_ZERO(&set);
     std::vector<int> cpus;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
     }
     return cpus;
 }
