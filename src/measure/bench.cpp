@@ -246,12 +246,19 @@ Outcome Bench::prepare(std::span<const Point> points) {
 Bench::WarmUp Bench::warm_up(Running& running, double estimate_s) const {
     const double room_s = options_.time_limit_s / 10.0;
     double agreed[3] = {estimate_s, 0.0, 0.0}; /* the longest times, whether any rank failed */
+    const auto time_eviction = [&] {
+        const double begin_s = clock_.now_s();
+        evict_caches(running.next_buffers());
+        agreed[1] = clock_.now_s() - begin_s;
+    };
+    if (options_.warmup_repetitions == 0) {
+        time_eviction();
+        harness_.maximum(agreed);
+    }
     for (std::uint32_t i = 0; i < options_.warmup_repetitions; ++i) {
         const bool too_long = room_s > 0.0 && agreed[0] * (i + 1) > room_s;
         if (agreed[2] > 0.0 || (i > 0 && too_long)) break;
-        const double eviction_begin_s = clock_.now_s();
-        evict_caches(running.next_buffers());
-        agreed[1] = clock_.now_s() - eviction_begin_s;
+        time_eviction();
         harness_.barrier();
         const double begin_s = clock_.now_s();
         agreed[2] = running.execute() != 0 ? 1.0 : 0.0;

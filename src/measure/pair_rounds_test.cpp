@@ -104,8 +104,7 @@ TEST(TripletRounds, MeetNoRankTwiceInARound) {
     }
 }
 
-// Going through all that wait in each round would take time as the fifth power of the ranks.
-TEST(TripletRounds, OfManyRanksAreMadeAtOnce) {
+TEST(TripletRounds, OfManyRanksHoldEachTripletInFewRounds) {
     constexpr std::size_t n = 48;
 
     const auto rounds = triplet_rounds(n);

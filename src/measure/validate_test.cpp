@@ -166,6 +166,17 @@ TEST(Marks, OfTwoRanksDiffer) {
     EXPECT_EQ(all.size(), static_cast<std::size_t>(ranks));
 }
 
+TEST(Marks, OfOneByteDifferOnManyRanks) {
+    constexpr int ranks = 127;
+    std::set<std::byte> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+        std::vector<std::byte> bytes(1);
+        mark(bytes, rank);
+        all.insert(bytes[0]);
+    }
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(ranks));
+}
+
 TEST(Marks, AreNotWhatFreshMemoryHolds) {
     for (int rank = 0; rank < 300; ++rank) {
         EXPECT_FALSE(is_marked(std::vector<std::byte>(1), rank)) << rank;

@@ -64,7 +64,8 @@ def context_cautions(context: Context) -> list[str]:
     busiest, usable = busiest_host(context)
     if not simulated and usable and busiest > usable:
         where = "" if len(hosts) < 2 else " on the fullest host"
-        bound = f" or let them use more of its {context.cores}" if usable < context.cores else ""
+        is_bound = len(hosts) < 2 and usable < context.cores
+        bound = f" or let them use more of its {context.cores}" if is_bound else ""
         found.append(
             f"{busiest} ranks{where} share {usable} cores and take turns; "
             f"measure with at most {usable} ranks a host{bound}"

@@ -47,7 +47,10 @@ double rounded(double value_s) {
     constexpr double tenth_of_ns_has_six_digits_s = 1e-5;
     if (!(std::abs(value_s) < tenth_of_ns_has_six_digits_s))
         return std::round(value_s * 1e10) / 1e10;
-    return std::strtod(fmt::format("{:.6g}", value_s).c_str(), nullptr);
+    const auto text = fmt::format("{:.6g}", value_s);
+    double read = value_s;
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    return read;
 }
 
 Json rounded(const std::vector<double>& values_s) {
@@ -165,6 +168,7 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
     record["arguments"] = arguments.words;
     if (!arguments.transport.empty()) record["transport"] = arguments.transport;
     if (arguments.definition) record["definition"] = arguments.definition->name;
+    if (arguments.subject == Subject::polling) record["work_s"] = arguments.work_s;
     return record;
 }
 
@@ -265,7 +269,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     const auto before = as_version_2(lines->records.front());
     for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
                             "definition", "method", "start", "stopping", "pipeline_length", "root",
-                            "weights", "reply", "order", "window", "buffers", "transport"}) {
+                            "weights", "reply", "order", "window", "buffers", "transport",
+                            "work_s"}) {
         if (before.contains(key) == context.contains(key) &&
             before.value(key, Json()) == context.value(key, Json()))
             continue;
