@@ -129,7 +129,8 @@ Outcome within_limits(const Algorithm& algorithm, const CallShape& shape) {
         work = work_about(algorithm, shape);
     } catch (const model::TooManySteps&) {
         return Failure{LW_ERR_LIMIT, "more than " + std::to_string(steps_max / 1'000'000) +
-                                         " million steps on one rank; " + remedy};
+                                         " million steps on one rank; ask for fewer ranks, a "
+                                         "smaller size or larger segments"};
     }
     if (work.steps > steps_max) return too_many(work.steps, "steps", steps_max, remedy);
     if (work.costs > costs_max) return too_many(work.costs, "costs to compare", costs_max, remedy);

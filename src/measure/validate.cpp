@@ -27,14 +27,15 @@ std::string plain(std::string name) {
 constexpr auto poison = std::byte{0xFF};
 
 // From 1 to 127: fits a byte, is exact in sums of floats, and is not what untouched memory holds.
-// 127 ranks in a row differ at each place, and 127 places in a row of each rank; those further apart
-// are mixed, so that no message is that of another rank, nor a shifted one.
+// 127 ranks in a row differ at each place, and 127 places in a row of each rank; those further
+// apart are mixed, so that no message is that of another rank, nor a shifted one.
 int element(int rank, std::uint64_t place) {
     constexpr std::uint64_t values = 127; /* a prime number */
     const auto from = static_cast<std::uint64_t>(rank);
     auto mixed = (place / values << 24 ^ from / values) * 0x9E3779B97F4A7C15u;
     mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
-    return 1 + static_cast<int>((37 * (from % values) + 11 * (place % values) + (mixed >> 32)) % values);
+    return 1 + static_cast<int>((37 * (from % values) + 11 * (place % values) + (mixed >> 32)) %
+                                values);
 }
 
 double sum_of(const Origin& origin, std::uint64_t place) {

@@ -268,8 +268,12 @@ def kill_host(network: Network, host: str) -> int:
     killed: set[int] = set()
     end_s = time.monotonic() + KILL_LIMIT_S
     while left := processes_in(number):
-        if time.monotonic() > end_s:
-            raise RunError(f"{len(left)} of the processes on {host} did not end when killed")
+        is_late = time.monotonic() > end_s
+        if is_late and not killed.isdisjoint(left):
+            raise RunError(f"some of the processes on {host} did not end when killed")
+        # Others enter the host again and again; it has lost all that it had.
+        if is_late and killed:
+            break
         for process in left:
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)

@@ -239,7 +239,9 @@ def test_rules_that_need_a_commutative_operator_are_left_out_and_named() -> None
     safe = emitter.exportable(one, Operators.ANY)
     emitted = emitter.emit(safe.tuning)
 
-    remedy = "with operators that do not commute; add --commutative-only if all of the program's do"
+    remedy = (
+        "with operators that do not commute; lanewise tune export --commutative-only keeps them"
+    )
     assert safe.left_out == (
         f"allreduce: ring would give wrong results {remedy}",
         f"reduce: binomial and pipeline would give wrong results {remedy}",

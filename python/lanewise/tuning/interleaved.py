@@ -99,8 +99,8 @@ def require_undisturbed(name: str, signals: Sequence[int]) -> None:
         raise KeyboardInterrupt
     if signals:
         raise RunError(
-            f"{signal.Signals(signals[0]).name} came during the {name} run, whose time then says "
-            "nothing; run it again without it"
+            f"{signal.Signals(signals[0]).name} came during the {name} run or before it, and such "
+            "times say nothing; run the command again without it"
         )
 
 

@@ -84,7 +84,7 @@ def for_any_operator(tuning: Tuning) -> Exportable:
             lost = sorted({one.algorithm for one in content.mpi_rules if one not in rules})
             left_out.append(
                 f"{name}: {' and '.join(lost)} would give wrong results with operators that do "
-                "not commute; add --commutative-only if all of the program's do"
+                "not commute; lanewise tune export --commutative-only keeps them"
             )
         if rules or not content.mpi_rules:
             kept[name] = replace(content, mpi_rules=rules)

@@ -144,7 +144,8 @@ std::string verdict(const Platform& platform) {
     if (platform.fit_quality.at(platform.best).held_out_points > 0)
         return fmt::format("{} predicts held-out points best\n", platform.best);
     return fmt::format(
-        "{} fits best; no point was held out, which takes four sizes, so no model was tested\n",
+        "{} fits best; no model was tested on held-out points, which takes round trips of four "
+        "sizes\n",
         platform.best);
 }
 

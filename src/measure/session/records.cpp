@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "base/host.hpp"
@@ -267,10 +267,10 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     unfinished.truncated = lines->truncated;
     if (lines->records.empty()) return unfinished;
     const auto before = as_version_2(lines->records.front());
-    for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
-                            "definition", "method", "start", "stopping", "pipeline_length", "root",
-                            "weights", "reply", "order", "window", "buffers", "transport",
-                            "work_s"}) {
+    for (const char *key :
+         {"record",     "schema", "version", "mpi",      "launcher",        "ranks", "clock",
+          "definition", "method", "start",   "stopping", "pipeline_length", "root",  "weights",
+          "reply",      "order",  "window",  "buffers",  "transport",       "work_s"}) {
         if (before.contains(key) == context.contains(key) &&
             before.value(key, Json()) == context.value(key, Json()))
             continue;

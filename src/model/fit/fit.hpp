@@ -10,8 +10,8 @@
 // whose probability has a Beta distribution.
 //
 // The best model is the one that predicts points it has not seen: every third size is held out,
-// with all collectives, and the models are fitted to the rest. Of two or three sizes none is held
-// out, and the best model is the one that fits best.
+// with all collectives, and the models are fitted to the rest. Where nothing is
+// held out, as of two or three sizes, the best model is the one that fits best.
 
 #pragma once
 

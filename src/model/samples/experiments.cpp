@@ -49,8 +49,11 @@ std::string command_for(const std::string& name, const Conditions& conditions) {
     std::string line = std::string("lanewise measure ") + run.operation + " -n " +
                        std::to_string(std::max(conditions.ranks, run.ranks_min)) + " " +
                        run.arguments;
-    if (!conditions.launcher.empty()) line += " --launcher " + conditions.launcher;
-    if (!conditions.transport.empty()) line += " --transport " + conditions.transport;
+    // A transport names its launcher.
+    if (!conditions.transport.empty())
+        line += " --transport " + conditions.transport;
+    else if (!conditions.launcher.empty())
+        line += " --launcher " + conditions.launcher;
     if (!conditions.buffers.empty()) line += " --buffers " + conditions.buffers;
     return line + " -o " + run.name + ".jsonl";
 }

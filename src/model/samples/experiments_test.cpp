@@ -55,12 +55,16 @@ TEST(ExperimentsTest, CommandsMeasureUnderTheConditionsOfTheOtherSamples) {
     Conditions conditions;
     conditions.ranks = 4;
     conditions.launcher = "openmpi";
-    conditions.transport = "tcp";
     conditions.buffers = "cold";
-    const auto command = command_for("pairs", conditions);
-    EXPECT_NE(command.find(" --launcher openmpi --transport tcp --buffers cold -o pairs.jsonl"),
-              std::string::npos)
-        << command;
+    const auto ends_with = [&](const std::string& words) {
+        const auto command = command_for("pairs", conditions);
+        EXPECT_TRUE(command.ends_with(words)) << command;
+    };
+
+    ends_with(" --launcher openmpi --buffers cold -o pairs.jsonl");
+    conditions.transport = "openmpi-tcp";
+    ends_with(" --transport openmpi-tcp --buffers cold -o pairs.jsonl");
+    EXPECT_EQ(command_for("pairs", conditions).find("--launcher"), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -87,6 +88,11 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     return conditions;
 }
 
+/* The same transport is called by its name, and by the path of its file. */
+std::string name_of_transport(const std::string& given) {
+    return std::filesystem::path(given).filename().replace_extension().string();
+}
+
 Outcome same_platform(const Conditions& a, const Conditions& b, const std::string& name) {
     const auto differ = [&name](const std::string& what, const std::string& x,
                                 const std::string& y) {
@@ -101,7 +107,7 @@ Outcome same_platform(const Conditions& a, const Conditions& b, const std::strin
     const auto named = [](const std::string& choice, const char *otherwise) {
         return choice.empty() ? std::string(otherwise) : choice;
     };
-    if (a.transport != b.transport)
+    if (name_of_transport(a.transport) != name_of_transport(b.transport))
         return differ("transport", named(a.transport, "the MPI's choice"),
                       named(b.transport, "the MPI's choice"));
     if (a.buffers != b.buffers)
