@@ -246,11 +246,7 @@ TEST(Migration, IsForAPeerThatOnlyReceivesToo) {
     Peer a = make_peer(wire, 0, {.timeout = 20});
     Peer b = make_peer(wire, 1, {.timeout = 20});
     connect(a);
-    Attributes wanted = b.attributes();
-    wanted.state = State::init;
-    ASSERT_EQ(b.queue_pair->modify(wanted, init_mask), 0);
-    wanted.state = State::ready_to_receive;
-    ASSERT_EQ(b.queue_pair->modify(wanted, rc_receive_mask), 0);
+    get_ready_to_receive(b);
     ASSERT_EQ(a.rearm(), 0);
     ASSERT_EQ(b.rearm(), 0);
     a.post(Operation::write, 1, a.slice(0, 8), b, 0);
@@ -298,6 +294,33 @@ TEST(Migration, OfAPeerOnAPathThatIsNotTheAlternateIsReportedAsAnErrorOnce) {
 
     EXPECT_THAT(pair.b.events(), ElementsAre(EventKind::path_migration_error));
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+}
+
+// As path protection does for a queue pair that stays ready to receive for a while.
+TEST(Migration, ToAPathThatWasLoadedBeforeTheTimeoutWasKnownKeepsTheTimeout) {
+    Wire wire({.port_count = 2}, 1);
+    Peer a = make_peer(wire, 0, {.timeout = 0});
+    Peer b = make_peer(wire, 1, {.timeout = 8});
+    connect(b);
+    get_ready_to_receive(a);
+    ASSERT_EQ(a.rearm(), 0);
+    a.options.timeout = 8;
+    a.options.retry_count = 1;
+    get_ready_to_send(a);
+    ASSERT_EQ(b.rearm(), 0);
+    a.post(Operation::write, 1, a.slice(0, 8), b, 0);
+    b.post(Operation::write, 1, b.slice(0, 8), a, 0);
+    wire.run_until(idle);
+    ASSERT_EQ(migration_of(a), Migration::armed);
+    ASSERT_EQ(a.migrate(), 0);
+    wire.run_until(idle);
+    a.sends();
+
+    wire.cut(2);
+    a.post(Operation::write, 2, a.slice(0, 8), b, 0);
+    wire.run_until(idle);
+
+    EXPECT_EQ(a.sends().at(0).status, Status::retry_exceeded);
 }
 
 TEST(Migration, NotArmedLeavesAQueuePairToItsRetries) {

@@ -171,6 +171,11 @@ void QueuePair::enter(State from, State to) {
         responder_.start(Psn(attributes.receive_psn));
     }
     if (from == State::ready_to_receive && to == State::ready_to_send) {
+        // Who loads an alternate path before has no timeout yet from which to take that of the
+        // path.
+        if (attributes.alternate.timeout == 0) {
+            attributes.alternate.timeout = attributes.primary.timeout;
+        }
         requester_.start(Psn(attributes.send_psn));
     }
     if (to == State::send_queue_drained && from == State::ready_to_send) {

@@ -86,22 +86,31 @@ Peer make_peer(Wire& wire, std::size_t index, const Options& options) {
     return peer;
 }
 
-void connect(Peer& peer) {
+void get_ready_to_receive(Peer& peer) {
     Attributes wanted = peer.attributes();
     const bool connected = peer.options.transport != Transport::ud;
     const Role role = peer.queue_pair->init().role;
-    const bool reliable = peer.options.transport == Transport::rc;
-    const bool answers = reliable || role == Role::target;
-    const bool asks = reliable || role == Role::initiator;
+    const bool answers = peer.options.transport == Transport::rc || role == Role::target;
     wanted.state = State::init;
     const std::uint32_t ud_init = init_mask - access_attribute + qkey_attribute;
     must(peer.queue_pair->modify(wanted, connected ? init_mask : ud_init));
     wanted.state = State::ready_to_receive;
     const std::uint32_t receive = answers ? rc_receive_mask : uc_receive_mask;
     must(peer.queue_pair->modify(wanted, connected ? receive : std::uint32_t{state_attribute}));
+}
+
+void get_ready_to_send(Peer& peer) {
+    Attributes wanted = peer.attributes();
+    const Role role = peer.queue_pair->init().role;
+    const bool asks = peer.options.transport == Transport::rc || role == Role::initiator;
     wanted.state = State::ready_to_send;
     const std::uint32_t otherwise = role == Role::target ? target_send_mask : uc_send_mask;
     must(peer.queue_pair->modify(wanted, asks ? rc_send_mask : otherwise));
+}
+
+void connect(Peer& peer) {
+    get_ready_to_receive(peer);
+    get_ready_to_send(peer);
 }
 
 std::uint64_t Peer::address(std::size_t offset) const {

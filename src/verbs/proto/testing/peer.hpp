@@ -80,6 +80,9 @@ inline constexpr std::uint32_t target_send_mask = uc_send_mask | timeout_attribu
 // A peer with its queue pair in RESET, and one that is ready to send.
 Peer make_peer(Wire& wire, std::size_t index, const Options& options);
 void connect(Peer& peer);
+// The two halves of connect().
+void get_ready_to_receive(Peer& peer);
+void get_ready_to_send(Peer& peer);
 
 struct Pair {
     Wire wire;
