@@ -19,6 +19,11 @@ constexpr Nanoseconds probe_ns = 50 * millisecond;
 constexpr Nanoseconds relapse_ns = 10'000 * millisecond;
 constexpr Nanoseconds failback_max_ns = 64'000 * millisecond;
 
+// Of an end that does not say nothing is known.
+constexpr std::uint8_t lesser(std::uint8_t mine, std::uint8_t theirs) {
+    return theirs == 0 ? mine : std::min(mine, theirs);
+}
+
 }  // namespace
 
 std::uint32_t Agreement::draw() {
@@ -71,6 +76,7 @@ void Agreement::propose(std::uint8_t device, Nanoseconds now) {
     agreed_ = false;
     may_open_ = may_start_ = false;
     psn_ = first_psn();
+    own_terms_ = offered_;
     is_freezing_ = is_live_;
     proposed_at_ = now;
     home_since_ = never;
@@ -78,8 +84,13 @@ void Agreement::propose(std::uint8_t device, Nanoseconds now) {
     speak_soon(now);
 }
 
+Terms Agreement::terms() const {
+    return {lesser(own_terms_.mtu, peer_terms_.mtu), lesser(own_terms_.reads, peer_terms_.reads)};
+}
+
 void Agreement::answer_itself() {
     peer_psn_ = psn_;
+    peer_terms_ = own_terms_;
     peer_received_ = received_;
     may_open_ = true;
 }
@@ -154,6 +165,7 @@ void Agreement::lead(const Statement& heard, Nanoseconds now) {
     const bool answers = heard.stage == Stage::ready || heard.stage == Stage::open;
     if (stage_ == Stage::proposed && answers && !is_freezing_) {
         peer_psn_ = heard.psn;
+        peer_terms_ = heard.terms;
         peer_received_ = heard.received;
         may_open_ = true;
     }
@@ -178,7 +190,9 @@ void Agreement::follow(const Statement& heard, Nanoseconds now) {
     device_ = heard.device & 1U;
     stage_ = Stage::ready;
     psn_ = first_psn();
+    own_terms_ = offered_;
     peer_psn_ = heard.psn;
+    peer_terms_ = heard.terms;
     peer_received_ = heard.received;
     may_start_ = false;
     is_freezing_ = is_live_;
@@ -274,6 +288,7 @@ Statement Agreement::statement() const {
     made.device = device_;
     made.usable = usable_;
     made.psn = psn_;
+    made.terms = own_terms_;
     made.received = received_;
     return made;
 }

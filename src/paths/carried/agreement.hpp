@@ -27,6 +27,10 @@
 // epoch, with a gap: to the hardware such packets are copies of old ones, which change nothing.
 // Numbers drawn at random would now and then lie where they are taken for packets to come.
 //
+// Both ends of a queue pair of the hardware must have the same path MTU, and the one that reads
+// must not have more reads on their way than the other takes. Each states what its devices can do,
+// and both keep to the less of the two. What is stated in an epoch does not change in it.
+//
 // Pure: statements, troubles and times come in; what is to be done and said comes out.
 
 #pragma once
@@ -52,6 +56,13 @@ inline constexpr std::uint32_t psn_mask = 0xffffff;
 
 enum class Stage : std::uint8_t { hello, trouble, proposed, ready, open, gone };
 
+// What both ends of a queue pair of the hardware must keep to; 0 where an end does not say.
+struct Terms {
+    std::uint8_t mtu = 0;    // enum ibv_mtu
+    std::uint8_t reads = 0;  // on their way at a time
+    bool operator==(const Terms&) const = default;
+};
+
 // What one end says of itself.
 struct Statement {
     std::uint32_t epoch = 0;
@@ -60,7 +71,8 @@ struct Statement {
     std::uint8_t usable = 0;  // bit d: the port of device d is up
     std::uint8_t reserved = 0;
     std::uint32_t psn = 0;  // with which this end starts sending in the epoch
-    std::uint32_t reserved_too = 0;
+    Terms terms;            // that this end can keep to in the epoch
+    std::uint16_t reserved_too = 0;
     std::uint64_t received = 0;  // messages in all epochs before this one
 };
 static_assert(sizeof(Statement) == 24);
@@ -88,6 +100,8 @@ class Agreement {
         for (std::uint32_t& psn : next_psn_) psn = draw();
     }
 
+    // What this end can keep to, in the epochs that begin from now on.
+    void offer(Terms own) { offered_ = own; }
     // The program has connected the queue pair, whose home is device `home`.
     void begin(Role role, std::uint8_t home, std::uint8_t usable, Nanoseconds now);
     // The peer said this, in a datagram that came through `device`.
@@ -116,6 +130,8 @@ class Agreement {
     std::uint32_t psn() const { return psn_; }
     std::uint32_t peer_psn() const { return peer_psn_; }
     std::uint64_t peer_received() const { return peer_received_; }
+    // Of the epoch.
+    Terms terms() const;
 
   private:
     bool is_usable(std::uint8_t device) const;
@@ -153,6 +169,9 @@ class Agreement {
     std::uint32_t psn_ = 0;
     std::uint32_t peer_psn_ = 0;
     std::array<std::uint32_t, device_count> next_psn_{};  // behind those of the last epoch
+    Terms offered_;
+    Terms own_terms_;
+    Terms peer_terms_;
     std::uint64_t received_ = 0;
     std::uint64_t peer_received_ = 0;
     Nanoseconds repeat_at_ = never;

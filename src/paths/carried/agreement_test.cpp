@@ -215,6 +215,29 @@ TEST(AgreementTest, APortThatGoesDownAtEitherEndLeadsToTheOtherDeviceAndBack) {
     }
 }
 
+TEST(AgreementTest, BothEndsKeepToTheLessOfWhatTheyOfferAsTheEpochBegins) {
+    World world(1);
+    world.end(0).agreement.offer({.mtu = 5, .reads = 4});
+    world.end(1).agreement.offer({.mtu = 3, .reads = 16});
+    world.run(20 * ms, 0);
+    world.end(1).agreement.offer({.mtu = 2, .reads = 1});
+    for (const std::size_t at : {0U, 1U}) {
+        EXPECT_EQ(world.end(at).agreement.terms(), (Terms{.mtu = 3, .reads = 4}));
+    }
+    world.set_ports(0, 2);
+    world.run(20 * ms, 0);
+    for (const std::size_t at : {0U, 1U}) {
+        EXPECT_EQ(world.end(at).agreement.terms(), (Terms{.mtu = 2, .reads = 1}));
+    }
+}
+
+TEST(AgreementTest, AnEndThatDoesNotSayWhatItOffersTakesWhatItsPeerDoes) {
+    World world(1);
+    world.end(0).agreement.offer({.mtu = 5, .reads = 4});
+    world.run(20 * ms, 0);
+    EXPECT_EQ(world.end(0).agreement.terms(), (Terms{.mtu = 5, .reads = 4}));
+}
+
 // Answers the tasks of a queue pair that is connected to itself, and lets it hear itself.
 void run_alone(Agreement& alone, Nanoseconds from, Nanoseconds until, std::uint64_t received) {
     for (Nanoseconds now = from; now < until; now += ms) {

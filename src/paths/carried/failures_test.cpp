@@ -25,6 +25,8 @@ constexpr unsigned to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_
 constexpr unsigned to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 
+constexpr std::uint32_t memory_bytes = 4096;
+
 enum class Homes { first_device, both_devices };
 
 // A program with a queue pair.
@@ -42,14 +44,14 @@ class End {
     int modify(ibv_qp_attr attributes, ibv_qp_state state, unsigned mask);
     int connect(std::uint32_t peer, const ibv_ah_attr& path);
     void post_receive();
-    void post(ibv_wr_opcode operation);
+    void post(ibv_wr_opcode operation, std::uint32_t bytes = 8);
     void destroy() { pair_->destroy_qp(std::exchange(queue_pair_, nullptr)); }
     std::vector<ibv_wc_status> statuses();
 
   private:
     std::vector<std::string> warnings_;
     std::unique_ptr<DevicePair> pair_;
-    alignas(8) std::array<std::byte, 64> memory_{};
+    alignas(8) std::array<std::byte, memory_bytes> memory_{};
     ibv_pd *domain_ = nullptr;
     ibv_mr *region_ = nullptr;
     ibv_cq *completions_ = nullptr;
@@ -102,15 +104,15 @@ int End::connect(std::uint32_t peer, const ibv_ah_attr& path) {
 }
 
 void End::post_receive() {
-    ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data()), 8, region_->lkey};
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(memory_.data()), memory_bytes, region_->lkey};
     ibv_recv_wr work{0, nullptr, &piece, 1};
     ibv_recv_wr *bad = nullptr;
     EXPECT_EQ(pair_->post_receive(queue_pair_, &work, &bad), 0);
 }
 
-void End::post(ibv_wr_opcode operation) {
+void End::post(ibv_wr_opcode operation, std::uint32_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    ibv_sge piece{address, 8, region_->lkey};
+    ibv_sge piece{address, bytes, region_->lkey};
     ibv_send_wr work{};
     work.sg_list = &piece;
     work.num_sge = 1;
@@ -167,12 +169,12 @@ class FailuresTest : public ::testing::Test {
             for (const auto& one : ends_) one->pair().serve();
         }
     }
-    void expect_a_message_to_arrive() {
-        end(1).post_receive();
-        end(0).post(IBV_WR_SEND);
+    void expect_a_message_to_arrive(std::size_t from = 0, std::uint32_t bytes = 8) {
+        end(1 - from).post_receive();
+        end(from).post(IBV_WR_SEND, bytes);
         run(300 * ms);
-        EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_SUCCESS});
-        EXPECT_EQ(end(1).statuses(), std::vector{IBV_WC_SUCCESS});
+        EXPECT_EQ(end(from).statuses(), std::vector{IBV_WC_SUCCESS});
+        EXPECT_EQ(end(1 - from).statuses(), std::vector{IBV_WC_SUCCESS});
     }
 
     VirtualNetwork network_{1};
@@ -244,6 +246,21 @@ TEST_F(FailuresTest, EndsOfOneNumberThatAreConnectedByLidsAgree) {
 
     expect_a_message_to_arrive();
 }
+
+class APortOfShorterPackets : public FailuresTest,
+                              public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(APortOfShorterPackets, IsThatOfBothEndsWhicheverDeviceItIsOf) {
+    network_.set_mtu(GetParam(), 1, IBV_MTU_256);
+    open();
+    connect();
+
+    for (const std::size_t from : {0U, 1U}) expect_a_message_to_arrive(from, 2000);
+    network_.set_up(0, false);
+    for (const std::size_t from : {0U, 1U}) expect_a_message_to_arrive(from, 2000);
+}
+
+INSTANTIATE_TEST_SUITE_P(EitherEnd, APortOfShorterPackets, ::testing::Values(0U, 1U));
 
 class AfterThePeer : public FailuresTest, public ::testing::WithParamInterface<std::size_t> {};
 

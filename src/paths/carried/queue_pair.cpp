@@ -267,6 +267,7 @@ void QueuePair::connect() {
                                      pair_.context(1)->device->name,
                                      pair_.context(0)->device->name));
     }
+    agreement_.offer(own_terms());
     agreement_.begin(role, first, usable(), pair_.now());
     pair_.wake();
 }
@@ -279,6 +280,12 @@ void QueuePair::lack_second_path(const std::string& why) {
 // The devices whose ports are up, of those over which the peer can be reached.
 std::uint8_t QueuePair::usable() const {
     return lacks_second_path_ ? pair_.usable() & 1U : pair_.usable();
+}
+
+// On either device.
+Terms QueuePair::own_terms() const {
+    const unsigned mtu = std::min({unsigned{attributes_.path_mtu}, pair_.mtu(0), pair_.mtu(1)});
+    return {static_cast<std::uint8_t>(mtu), std::min(pair_.reads_max(0), pair_.reads_max(1))};
 }
 
 PairCounters QueuePair::counters() const {
@@ -435,6 +442,7 @@ void QueuePair::answer_key(const Letter& question, unsigned device) {
 
 void QueuePair::on_ports() {
     if (lacks_second_path_ && knows_peer_ && reach_over_second()) lacks_second_path_ = false;
+    agreement_.offer(own_terms());
     agreement_.on_ports(usable(), pair_.now());
     step();
 }
@@ -540,12 +548,12 @@ bool QueuePair::open(unsigned device) {
                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     }
     made.qp_state = IBV_QPS_RTR;
-    made.path_mtu = static_cast<ibv_mtu>(
-        std::min({unsigned{attributes_.path_mtu}, pair_.mtu(0), pair_.mtu(1)}));
+    const Terms terms = agreement_.terms();
+    made.path_mtu = static_cast<ibv_mtu>(terms.mtu);
     carrier.mtu_bytes = mtu_bytes(made.path_mtu);
     made.dest_qp_num = carrier.contact.carrier_number;
     made.rq_psn = agreement_.peer_psn();
-    made.max_dest_rd_atomic = pair_.reads_max(device);
+    made.max_dest_rd_atomic = terms.reads;
     made.min_rnr_timer = shortest_wait;
     made.ah_attr = carrier.path;
     if (!error) {
@@ -558,7 +566,7 @@ bool QueuePair::open(unsigned device) {
     made.timeout = attributes_.timeout == 0 ? timeout_usual : attributes_.timeout;
     made.retry_cnt = made.rnr_retry = retries;
     made.sq_psn = agreement_.psn();
-    made.max_rd_atomic = pair_.reads_max(device);
+    made.max_rd_atomic = terms.reads;
     if (!error) {
         error = verbs.modify_qp(carrier.data, &made,
                                 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |

@@ -107,6 +107,7 @@ class QueuePair {
     bool reach_over_second();
     void lack_second_path(const std::string& why);
     std::uint8_t usable() const;
+    Terms own_terms() const;
     bool open(unsigned device);
     void freeze();
     void look_frozen();

@@ -15,7 +15,6 @@ namespace {
 constexpr Nanoseconds microsecond_ns = 1'000;
 constexpr Nanoseconds timeout_ns = 1'000 * microsecond_ns;
 constexpr Nanoseconds not_ready_ns = 100 * microsecond_ns;
-constexpr std::uint32_t packet_bytes = 1024;
 constexpr std::uint32_t psn_mask = 0xffffff;
 constexpr int retries = 7;
 constexpr int reassembled_max = 128;
@@ -85,7 +84,8 @@ struct VirtualQueuePair {
     VirtualCompletions *completions = nullptr;
     ibv_gid peer{};
     std::uint32_t peer_number = 0;
-    std::uint64_t life = 0;  // grows with each reset: what was planned before is void
+    std::uint32_t packet_bytes = 0;  // by its path MTU
+    std::uint64_t life = 0;          // grows with each reset: what was planned before is void
 
     std::deque<Posted> posted;
     std::uint32_t next_psn = 0;
@@ -109,6 +109,7 @@ struct VirtualDevice {
     ibv_gid gid{};
     std::size_t number = 0;  // of its link
     std::uint16_t lid = 0;
+    ibv_mtu mtu = IBV_MTU_1024;
     bool is_dead = false;
     std::deque<ibv_async_event> events;
     std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
@@ -164,6 +165,10 @@ ibv_wc completion_of(const Posted& one, ibv_wc_status status) {
     return wc;
 }
 
+std::uint32_t packets_of(const VirtualQueuePair& qp, std::uint32_t bytes) {
+    return std::max(1U, (bytes + qp.packet_bytes - 1) / qp.packet_bytes);
+}
+
 // The requester.
 
 void transmit(VirtualQueuePair& qp, const Posted& one, std::uint32_t index) {
@@ -172,7 +177,7 @@ void transmit(VirtualQueuePair& qp, const Posted& one, std::uint32_t index) {
     packet.to_number = qp.peer_number;
     packet.psn = (one.first + index) & psn_mask;
     packet.address = one.work.wr.rdma.remote_addr;
-    packet.offset = index * packet_bytes;
+    packet.offset = index * qp.packet_bytes;
     packet.is_last = index + 1 == one.packets;
     if (one.work.opcode == IBV_WR_RDMA_READ) {
         packet.kind = PacketKind::read;
@@ -183,7 +188,7 @@ void transmit(VirtualQueuePair& qp, const Posted& one, std::uint32_t index) {
         packet.has_immediate = packet.is_last && packet.kind == PacketKind::write;
         packet.immediate = one.work.imm_data;
         const std::uint32_t left = one.length - packet.offset;
-        packet.bytes = gathered(one, packet.offset, std::min(left, packet_bytes));
+        packet.bytes = gathered(one, packet.offset, std::min(left, qp.packet_bytes));
     }
     qp.device->network->send(*qp.device, std::move(packet));
 }
@@ -299,17 +304,24 @@ void answer_read(VirtualQueuePair& qp, const Packet& packet) {
            {at(packet.address), at(packet.address) + packet.length});
 }
 
+// All packets of a message but the last are as long as the path MTU of the receiver.
+bool is_invalid(const VirtualQueuePair& qp, const Packet& packet) {
+    if (packet.kind == PacketKind::read) return false;
+    return packet.bytes.size() > qp.packet_bytes ||
+           (!packet.is_last && packet.bytes.size() < qp.packet_bytes);
+}
+
 // False where the receiver is not ready.
 bool execute(VirtualQueuePair& qp, const Packet& packet) {
     const bool receives = packet.kind == PacketKind::send || packet.has_immediate;
     if (receives && qp.receives.empty()) return false;
     const Link& link = qp.device->network->link(qp.device->number);
-    if (packet.kind == PacketKind::write && link.refuses_writes) {
+    if ((packet.kind == PacketKind::write && link.refuses_writes) || is_invalid(qp, packet)) {
         answer(qp, PacketKind::refused, packet.psn);
         return true;
     }
     if (packet.kind == PacketKind::read) {
-        const std::uint32_t count = std::max(1U, (packet.length + packet_bytes - 1) / packet_bytes);
+        const std::uint32_t count = packets_of(qp, packet.length);
         qp.expected = (qp.expected + count) & psn_mask;
         answer_read(qp, packet);
         return true;
@@ -433,7 +445,7 @@ int query_port(ibv_context *context, std::uint8_t, ibv_port_attr *attributes, st
     if (own(context).is_dead) return EIO;
     *attributes = {};
     attributes->state = own(context).is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-    attributes->active_mtu = IBV_MTU_1024;
+    attributes->active_mtu = own(context).mtu;
     attributes->lid = own(context).lid;
     attributes->max_msg_sz = 1U << 30;
     return 0;
@@ -527,6 +539,7 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
         qp.failures = 0;
     }
     if (mask & IBV_QP_AV) qp.peer = qp.device->network->gid_of(attributes->ah_attr);
+    if (mask & IBV_QP_PATH_MTU) qp.packet_bytes = 128U << attributes->path_mtu;
     if (mask & IBV_QP_DEST_QPN) qp.peer_number = attributes->dest_qp_num;
     if (mask & IBV_QP_RQ_PSN) qp.expected = attributes->rq_psn;
     if (mask & IBV_QP_SQ_PSN) qp.next_psn = attributes->sq_psn;
@@ -570,7 +583,7 @@ int post_send(ibv_qp *shown, ibv_send_wr *work, ibv_send_wr **) {
         one.work = *work;
         one.pieces.assign(work->sg_list, work->sg_list + work->num_sge);
         for (const ibv_sge& piece : one.pieces) one.length += piece.length;
-        one.packets = std::max(1U, (one.length + packet_bytes - 1) / packet_bytes);
+        one.packets = packets_of(qp, one.length);
         one.first = qp.next_psn;
         qp.next_psn = (qp.next_psn + one.packets) & psn_mask;
         const bool first = qp.posted.empty();
@@ -688,6 +701,10 @@ ibv_gid VirtualNetwork::gid(std::size_t host, std::size_t device) const {
     made.raw[14] = static_cast<std::uint8_t>(device);
     made.raw[15] = static_cast<std::uint8_t>(host + 1);
     return made;
+}
+
+void VirtualNetwork::set_mtu(std::size_t host, std::size_t device, ibv_mtu mtu) {
+    own(context(host, device)).mtu = mtu;
 }
 
 void VirtualNetwork::set_up(std::size_t number, bool up) {

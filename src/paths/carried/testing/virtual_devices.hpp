@@ -67,6 +67,8 @@ class VirtualNetwork {
         return static_cast<std::uint16_t>(1 + host * devices_each + device);
     }
     Link& link(std::size_t number) { return links_[number]; }
+    // The port of a device carries no longer packets from now on.
+    void set_mtu(std::size_t host, std::size_t device, ibv_mtu mtu);
     // The ports of a link get or lose their carrier, and the devices report it.
     void set_up(std::size_t number, bool up);
     // A device dies: it flushes all work, reports that, and refuses every call from then on.
