@@ -463,6 +463,12 @@ void DevicePair::run() {
     }
 }
 
+// What the peer asked for, the hardware may not do: it ends the queue pair of the program as well.
+void DevicePair::on_refused_request(unsigned device, const ibv_qp& queue_pair) {
+    const auto found = sides_[device].by_carrier.find(queue_pair.qp_num);
+    if (found != sides_[device].by_carrier.end()) found->second->on_refused_request();
+}
+
 bool DevicePair::take_event(unsigned device) {
     const std::lock_guard guard(lock_);
     ibv_context *context = sides_[device].context;
@@ -479,6 +485,9 @@ bool DevicePair::take_event(unsigned device) {
         event.event_type == IBV_EVENT_GID_CHANGE || event.event_type == IBV_EVENT_LID_CHANGE ||
         event.event_type == IBV_EVENT_PKEY_CHANGE || event.event_type == IBV_EVENT_SM_CHANGE ||
         event.event_type == IBV_EVENT_CLIENT_REREGISTER;
+    const bool is_refused_request =
+        event.event_type == IBV_EVENT_QP_ACCESS_ERR || event.event_type == IBV_EVENT_QP_REQ_ERR;
+    if (is_refused_request) on_refused_request(device, *event.element.qp);
     if (is_device) {
         read_ports();
         for (const auto& one : queue_pairs_) one->on_ports();

@@ -184,6 +184,7 @@ class DevicePair {
     void read_ports();
     GidType type_at(unsigned device, unsigned index) const;
     bool take_event(unsigned device);
+    void on_refused_request(unsigned device, const ibv_qp& queue_pair);
     bool program_polls() const;
     void arm(ibv_cq *queue, unsigned device);
     void drain(ibv_comp_channel *channel);

@@ -162,6 +162,11 @@ class FailuresTest : public ::testing::Test {
         }
     }
     End& end(std::size_t host) { return *ends_.at(host); }
+    void forbid_atomics(std::size_t host) {
+        ibv_qp_attr attributes{};
+        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+        EXPECT_EQ(end(host).modify(attributes, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
+    }
     void run(Nanoseconds duration) {
         for (const Nanoseconds until = VirtualNetwork::now() + duration;
              VirtualNetwork::now() < until;) {
@@ -293,6 +298,27 @@ TEST_F(FailuresTest, TheRequestThatWasRefusedHasTheStatusAndNotAnAtomicBeforeIt)
 
     EXPECT_EQ(end(0).statuses(), (std::vector{IBV_WC_WR_FLUSH_ERR, IBV_WC_REM_ACCESS_ERR}));
 }
+
+class ARefusedRequest : public FailuresTest, public ::testing::WithParamInterface<ibv_wr_opcode> {};
+
+TEST_P(ARefusedRequest, OfThePeerEndsTheQueuePairThatRefusedIt) {
+    open();
+    connect();
+    expect_a_message_to_arrive();
+    network_.link(0).refuses_writes = true;
+    forbid_atomics(1);
+    end(1).post_receive();
+
+    end(0).post(GetParam());
+    run(100 * ms);
+
+    EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_REM_ACCESS_ERR});
+    EXPECT_EQ(end(1).statuses(), std::vector{IBV_WC_WR_FLUSH_ERR});
+    EXPECT_EQ(end(1).queue_pair()->state, IBV_QPS_ERR);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEachKind, ARefusedRequest,
+                         ::testing::Values(IBV_WR_RDMA_WRITE, IBV_WR_ATOMIC_FETCH_AND_ADD));
 
 }  // namespace
 }  // namespace lanewise::paths::carried::testing

@@ -387,12 +387,20 @@ void QueuePair::on_letter(const ibv_wc& completion, unsigned device) {
     } else if (found->kind == LetterKind::key_answer) {
         if (!peer_keys_.on_answer(found->key, found->answer)) return;
     } else if (found->statement.stage == Stage::gone) {
-        peer_gone_ = true;
-        if (log_.restart(found->statement.received)) finish_requests();
+        on_peer_gone(found->statement.received);
     } else {
         agreement_.on_statement(found->statement, static_cast<std::uint8_t>(device), pair_.now());
     }
     step();
+}
+
+void QueuePair::on_peer_gone(std::uint64_t received) {
+    // A request that the peer has refused has come back before.
+    pair_.read_data(agreement_.device());
+    if (failed_) return;
+    peer_gone_ = true;
+    if (log_.restart(received)) finish_requests();
+    if (has_refused_) fail(IBV_WC_WR_FLUSH_ERR);
 }
 
 // How the peer is reached on both devices. Its numbers do not change, but an address that the
@@ -756,9 +764,12 @@ void QueuePair::on_frame(std::uint32_t slot, std::uint32_t length_bytes, const F
             deliver_held();
             return;
         case FrameKind::compare_swap:
-        case FrameKind::fetch_add:
-            log_.add(perform_atomic(frame, own_regions(), attributes_.qp_access_flags));
+        case FrameKind::fetch_add: {
+            Request result = perform_atomic(frame, own_regions(), attributes_.qp_access_flags);
+            has_refused_ = has_refused_ || result.refusal != 0;
+            log_.add(std::move(result));
             break;
+        }
         case FrameKind::result: on_result(frame); break;
     }
     free_slots_.push_back(slot);

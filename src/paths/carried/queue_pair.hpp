@@ -69,6 +69,8 @@ class QueuePair {
     // What the hardware reports.
     void on_data(const ibv_wc& completion, unsigned device);
     void on_letter(const ibv_wc& completion, unsigned device);
+    // A carrier has refused a request of the peer, and takes nothing any more.
+    void on_refused_request() { fail(IBV_WC_WR_FLUSH_ERR); }
     // The shared receive queue has receives again.
     void on_receives();
     // Ports have changed, or time has passed.
@@ -125,6 +127,7 @@ class QueuePair {
     void answer_key(const Letter& question, unsigned device);
 
     void on_trouble();
+    void on_peer_gone(std::uint64_t received);
     void on_send_done(const ibv_wc& completion, Carrier& carrier);
     void on_message(std::uint32_t slot, const ibv_wc& completion);
     void on_frame(std::uint32_t slot, std::uint32_t length_bytes, const Frame& frame);
@@ -156,6 +159,7 @@ class QueuePair {
     bool knows_peer_ = false;  // its carriers, and how to reach that of the first device
     bool lacks_second_path_ = false;
     bool peer_gone_ = false;
+    bool has_refused_ = false;      // an atomic of the peer
     Nanoseconds fails_at_ = never;  // after the peer is gone
     bool failed_ = false;
     std::uint64_t starts_ = 0;

@@ -311,6 +311,15 @@ bool is_invalid(const VirtualQueuePair& qp, const Packet& packet) {
            (!packet.is_last && packet.bytes.size() < qp.packet_bytes);
 }
 
+// Its queue pair has failed as well, which an event says.
+void refuse(VirtualQueuePair& qp) {
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_QP_ACCESS_ERR;
+    event.element.qp = &qp.shown;
+    qp.device->events.push_back(event);
+    flush(qp);
+}
+
 // False where the receiver is not ready.
 bool execute(VirtualQueuePair& qp, const Packet& packet) {
     const bool receives = packet.kind == PacketKind::send || packet.has_immediate;
@@ -318,6 +327,7 @@ bool execute(VirtualQueuePair& qp, const Packet& packet) {
     const Link& link = qp.device->network->link(qp.device->number);
     if ((packet.kind == PacketKind::write && link.refuses_writes) || is_invalid(qp, packet)) {
         answer(qp, PacketKind::refused, packet.psn);
+        refuse(qp);
         return true;
     }
     if (packet.kind == PacketKind::read) {
