@@ -162,9 +162,9 @@ class FailuresTest : public ::testing::Test {
         }
     }
     End& end(std::size_t host) { return *ends_.at(host); }
-    void forbid_atomics(std::size_t host) {
+    void grant(std::size_t host, unsigned access) {
         ibv_qp_attr attributes{};
-        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+        attributes.qp_access_flags = access;
         EXPECT_EQ(end(host).modify(attributes, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
     }
     void run(Nanoseconds duration) {
@@ -299,6 +299,23 @@ TEST_F(FailuresTest, TheRequestThatWasRefusedHasTheStatusAndNotAnAtomicBeforeIt)
     EXPECT_EQ(end(0).statuses(), (std::vector{IBV_WC_WR_FLUSH_ERR, IBV_WC_REM_ACCESS_ERR}));
 }
 
+TEST_F(FailuresTest, WhatThePeerMayDoChangesAtOnce) {
+    open();
+    connect();
+    expect_a_message_to_arrive();
+
+    grant(1, IBV_ACCESS_REMOTE_READ);
+    grant(1, IBV_ACCESS_REMOTE_WRITE);
+    end(0).post(IBV_WR_RDMA_WRITE);
+    run(100 * ms);
+    EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_SUCCESS});
+
+    grant(1, 0);
+    end(0).post(IBV_WR_RDMA_WRITE);
+    run(100 * ms);
+    EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_REM_ACCESS_ERR});
+}
+
 class ARefusedRequest : public FailuresTest, public ::testing::WithParamInterface<ibv_wr_opcode> {};
 
 TEST_P(ARefusedRequest, OfThePeerEndsTheQueuePairThatRefusedIt) {
@@ -306,7 +323,7 @@ TEST_P(ARefusedRequest, OfThePeerEndsTheQueuePairThatRefusedIt) {
     connect();
     expect_a_message_to_arrive();
     network_.link(0).refuses_writes = true;
-    forbid_atomics(1);
+    grant(1, IBV_ACCESS_REMOTE_WRITE);
     end(1).post_receive();
 
     end(0).post(GetParam());

@@ -190,11 +190,30 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     if (state == IBV_QPS_SQD) return EOPNOTSUPP;
     const bool connects = state == IBV_QPS_RTR && before == IBV_QPS_INIT;
     if (const int error = connects ? reach(attributes.ah_attr) : 0) return error;
+    if (const int error = mask & IBV_QP_ACCESS_FLAGS ? grant(attributes.qp_access_flags) : 0) {
+        return error;
+    }
     keep(attributes, mask);
     shown_.qp.state = attributes_.qp_state = state;
     if (connects) connect();
     if (state == IBV_QPS_ERR && before != IBV_QPS_ERR) fail(IBV_WC_WR_FLUSH_ERR);
     step();
+    return 0;
+}
+
+// What the peer may do from now on, if a carrier is in service. Others learn it when they are
+// opened.
+int QueuePair::grant(unsigned access) {
+    for (Carrier& carrier : carriers_) {
+        if (!carrier.live || carrier.freezing) continue;
+        ibv_qp_attr attributes{};
+        attributes.qp_state = IBV_QPS_RTS;
+        attributes.qp_access_flags = access;
+        const int mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+        if (const int error = pair_.verbs().modify_qp(carrier.data, &attributes, mask)) {
+            return error;
+        }
+    }
     return 0;
 }
 

@@ -102,6 +102,7 @@ class QueuePair {
     bool make_carrier(unsigned device, ibv_pd *domain);
     bool make_control(unsigned device);
     int reach(const ibv_ah_attr& path);
+    int grant(unsigned access);
     void keep(const ibv_qp_attr& attributes, unsigned mask);
     bool leads() const;
     void connect();

@@ -85,6 +85,7 @@ struct VirtualQueuePair {
     ibv_gid peer{};
     std::uint32_t peer_number = 0;
     std::uint32_t packet_bytes = 0;  // by its path MTU
+    unsigned access = 0;             // that its peer has
     std::uint64_t life = 0;          // grows with each reset: what was planned before is void
 
     std::deque<Posted> posted;
@@ -325,7 +326,8 @@ bool execute(VirtualQueuePair& qp, const Packet& packet) {
     const bool receives = packet.kind == PacketKind::send || packet.has_immediate;
     if (receives && qp.receives.empty()) return false;
     const Link& link = qp.device->network->link(qp.device->number);
-    if ((packet.kind == PacketKind::write && link.refuses_writes) || is_invalid(qp, packet)) {
+    const bool may_write = (qp.access & IBV_ACCESS_REMOTE_WRITE) != 0 && !link.refuses_writes;
+    if ((packet.kind == PacketKind::write && !may_write) || is_invalid(qp, packet)) {
         answer(qp, PacketKind::refused, packet.psn);
         refuse(qp);
         return true;
@@ -548,6 +550,7 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
         qp.early.clear();
         qp.failures = 0;
     }
+    if (mask & IBV_QP_ACCESS_FLAGS) qp.access = attributes->qp_access_flags;
     if (mask & IBV_QP_AV) qp.peer = qp.device->network->gid_of(attributes->ah_attr);
     if (mask & IBV_QP_PATH_MTU) qp.packet_bytes = 128U << attributes->path_mtu;
     if (mask & IBV_QP_DEST_QPN) qp.peer_number = attributes->dest_qp_num;
