@@ -192,6 +192,31 @@ TEST_F(DevicePairTest, NothingIsLeftOfAQueuePairThatIsDestroyed) {
     EXPECT_EQ(pair_->poll_cq(completions_, 1, &done), 0);
 }
 
+TEST_F(DevicePairTest, NothingIsLeftOfWhatAQueuePairWasBeforeItsReset) {
+    create();
+    ASSERT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+    ibv_recv_wr receive{};
+    ibv_recv_wr *bad_receive = nullptr;
+    ASSERT_EQ(ibv_post_recv(queue_pair_, &receive, &bad_receive), 0);
+    ASSERT_EQ(modify(IBV_QPS_RTR, to_rtr), 0);
+    ASSERT_EQ(modify(IBV_QPS_RTS, to_rts), 0);
+    ibv_send_wr send{};
+    ibv_send_wr *bad_send = nullptr;
+    ASSERT_EQ(ibv_post_send(queue_pair_, &send, &bad_send), 0);
+
+    ASSERT_EQ(modify(IBV_QPS_RESET, IBV_QP_STATE), 0);
+
+    EXPECT_EQ(pair_->serve().until, never);
+    EXPECT_EQ(pair_->counters().idle_count, 0U);
+    ibv_qp_attr attributes{};
+    EXPECT_EQ(pair_->query_qp(queue_pair_, &attributes, nullptr), 0);
+    EXPECT_EQ(attributes.dest_qp_num, 0U);
+    ASSERT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+    ASSERT_EQ(modify(IBV_QPS_ERR, IBV_QP_STATE), 0);
+    ibv_wc done{};
+    EXPECT_EQ(pair_->poll_cq(completions_, 1, &done), 0);
+}
+
 TEST_F(DevicePairTest, AProcessThatEndsInTheMiddleOfACallDoesNotWaitForIt) {
     bool has_ended = false;
     on_note_ = [&] {

@@ -167,6 +167,19 @@ QueuePair::~QueuePair() {
     }
 }
 
+// Nothing of the work and the connection before is left.
+void QueuePair::begin_anew() {
+    receives_.clear();
+    log_ = SendLog(frame_payload_bytes);
+    attributes_ = {};
+    agreement_ = Agreement(pair_.options().rules, pair_.draw());
+    for (Carrier& carrier : carriers_) {
+        if (carrier.peer) pair_.verbs().destroy_ah(std::exchange(carrier.peer, nullptr));
+    }
+    knows_peer_ = lacks_second_path_ = peer_gone_ = false;
+    fails_at_ = never;
+}
+
 // States and attributes of the program's queue pair. What it asks for is kept until the carriers
 // are opened.
 int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
@@ -193,6 +206,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     if (const int error = mask & IBV_QP_ACCESS_FLAGS ? grant(attributes.qp_access_flags) : 0) {
         return error;
     }
+    if (state == IBV_QPS_RESET) begin_anew();
     keep(attributes, mask);
     shown_.qp.state = attributes_.qp_state = state;
     if (connects) connect();
@@ -251,11 +265,6 @@ int QueuePair::reach(const ibv_ah_attr& path) {
     errno = EINVAL;
     ibv_ah *peer = pair_.verbs().create_ah(pair_.control_domain(0), &wanted);
     if (!peer) return errno;
-    // What is left of a connection that was reset.
-    for (Carrier& carrier : carriers_) {
-        if (carrier.peer) pair_.verbs().destroy_ah(std::exchange(carrier.peer, nullptr));
-    }
-    knows_peer_ = lacks_second_path_ = false;
     home.peer = peer;
     home.path = wanted;
     return 0;

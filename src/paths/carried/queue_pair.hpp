@@ -101,6 +101,7 @@ class QueuePair {
     bool make_carriers(ibv_pd *domain);
     bool make_carrier(unsigned device, ibv_pd *domain);
     bool make_control(unsigned device);
+    void begin_anew();
     int reach(const ibv_ah_attr& path);
     int grant(unsigned access);
     void keep(const ibv_qp_attr& attributes, unsigned mask);

@@ -47,6 +47,7 @@ class Receives {
         waiting_.push_back(std::move(made));
         return 0;
     }
+    void clear() { waiting_.clear(); }
     std::optional<Receive> take() {
         if (waiting_.empty()) return std::nullopt;
         Receive made = std::move(waiting_.front());
