@@ -20,14 +20,17 @@ namespace lanewise::paths::carried {
 class DevicePair;
 struct CompletionQueue;
 
-// An eventfd counts the notices that wait, so a program can poll for it as for the kernel's.
+// An eventfd counts the notices that wait, so a program can poll for it as for the kernel's. It is
+// -1, with errno, where no descriptor is left.
 class Channel {
   public:
     explicit Channel(ibv_context *context) {
         shown.context = context;
         shown.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     }
-    ~Channel() { ::close(shown.fd); }
+    ~Channel() {
+        if (shown.fd >= 0) ::close(shown.fd);
+    }
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
 
@@ -67,7 +70,9 @@ struct CompletionQueue {
     void forget(std::uint32_t queue_pair) {
         std::erase_if(done, [=](const ibv_wc& one) { return one.qp_num == queue_pair; });
     }
-    void arm() {
+    // A request for any completion outlasts one for those that wake only.
+    void arm(Waking least) {
+        solicited_only = (!armed || solicited_only) && least == Waking::solicited;
         if (!armed) ++*armed_queues;
         armed = true;
     }

@@ -605,7 +605,9 @@ int DevicePair::query_device_ex(const ibv_query_device_ex_input *input,
 }
 
 ibv_comp_channel *DevicePair::create_channel() {
-    return &(new Channel(sides_[0].context))->shown;
+    auto made = std::make_unique<Channel>(sides_[0].context);
+    if (made->shown.fd < 0) return nullptr;
+    return &made.release()->shown;
 }
 
 int DevicePair::destroy_channel(ibv_comp_channel *channel) {
@@ -687,8 +689,7 @@ int DevicePair::req_notify_cq(ibv_cq *queue, int solicited_only) {
     if (abandoned_) return EPERM;
     auto& shown = *reinterpret_cast<CompletionQueue *>(queue);
     const std::lock_guard guard(lock_);
-    shown.arm();
-    shown.solicited_only = solicited_only != 0;
+    shown.arm(solicited_only == 0 ? Waking::usual : Waking::solicited);
     if (shown.plain) sides_[0].operations.req_notify_cq(shown.plain, solicited_only);
     wake();
     return 0;

@@ -6,6 +6,7 @@
 #include "paths/carried/device_pair.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cerrno>
@@ -228,6 +229,39 @@ TEST_F(DevicePairTest, AProcessThatEndsInTheMiddleOfACallDoesNotWaitForIt) {
     pair_->serve();
 
     EXPECT_TRUE(has_ended);
+}
+
+TEST_F(DevicePairTest, NoChannelIsMadeWhereNoDescriptorIsLeft) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit none{0, before.rlim_max};
+    DevicePair& pair = *pair_;
+    setrlimit(RLIMIT_NOFILE, &none);
+    errno = 0;
+
+    const ibv_comp_channel *made = pair.create_channel();
+
+    const int error = errno;
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_EQ(made, nullptr);
+    EXPECT_EQ(error, EMFILE);
+}
+
+TEST(CompletionQueueTest, ThatIsArmedForAnyCompletionStaysSoWhenItIsArmedForSolicitedOnes) {
+    int armed = 0;
+    CompletionQueue queue;
+    queue.armed_queues = &armed;
+    queue.arm(Waking::usual);
+    queue.arm(Waking::solicited);
+    queue.add({}, Waking::usual);
+    EXPECT_FALSE(queue.armed);
+
+    queue.arm(Waking::solicited);
+    queue.add({}, Waking::usual);
+    EXPECT_TRUE(queue.armed);
+    queue.add({}, Waking::solicited);
+    EXPECT_FALSE(queue.armed);
+    EXPECT_EQ(armed, 0);
 }
 
 TEST_F(DevicePairTest, AQueueIsAskedForOnlyWhatIsWanted) {
