@@ -254,10 +254,10 @@ void Agreement::on_work(std::size_t requests, Nanoseconds now) {
 
 Task Agreement::task(Nanoseconds now) const {
     if (!begun_) return Task::none;
-    if (is_freezing_) return Task::freeze;
     const bool gives_up = !is_settled() && waits_since_ != never &&
                           now - std::max(waits_since_, unsettled_since_) > rules_.retry_window_ns;
     if (gives_up) return Task::fail;
+    if (is_freezing_) return Task::freeze;
     if (may_open_) return Task::open;
     return may_start_ ? Task::start : Task::none;
 }

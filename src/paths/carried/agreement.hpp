@@ -91,7 +91,7 @@ enum class Task : std::uint8_t {
     freeze,  // take the queue pair of the epoch out of service; then call on_frozen()
     open,    // open the queue pair of the epoch's device; then call on_opened() or on_trouble()
     start,   // send, from what peer_received() says; then call on_started()
-    fail,    // the peer has not answered for too long
+    fail,    // the peer, or the hardware, has not answered for too long
 };
 
 class Agreement {

@@ -289,6 +289,16 @@ TEST(AgreementTest, WithoutAPeerItGivesUpAfterTheRetryWindowOnlyIfTheProgramWait
     EXPECT_EQ(alone.task(70'001 * ms), Task::fail);
 }
 
+TEST(AgreementTest, WithHardwareThatDoesNotReturnItsWorkItGivesUpAfterTheRetryWindow) {
+    World world(6);
+    world.run(20 * ms, 0);
+    Agreement& one = world.end(0).agreement;
+    one.on_work(1, 20 * ms);
+    one.on_trouble(30 * ms);
+    EXPECT_EQ(one.task(10'029 * ms), Task::freeze);
+    EXPECT_EQ(one.task(10'031 * ms), Task::fail);
+}
+
 TEST(AgreementTest, AStatementOfAnOlderEpochIsIgnored) {
     World world(4);
     world.run(20 * ms, 0);

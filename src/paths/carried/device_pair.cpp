@@ -20,8 +20,11 @@
 namespace lanewise::paths::carried {
 namespace {
 
-constexpr int data_entries = 1 << 16;
-constexpr int control_entries = 1 << 13;
+// What one queue pair may have in it at a time.
+constexpr std::size_t data_entries_each = window + receive_slots;
+constexpr std::size_t control_entries_each = std::size_t{2} * letter_slots;
+// After so many letters others get the lock.
+constexpr int letters_max = 1 << 13;
 constexpr int batch = 16;
 // Of one request: each queue pair has so much memory for every request that it may have.
 constexpr std::uint32_t inline_bytes_max = 1024;
@@ -137,26 +140,25 @@ Outcome DevicePair::fill(unsigned device, ibv_context *context) {
     side.control_domain = verbs_.alloc_pd(context);
     side.control_channel = verbs_.create_comp_channel(context);
     side.data_channel = verbs_.create_comp_channel(context);
-    const bool begun = side.control_domain && side.control_channel && side.data_channel;
+    ibv_device_attr& attributes = side.limits;
+    ibv_port_attr port{};
+    errno = EIO;
+    const bool begun = side.control_domain && side.control_channel && side.data_channel &&
+                       verbs_.query_device(context, &attributes) == 0 && query_port(context, port);
     if (begun) {
         make_nonblocking(side.control_channel->fd);
         make_nonblocking(side.data_channel->fd);
+        const int entries = std::min(options_.entries_first, attributes.max_cqe);
         side.control_queue =
-            verbs_.create_cq(context, control_entries, nullptr, side.control_channel, 0);
-        side.data_queue = verbs_.create_cq(context, data_entries, nullptr, side.data_channel, 0);
+            verbs_.create_cq(context, entries / 8, nullptr, side.control_channel, 0);
+        side.data_queue = verbs_.create_cq(context, entries, nullptr, side.data_channel, 0);
     }
-    ibv_device_attr attributes{};
-    ibv_port_attr port{};
-    errno = EIO;
-    const bool whole = side.control_queue && side.data_queue &&
-                       verbs_.query_device(context, &attributes) == 0 && query_port(context, port);
-    if (!whole) {
+    if (!side.control_queue || !side.data_queue) {
         return Failure{LW_ERR_IO, fmt::format("{} cannot carry queue pairs: {}",
                                               context->device->name, std::strerror(errno))};
     }
     const int reads = std::min({attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom, 16});
     side.reads_max = static_cast<std::uint8_t>(std::max(reads, 1));
-    side.limits = attributes;
     side.message_bytes_max = port.max_msg_sz;
     return Done{};
 }
@@ -363,7 +365,7 @@ bool DevicePair::read_control(unsigned device) {
     Side& side = sides_[device];
     std::array<ibv_wc, batch> done;
     int count = batch;
-    for (int left = control_entries; count == batch; left -= batch) {
+    for (int left = letters_max; count == batch; left -= batch) {
         if (left <= 0) return false;
         count = side.operations.poll_cq(side.control_queue, batch, done.data());
         for (int i = 0; i < count; ++i) {
@@ -469,6 +471,15 @@ void DevicePair::on_refused_request(unsigned device, const ibv_qp& queue_pair) {
     if (found != sides_[device].by_carrier.end()) found->second->on_refused_request();
 }
 
+// Which work has ended is not known any more.
+void DevicePair::on_lost_completions(unsigned device, const ibv_cq *queue) {
+    const Side& side = sides_[device];
+    if (queue != side.data_queue && queue != side.control_queue) return;
+    warn_once(fmt::format("{} has lost completions, so its queue pairs fail",
+                          side.context->device->name));
+    for (const auto& one : queue_pairs_) one->on_lost_completions();
+}
+
 bool DevicePair::take_event(unsigned device) {
     const std::lock_guard guard(lock_);
     ibv_context *context = sides_[device].context;
@@ -485,6 +496,7 @@ bool DevicePair::take_event(unsigned device) {
         event.event_type == IBV_EVENT_GID_CHANGE || event.event_type == IBV_EVENT_LID_CHANGE ||
         event.event_type == IBV_EVENT_PKEY_CHANGE || event.event_type == IBV_EVENT_SM_CHANGE ||
         event.event_type == IBV_EVENT_CLIENT_REREGISTER;
+    if (event.event_type == IBV_EVENT_CQ_ERR) on_lost_completions(device, event.element.cq);
     const bool is_refused_request =
         event.event_type == IBV_EVENT_QP_ACCESS_ERR || event.event_type == IBV_EVENT_QP_REQ_ERR;
     if (is_refused_request) on_refused_request(device, *event.element.qp);
@@ -772,11 +784,35 @@ bool DevicePair::fits(const ibv_qp_init_attr& wanted) const {
            cap.max_inline_data <= inline_bytes_max;
 }
 
+bool DevicePair::grow(ibv_cq *queue, std::size_t entries, int most) {
+    if (std::cmp_less_equal(entries, queue->cqe)) return true;
+    if (std::cmp_greater(entries, most)) return errno = ENOMEM, false;
+    const std::size_t wanted = std::min(2 * entries, static_cast<std::size_t>(most));
+    const int error = verbs_.resize_cq(queue, static_cast<int>(wanted));
+    if (error) errno = error;
+    return error == 0;
+}
+
+// The completion queues of the carriers hold all that these may have in them, also of one more. A
+// queue pair that is destroyed still answers letters. False with errno.
+bool DevicePair::has_room_for_another() {
+    const std::size_t count = queue_pairs_.size() + 1;
+    for (const Side& side : sides_) {
+        const bool has_room =
+            grow(side.data_queue, count * data_entries_each, side.limits.max_cqe) &&
+            grow(side.control_queue, (count + departed_.size()) * control_entries_each,
+                 side.limits.max_cqe);
+        if (!has_room) return false;
+    }
+    return true;
+}
+
 ibv_qp *DevicePair::create_qp(ibv_pd *domain, ibv_qp_init_attr *wanted) {
     if (!wanted->send_cq || !wanted->recv_cq) return errno = EINVAL, nullptr;
     if (wanted->qp_type != IBV_QPT_RC) return create_plain(domain, wanted);
     if (!fits(*wanted)) return errno = EINVAL, nullptr;
     const std::lock_guard guard(lock_);
+    if (!has_room_for_another()) return nullptr;
     std::unique_ptr<QueuePair> made = QueuePair::make(*this, domain, *wanted);
     if (!made) return nullptr;
     queue_pairs_.push_back(std::move(made));

@@ -54,6 +54,8 @@ struct PairOptions {
     AgreementRules rules;
     Nanoseconds (*now)() = monotonic_ns;
     Helper helper = Helper::thread;
+    // Of the completion queues of carriers, which grow with the number of queue pairs.
+    int entries_first = 1 << 16;
     bool balances = false;  // homes are spread over the devices by the numbers of queue pairs
     // An event of the first device that is not about carriers: true if it was taken over.
     std::function<bool(const ibv_async_event&)> forward;
@@ -172,6 +174,8 @@ class DevicePair {
     void limit(ibv_device_attr& attributes) const;
     ibv_device_attr limits() const;
     bool fits(const ibv_qp_init_attr& wanted) const;
+    bool grow(ibv_cq *queue, std::size_t entries, int most);
+    bool has_room_for_another();
     Outcome fill(unsigned device, ibv_context *context);
     void replace_operations();
     void restore_operations();
@@ -184,6 +188,7 @@ class DevicePair {
     void read_ports();
     GidType type_at(unsigned device, unsigned index) const;
     bool take_event(unsigned device);
+    void on_lost_completions(unsigned device, const ibv_cq *queue);
     void on_refused_request(unsigned device, const ibv_qp& queue_pair);
     bool program_polls() const;
     void arm(ibv_cq *queue, unsigned device);

@@ -33,6 +33,7 @@ class DevicePairTest : public ::testing::Test {
         PairOptions options;
         options.now = VirtualNetwork::now;
         options.helper = Helper::caller;
+        options.entries_first = 256;
         options.forward = [](const ibv_async_event&) { return false; };
         options.note = [this](Occasion, std::uint8_t) {
             if (on_note_) on_note_();
@@ -229,6 +230,29 @@ TEST_F(DevicePairTest, AProcessThatEndsInTheMiddleOfACallDoesNotWaitForIt) {
     pair_->serve();
 
     EXPECT_TRUE(has_ended);
+}
+
+TEST_F(DevicePairTest, ItsCompletionQueuesHoldWhatAllQueuePairsMayHaveInThem) {
+    std::vector<ibv_qp *> made;
+    ibv_qp_init_attr init = wanted();
+    const std::size_t data_most = (1 << 14) / (64 + 128);  // as the devices allow
+    while (ibv_qp *one = pair_->create_qp(domain_, &init)) made.push_back(one);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_EQ(made.size(), data_most);
+    for (unsigned device = 0; device < device_count; ++device) {
+        EXPECT_EQ(pair_->data_queue(device)->cqe, 1 << 14);
+    }
+    for (ibv_qp *one : made) pair_->destroy_qp(one);
+}
+
+TEST_F(DevicePairTest, QueuePairsFailWhenADeviceHasLostCompletions) {
+    create();
+    ASSERT_EQ(modify(IBV_QPS_INIT, to_init), 0);
+
+    network_.lose_completions(0, 0, pair_->data_queue(0));
+    pair_->serve();
+
+    EXPECT_EQ(queue_pair_->state, IBV_QPS_ERR);
 }
 
 TEST_F(DevicePairTest, NoChannelIsMadeWhereNoDescriptorIsLeft) {

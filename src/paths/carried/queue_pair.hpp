@@ -71,6 +71,8 @@ class QueuePair {
     void on_letter(const ibv_wc& completion, unsigned device);
     // A carrier has refused a request of the peer, and takes nothing any more.
     void on_refused_request() { fail(IBV_WC_WR_FLUSH_ERR); }
+    // What the hardware has done is not known any more.
+    void on_lost_completions() { fail(IBV_WC_GENERAL_ERR); }
     // The shared receive queue has receives again.
     void on_receives();
     // Ports have changed, or time has passed.

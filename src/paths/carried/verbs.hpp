@@ -30,6 +30,7 @@ struct Verbs {
     int (*get_cq_event)(ibv_comp_channel *, ibv_cq **, void **) = nullptr;
     void (*ack_cq_events)(ibv_cq *, unsigned) = nullptr;
     ibv_cq *(*create_cq)(ibv_context *, int, void *, ibv_comp_channel *, int) = nullptr;
+    int (*resize_cq)(ibv_cq *, int) = nullptr;
     int (*destroy_cq)(ibv_cq *) = nullptr;
     ibv_qp *(*create_qp)(ibv_pd *, ibv_qp_init_attr *) = nullptr;
     int (*modify_qp)(ibv_qp *, ibv_qp_attr *, int) = nullptr;

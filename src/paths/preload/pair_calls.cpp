@@ -105,7 +105,7 @@ SHOWN ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context,
 
 SHOWN int ibv_resize_cq(ibv_cq *cq, int cqe) {
     const auto pair = pair_on(cq->context);
-    if (!pair) return pair_calls().resize_cq(cq, cqe);
+    if (!pair) return pair_calls().verbs.resize_cq(cq, cqe);
     return pair->devices->resize_cq(cq, cqe);
 }
 

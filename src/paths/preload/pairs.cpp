@@ -40,6 +40,7 @@ PairCalls find_calls() {
     fill(verbs.get_cq_event, "ibv_get_cq_event");
     fill(verbs.ack_cq_events, "ibv_ack_cq_events");
     fill(verbs.create_cq, "ibv_create_cq");
+    fill(verbs.resize_cq, "ibv_resize_cq");
     fill(verbs.destroy_cq, "ibv_destroy_cq");
     fill(verbs.create_qp, "ibv_create_qp");
     fill(verbs.modify_qp, "ibv_modify_qp");
@@ -51,7 +52,6 @@ PairCalls find_calls() {
     fill(made.reg_mr, "ibv_reg_mr");
     fill(made.reg_mr_iova, "ibv_reg_mr_iova", "IBVERBS_1.7");
     fill(made.rereg_mr, "ibv_rereg_mr");
-    fill(made.resize_cq, "ibv_resize_cq");
     fill(made.query_qp, "ibv_query_qp");
     fill(made.create_srq, "ibv_create_srq");
     fill(made.modify_srq, "ibv_modify_srq");

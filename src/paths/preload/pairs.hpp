@@ -24,7 +24,6 @@ struct PairCalls {
     ibv_mr *(*reg_mr)(ibv_pd *, void *, std::size_t, int) = nullptr;
     ibv_mr *(*reg_mr_iova)(ibv_pd *, void *, std::size_t, std::uint64_t, int) = nullptr;
     int (*rereg_mr)(ibv_mr *, int, ibv_pd *, void *, std::size_t, int) = nullptr;
-    int (*resize_cq)(ibv_cq *, int) = nullptr;
     int (*query_qp)(ibv_qp *, ibv_qp_attr *, int, ibv_qp_init_attr *) = nullptr;
     ibv_srq *(*create_srq)(ibv_pd *, ibv_srq_init_attr *) = nullptr;
     int (*modify_srq)(ibv_srq *, ibv_srq_attr *, int) = nullptr;

@@ -497,10 +497,15 @@ int get_cq_event(ibv_comp_channel *, ibv_cq **, void **) {
 }
 void ack_cq_events(ibv_cq *, unsigned) {}
 
-ibv_cq *create_cq(ibv_context *context, int, void *, ibv_comp_channel *, int) {
+ibv_cq *create_cq(ibv_context *context, int entries, void *, ibv_comp_channel *, int) {
     auto *made = new VirtualCompletions;
+    made->shown.cqe = entries;
     made->shown.context = context;
     return &made->shown;
+}
+int resize_cq(ibv_cq *queue, int entries) {
+    queue->cqe = entries;
+    return 0;
 }
 int destroy_cq(ibv_cq *queue) {
     delete &own(queue);
@@ -688,6 +693,7 @@ Verbs VirtualNetwork::verbs() {
     made.get_cq_event = get_cq_event;
     made.ack_cq_events = ack_cq_events;
     made.create_cq = create_cq;
+    made.resize_cq = resize_cq;
     made.destroy_cq = destroy_cq;
     made.create_qp = create_qp;
     made.modify_qp = modify_qp;
@@ -738,6 +744,13 @@ void VirtualNetwork::fail(std::size_t host, std::size_t device) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_DEVICE_FATAL;
     dead.events.push_back(event);
+}
+
+void VirtualNetwork::lose_completions(std::size_t host, std::size_t device, ibv_cq *queue) {
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_CQ_ERR;
+    event.element.cq = queue;
+    own(context(host, device)).events.push_back(event);
 }
 
 void VirtualNetwork::remove_address(std::size_t host, std::size_t device) {

@@ -73,6 +73,8 @@ class VirtualNetwork {
     void set_up(std::size_t number, bool up);
     // A device dies: it flushes all work, reports that, and refuses every call from then on.
     void fail(std::size_t host, std::size_t device);
+    // A completion queue of a device has run over, which an event says.
+    void lose_completions(std::size_t host, std::size_t device, ibv_cq *queue);
     // A device has no address from now on, or has it again and reports that.
     void remove_address(std::size_t host, std::size_t device);
     void restore_address(std::size_t host, std::size_t device);
