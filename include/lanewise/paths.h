@@ -164,7 +164,8 @@ LW_API lw_status lw_paths_load(lw_paths *paths, struct ibv_qp *const *qps, size_
 
 /*
  * Migrate (PMM), now.  Fails with LW_ERR_ARGUMENT for a queue pair that is not
- * armed.  All queue pairs are tried; the first failure is returned.
+ * armed, or is migrating already because of this call.  All queue pairs are
+ * tried; the first failure is returned.
  */
 LW_API lw_status lw_paths_migrate(lw_paths *paths, struct ibv_qp *const *qps, size_t count);
 

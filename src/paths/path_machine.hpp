@@ -93,6 +93,8 @@ class Machine {
     std::uint8_t alternate_port() const { return alternate_; }  // 0: none loaded
     std::uint8_t home() const { return home_; }
     Nanoseconds since() const { return since_; }
+    // A migration that this side asked for is under way.
+    bool is_commanded() const { return commanded_; }
     const PathCounters& counters() const { return counters_; }
 
   private:
@@ -110,8 +112,8 @@ class Machine {
     std::uint8_t port_ = 0;
     std::uint8_t alternate_ = 0;
     std::uint8_t home_ = 0;
-    bool returns_ = false;    // this side brings it home
-    bool commanded_ = false;  // a migration that this side asked for is under way
+    bool returns_ = false;  // this side brings it home
+    bool commanded_ = false;
     Nanoseconds since_ = 0;
     Nanoseconds load_at_ = never;
     Nanoseconds query_at_ = never;

@@ -289,6 +289,9 @@ Outcome Protection::migrate(ibv_qp *queue_pair) {
                        "the queue pair is not armed; load an alternate first, and "
                        "wait for traffic in both directions"};
     }
+    if (watched->machine.is_commanded()) {
+        return Failure{LW_ERR_ARGUMENT, "the queue pair is migrating already; wait for the notice"};
+    }
     return migrate_now(queue_pair, *watched, monotonic_ns());
 }
 

@@ -249,6 +249,83 @@ TEST_F(ProtectionTest, ForgetsAQueuePairWhoseEventItHandsOnIfThatAsksForIt) {
     EXPECT_EQ(forgotten.get_future().wait_for(limit), std::future_status::ready);
 }
 
+// A device of two ports, which arms an alternate path at once and says nothing of a migration.
+class TwoPorts {
+  public:
+    TwoPorts() {
+        extended_.sz = sizeof extended_;
+        extended_.query_port = [](ibv_context *, std::uint8_t, ibv_port_attr *port, std::size_t) {
+            *port = {};
+            port->state = IBV_PORT_ACTIVE;
+            port->active_mtu = IBV_MTU_1024;
+            port->gid_tbl_len = 1;
+            return 0;
+        };
+        extended_.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+        extended_.context.async_fd = eventfd(0, EFD_CLOEXEC);
+    }
+    ~TwoPorts() { close(extended_.context.async_fd); }
+    TwoPorts(const TwoPorts&) = delete;
+    TwoPorts& operator=(const TwoPorts&) = delete;
+
+    ibv_context *context() { return &extended_.context; }
+    static Calls calls();
+
+  private:
+    static ibv_gid address(int port, std::uint8_t host) {
+        ibv_gid made{};
+        made.raw[10] = made.raw[11] = 0xff;
+        made.raw[12] = 10;
+        made.raw[14] = static_cast<std::uint8_t>(port);
+        made.raw[15] = host;
+        return made;
+    }
+
+    verbs_context extended_{};
+    static inline std::atomic<ibv_mig_state> state_{IBV_MIG_MIGRATED};
+};
+
+Calls TwoPorts::calls() {
+    Calls made = calls_without_ports();
+    made.query_device = [](ibv_context *, ibv_device_attr *attributes) {
+        *attributes = {};
+        attributes->phys_port_cnt = 2;
+        return 0;
+    };
+    made.query_gid = [](ibv_context *, std::uint8_t port, int, ibv_gid *gid) {
+        *gid = address(port, 1);
+        return 0;
+    };
+    made.query_qp = [](ibv_qp *, ibv_qp_attr *attributes, int, ibv_qp_init_attr *) {
+        *attributes = {};
+        attributes->qp_state = IBV_QPS_RTS;
+        attributes->path_mig_state = state_;
+        attributes->path_mtu = IBV_MTU_1024;
+        attributes->ah_attr.port_num = 1;
+        attributes->ah_attr.is_global = 1;
+        attributes->ah_attr.grh.dgid = address(1, 2);
+        return 0;
+    };
+    made.modify_qp = [](ibv_qp *, ibv_qp_attr *, int mask) {
+        state_ = mask & IBV_QP_ALT_PATH ? IBV_MIG_ARMED : IBV_MIG_MIGRATED;
+        return 0;
+    };
+    return made;
+}
+
+TEST_F(ProtectionTest, DoesNotMigrateAQueuePairThatIsMigratingAlready) {
+    TwoPorts device;
+    const auto protection = std::move(*Protection::open(device.context(), TwoPorts::calls(), {}));
+    ASSERT_TRUE(protection->changed(&queue_pair_));
+    ASSERT_TRUE(protection->migrate(&queue_pair_));
+
+    const Outcome second = protection->migrate(&queue_pair_);
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.failure().status, LW_ERR_ARGUMENT);
+    EXPECT_THAT(second.failure().sentence, HasSubstr("migrating already"));
+}
+
 TEST_F(ProtectionTest, IsNotOpenedWhereNoDescriptorIsLeft) {
     const int flags = fcntl(context_.async_fd, F_GETFL);
     const auto open_now = [&] {
