@@ -113,6 +113,16 @@ def test_a_program_may_end_in_a_signal_handler_in_the_middle_of_a_poll(
     assert "success, 100 messages\n" in done.stdout
 
 
+def test_no_driver_is_asked_about_a_queue_pair_that_it_did_not_make(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    program = compiled(OWN / "foreign_calls.c", tmp_path, "ibverbs")
+
+    done = protected(hosts).run(LISTENER, [program])
+
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cuts_at_random_moments_lose_nothing(hosts: Hosts, seed: int) -> None:
     drawn = random.Random(seed)

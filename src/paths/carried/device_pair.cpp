@@ -191,6 +191,10 @@ void DevicePair::replace_operations() {
         extended->alloc_parent_domain = nullptr;
         extended->alloc_dm = nullptr;
         extended->reg_dm_mr = nullptr;
+        extended->modify_cq = nullptr;
+        extended->get_srq_num = nullptr;
+        extended->post_srq_ops = nullptr;
+        extended->modify_qp_rate_limit = nullptr;
     }
 }
 
@@ -213,6 +217,10 @@ void DevicePair::restore_operations() {
     extended->alloc_parent_domain = extended_before_.alloc_parent_domain;
     extended->alloc_dm = extended_before_.alloc_dm;
     extended->reg_dm_mr = extended_before_.reg_dm_mr;
+    extended->modify_cq = extended_before_.modify_cq;
+    extended->get_srq_num = extended_before_.get_srq_num;
+    extended->post_srq_ops = extended_before_.post_srq_ops;
+    extended->modify_qp_rate_limit = extended_before_.modify_qp_rate_limit;
 }
 
 DevicePair::~DevicePair() {

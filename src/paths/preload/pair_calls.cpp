@@ -19,6 +19,15 @@ using lanewise::paths::carried::SharedReceives;
 
 #define SHOWN extern "C" __attribute__((visibility("default")))
 
+namespace {
+
+// Whether a queue pair is ours, of which a driver knows nothing.
+bool is_carried(const ibv_qp *qp) {
+    return qp->qp_type == IBV_QPT_RC && pair_on(qp->context);
+}
+
+}  // namespace
+
 SHOWN int ibv_query_device(ibv_context *context, ibv_device_attr *device_attr) {
     const auto pair = pair_on(context);
     return pair ? pair->devices->query_device(*device_attr)
@@ -119,6 +128,34 @@ SHOWN int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask, ibv_qp_init
     const auto pair = qp->qp_type == IBV_QPT_RC ? pair_on(qp->context) : nullptr;
     return pair ? pair->devices->query_qp(qp, attr, init_attr)
                 : pair_calls().query_qp(qp, attr, attr_mask, init_attr);
+}
+
+// Enhanced connection establishment is between drivers, of which two carry the queue pair.
+SHOWN int ibv_query_ece(ibv_qp *qp, ibv_ece *ece) {
+    if (is_carried(qp)) return *ece = {}, 0;
+    return pair_calls().query_ece ? pair_calls().query_ece(qp, ece) : EOPNOTSUPP;
+}
+
+SHOWN int ibv_set_ece(ibv_qp *qp, ibv_ece *ece) {
+    if (is_carried(qp)) return ece->vendor_id == 0 && ece->options == 0 ? 0 : EOPNOTSUPP;
+    return pair_calls().set_ece ? pair_calls().set_ece(qp, ece) : EOPNOTSUPP;
+}
+
+SHOWN ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
+    if (is_carried(qp) || !pair_calls().qp_to_qp_ex) return nullptr;
+    return pair_calls().qp_to_qp_ex(qp);
+}
+
+SHOWN int ibv_query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode op, uint32_t flags) {
+    if (is_carried(qp) || !pair_calls().query_qp_data_in_order) return 0;
+    return pair_calls().query_qp_data_in_order(qp, op, flags);
+}
+
+// The data of sends is copied by the processor, for which such memory has no address.
+SHOWN ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+                                int access) {
+    if (pair_on(pd->context) || !pair_calls().reg_dmabuf_mr) return errno = EOPNOTSUPP, nullptr;
+    return pair_calls().reg_dmabuf_mr(pd, offset, length, iova, fd, access);
 }
 
 SHOWN ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {

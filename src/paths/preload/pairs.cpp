@@ -57,6 +57,11 @@ PairCalls find_calls() {
     fill(made.modify_srq, "ibv_modify_srq");
     fill(made.query_srq, "ibv_query_srq");
     fill(made.destroy_srq, "ibv_destroy_srq");
+    fill_if_there(made.query_ece, "ibv_query_ece", "IBVERBS_1.10");
+    fill_if_there(made.set_ece, "ibv_set_ece", "IBVERBS_1.10");
+    fill_if_there(made.qp_to_qp_ex, "ibv_qp_to_qp_ex", "IBVERBS_1.6");
+    fill_if_there(made.query_qp_data_in_order, "ibv_query_qp_data_in_order", "IBVERBS_1.14");
+    fill_if_there(made.reg_dmabuf_mr, "ibv_reg_dmabuf_mr", "IBVERBS_1.12");
     return made;
 }
 

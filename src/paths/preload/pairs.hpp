@@ -29,6 +29,13 @@ struct PairCalls {
     int (*modify_srq)(ibv_srq *, ibv_srq_attr *, int) = nullptr;
     int (*query_srq)(ibv_srq *, ibv_srq_attr *) = nullptr;
     int (*destroy_srq)(ibv_srq *) = nullptr;
+    // An old library has none of these.
+    int (*query_ece)(ibv_qp *, ibv_ece *) = nullptr;
+    int (*set_ece)(ibv_qp *, ibv_ece *) = nullptr;
+    ibv_qp_ex *(*qp_to_qp_ex)(ibv_qp *) = nullptr;
+    int (*query_qp_data_in_order)(ibv_qp *, ibv_wr_opcode, std::uint32_t) = nullptr;
+    ibv_mr *(*reg_dmabuf_mr)(ibv_pd *, std::uint64_t, std::size_t, std::uint64_t, int,
+                             int) = nullptr;
 };
 
 // Looked up when first used; ends the program with one line if there is no libibverbs.
