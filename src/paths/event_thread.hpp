@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The thread that waits for the events of a device, and the descriptor by which it is woken. Where
-// the system has none left, that is a failure and not an exception.
+// The thread that waits for the events of a device, the descriptor by which it is woken, and how it
+// takes an event. Where the system has none left, that is a failure and not an exception.
 
 #pragma once
 
 #include <fmt/format.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -25,6 +27,19 @@ inline Result<int> open_wake() {
                    fmt::format("no descriptor is left to wake the thread that watches a device: "
                                "{}; allow more open files (ulimit -n)",
                                std::strerror(errno))};
+}
+
+// The library reads from the descriptor in the context, where the program may see another one. That
+// is away only while there is an event to be read. False where there is none.
+inline bool take_event_from(int descriptor, ibv_context *context,
+                            int (*get_async_event)(ibv_context *, ibv_async_event *),
+                            ibv_async_event& event) {
+    pollfd ready{descriptor, POLLIN, 0};
+    if (::poll(&ready, 1, 0) <= 0) return false;
+    const int shown = std::exchange(context->async_fd, descriptor);
+    const int failed = get_async_event(context, &event);
+    context->async_fd = shown;
+    return failed == 0;
 }
 
 template <typename Body>

@@ -63,6 +63,7 @@ Outcome Protection::start() {
     read_device();
     // An event may be forgotten, with its queue pair, between the notice of it and the taking.
     fcntl(events_, F_SETFL, flags_ | O_NONBLOCK);
+    if (options_.shown_events >= 0) context_->async_fd = options_.shown_events;
     return start_thread(thread_, "lanewise-paths", [this] { run(); });
 }
 
@@ -70,6 +71,7 @@ Protection::~Protection() {
     stop_ = true;
     wake();
     if (thread_.joinable()) thread_.join();
+    context_->async_fd = events_;
     fcntl(events_, F_SETFL, flags_);
     if (wake_ >= 0) close(wake_);
 }
@@ -380,11 +382,8 @@ void Protection::run() {
 // that queue pair. While one is handed on without the lock, forget() waits for it.
 bool Protection::take_event() {
     std::unique_lock guard(lock_);
-    const int shown = std::exchange(context_->async_fd, events_);
     ibv_async_event event{};
-    const int failed = calls_.get_async_event(context_, &event);
-    context_->async_fd = shown;
-    if (failed) return false;
+    if (!take_event_from(events_, context_, calls_.get_async_event, event)) return false;
     const bool ours = is_about_paths(event) && find(event.element.qp);
     if (ours || !is_about_paths(event)) on_event(event, monotonic_ns());
     if (ours || !options_.forward) {

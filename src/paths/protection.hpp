@@ -51,6 +51,7 @@ struct ProtectionOptions {
     std::optional<Directory> directory;
     // Both without the lock; may be empty. By the thread, and by look().
     std::function<void(const Notice&)> notice;
+    int shown_events = -1;  // the descriptor of events that the program sees; -1: the device's own
     // By the thread. False: acknowledge it at once.
     std::function<bool(const ibv_async_event&)> forward;
 };

@@ -326,6 +326,34 @@ TEST_F(ProtectionTest, DoesNotMigrateAQueuePairThatIsMigratingAlready) {
     EXPECT_THAT(second.failure().sentence, HasSubstr("migrating already"));
 }
 
+// While it reads an event, a program would find the device's own descriptor.
+TEST_F(ProtectionTest, ShowsTheProgramsDescriptorExceptWhileThereIsAnEvent) {
+    static std::atomic<int> reads;
+    static Calls calls;
+    const int own = context_.async_fd;
+    const int shown = eventfd(0, EFD_CLOEXEC);
+    std::promise<void> handed_on;
+    ProtectionOptions options = forwarding([&] { handed_on.set_value(); });
+    options.shown_events = shown;
+    calls = calls_without_ports();
+    Calls counting = calls;
+    counting.get_async_event = [](ibv_context *context, ibv_async_event *event) {
+        ++reads;
+        return calls.get_async_event(context, event);
+    };
+    {
+        const auto protection =
+            std::move(*Protection::open(&context_, counting, std::move(options)));
+        EXPECT_EQ(context_.async_fd, shown);
+        eventfd_write(own, 1);
+        ASSERT_EQ(handed_on.get_future().wait_for(limit), std::future_status::ready);
+    }
+
+    EXPECT_EQ(reads, 1);
+    EXPECT_EQ(context_.async_fd, own);
+    close(shown);
+}
+
 TEST_F(ProtectionTest, IsNotOpenedWhereNoDescriptorIsLeft) {
     const int flags = fcntl(context_.async_fd, F_GETFL);
     const auto open_now = [&] {

@@ -125,6 +125,7 @@ Result<std::unique_ptr<DevicePair>> DevicePair::open(ibv_context *first, ibv_con
     made->read_ports();
     for (Side& side : made->sides_) side.up_since = 0;
     made->replace_operations();
+    if (made->options_.shown_events >= 0) first->async_fd = made->options_.shown_events;
     if (made->options_.helper != Helper::thread) return made;
     const auto watch = [pair = made.get()] { pair->run(); };
     const Outcome started = start_thread(made->thread_, "lanewise-pair", watch);
@@ -229,6 +230,7 @@ DevicePair::~DevicePair() {
     if (thread_.joinable()) thread_.join();
     if (replaced_) {
         restore_operations();
+        sides_[0].context->async_fd = sides_[0].events;
         fcntl(sides_[0].events, F_SETFL, flags_);
     }
     queue_pairs_.clear();
@@ -490,13 +492,9 @@ void DevicePair::on_lost_completions(unsigned device, const ibv_cq *queue) {
 
 bool DevicePair::take_event(unsigned device) {
     const std::lock_guard guard(lock_);
-    ibv_context *context = sides_[device].context;
-    // The program sees another descriptor in its context.
-    const int shown = std::exchange(context->async_fd, sides_[device].events);
+    const Side& side = sides_[device];
     ibv_async_event event{};
-    const int failed = verbs_.get_async_event(context, &event);
-    context->async_fd = shown;
-    if (failed) return false;
+    if (!take_event_from(side.events, side.context, verbs_.get_async_event, event)) return false;
     const bool is_port =
         event.event_type == IBV_EVENT_PORT_ACTIVE || event.event_type == IBV_EVENT_PORT_ERR;
     const bool is_device =

@@ -57,6 +57,7 @@ struct PairOptions {
     // Of the completion queues of carriers, which grow with the number of queue pairs.
     int entries_first = 1 << 16;
     bool balances = false;  // homes are spread over the devices by the numbers of queue pairs
+    int shown_events = -1;  // the descriptor of events that the program sees; -1: the device's own
     // An event of the first device that is not about carriers: true if it was taken over.
     std::function<bool(const ibv_async_event&)> forward;
     std::function<void(Occasion, std::uint8_t device)> note;

@@ -255,6 +255,25 @@ TEST_F(DevicePairTest, QueuePairsFailWhenADeviceHasLostCompletions) {
     EXPECT_EQ(queue_pair_->state, IBV_QPS_ERR);
 }
 
+TEST_F(DevicePairTest, TheProgramSeesItsDescriptorOfEventsUntilTheEnd) {
+    VirtualNetwork network{2};
+    ibv_context *context = network.context(0, 0);
+    const int own = context->async_fd;
+    PairOptions options;
+    options.now = VirtualNetwork::now;
+    options.helper = Helper::caller;
+    options.shown_events = 1234;
+    auto pair = std::move(*DevicePair::open(context, network.context(0, 1), VirtualNetwork::verbs(),
+                                            std::move(options)));
+    EXPECT_EQ(context->async_fd, 1234);
+
+    pair->serve();
+    EXPECT_EQ(context->async_fd, 1234);
+
+    pair.reset();
+    EXPECT_EQ(context->async_fd, own);
+}
+
 TEST_F(DevicePairTest, NoChannelIsMadeWhereNoDescriptorIsLeft) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);

@@ -28,6 +28,13 @@ EventQueue::~EventQueue() {
     ::close(descriptor_);
 }
 
+Outcome EventQueue::check() const {
+    if (descriptor_ >= 0) return Done{};
+    return Failure{LW_ERR_LIMIT,
+                   "no descriptor is left for the events of a device; allow more open files "
+                   "(ulimit -n)"};
+}
+
 bool EventQueue::add(const ibv_async_event& event) {
     {
         const std::lock_guard guard(lock_);

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <set>
 
+#include "base/result.hpp"
+
 namespace lanewise::paths::preload {
 
 // What an event is about; null for ports and the device.
@@ -23,6 +25,8 @@ class EventQueue {
     EventQueue(const EventQueue&) = delete;
     EventQueue& operator=(const EventQueue&) = delete;
 
+    // A failure where no descriptor is left.
+    Outcome check() const;
     int descriptor() const { return descriptor_; }
     // False if it is about an object that is being destroyed.
     bool add(const ibv_async_event& event);

@@ -67,7 +67,6 @@ const Next& next() {
 constexpr std::size_t notices_max = 1000;
 
 struct ProtectedDevice {
-    int device_events = -1;  // the device's own descriptor
     EventQueue event_queue;
     std::unique_ptr<Protection> protection;
 };
@@ -186,9 +185,14 @@ void protect_device(ibv_context *context) {
         return;
     }
     auto made = std::make_shared<ProtectedDevice>();
-    made->device_events = context->async_fd;
     EventQueue *event_queue = &made->event_queue;
+    if (const Outcome ready = event_queue->check(); !ready) {
+        const std::lock_guard guard(process().lock);
+        warn_once(ready.failure().sentence + consequence("a device runs unprotected"));
+        return;
+    }
     ProtectionOptions options;
+    options.shown_events = event_queue->descriptor();
     options.rules = process().settings.rules;
     options.directory = process().settings.directory;
     options.notice = record;
@@ -203,7 +207,6 @@ void protect_device(ibv_context *context) {
         return;
     }
     made->protection = std::move(*protection);
-    context->async_fd = event_queue->descriptor();
     process().devices.emplace(context, std::move(made));
 }
 
@@ -382,7 +385,6 @@ SHOWN int ibv_close_device(ibv_context *context) {
             process().report.counters = process().report.counters + sum;
         }
         device->protection.reset();
-        context->async_fd = device->device_events;
     }
     return next().close_device(context);
 }

@@ -129,6 +129,7 @@ carried::PairOptions options_of(const PairSettings& settings, EventQueue *event_
     made.rules.failback_delay_ns = rules.failback_delay_ns;
     made.rules.retry_window_ns = std::max(settings.protection.retry_window_ns, retry_window_min_ns);
     made.balances = rules.policy == Policy::balance;
+    made.shown_events = event_queue->descriptor();
     made.forward = [event_queue](const ibv_async_event& event) { return event_queue->add(event); };
     made.note = [note = settings.note](carried::Occasion occasion, std::uint8_t device) {
         if (occasion == carried::Occasion::protection) return;  // counted at the end
@@ -148,15 +149,14 @@ const PairCalls& pair_calls() {
 
 Result<std::shared_ptr<Pair>> make_pair(ibv_context *context, const PairSettings& settings) {
     if (ports_of(context) != 1) return std::shared_ptr<Pair>();
+    auto made = std::make_shared<Pair>();
+    if (const Outcome ready = made->event_queue.check(); !ready) return ready.failure();
     ibv_context *second = open_second(context);
     if (!second) return std::shared_ptr<Pair>();
-    auto made = std::make_shared<Pair>();
-    made->device_events = context->async_fd;
     Result<std::unique_ptr<carried::DevicePair>> devices = carried::DevicePair::open(
         context, second, pair_calls().verbs, options_of(settings, &made->event_queue));
     if (!devices) return devices.failure();
     made->devices = std::move(*devices);
-    context->async_fd = made->event_queue.descriptor();
     hold_lock_over_fork();
     const std::lock_guard guard(pairs_lock);
     pairs()[context] = made;
@@ -180,7 +180,6 @@ PairReport close_pair(ibv_context *context) {
     }
     const PairReport report = gone->devices->counters();
     gone->devices.reset();
-    context->async_fd = gone->device_events;
     return report;
 }
 

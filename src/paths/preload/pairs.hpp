@@ -42,7 +42,6 @@ struct PairCalls {
 const PairCalls& pair_calls();
 
 struct Pair {
-    int device_events = -1;  // the device's own descriptor
     EventQueue event_queue;
     std::unique_ptr<carried::DevicePair> devices;
 };

@@ -2,6 +2,9 @@
 
 #include "paths/carried/testing/virtual_devices.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -112,12 +115,22 @@ struct VirtualDevice {
     std::uint16_t lid = 0;
     ibv_mtu mtu = IBV_MTU_1024;
     bool is_dead = false;
+    int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);  // of the events
     std::deque<ibv_async_event> events;
     std::map<std::uint32_t, VirtualQueuePair *> queue_pairs;  // by number
     // Those that were destroyed as well, since something may be planned for them.
     std::vector<std::unique_ptr<VirtualQueuePair>> made;
 
+    VirtualDevice() = default;
+    ~VirtualDevice() { close(descriptor); }
+    VirtualDevice(const VirtualDevice&) = delete;
+    VirtualDevice& operator=(const VirtualDevice&) = delete;
+
     bool is_up() const { return network->link(number).up; }
+    void raise(const ibv_async_event& event) {
+        events.push_back(event);
+        eventfd_write(descriptor, 1);
+    }
 };
 
 namespace {
@@ -317,7 +330,7 @@ void refuse(VirtualQueuePair& qp) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_QP_ACCESS_ERR;
     event.element.qp = &qp.shown;
-    qp.device->events.push_back(event);
+    qp.device->raise(event);
     flush(qp);
 }
 
@@ -639,7 +652,8 @@ int destroy_ah(ibv_ah *handle) {
 
 int get_async_event(ibv_context *context, ibv_async_event *event) {
     std::deque<ibv_async_event>& events = own(context).events;
-    if (events.empty()) return -1;
+    eventfd_t unused = 0;
+    if (eventfd_read(context->async_fd, &unused) != 0) return -1;
     *event = events.front();
     events.pop_front();
     return 0;
@@ -665,7 +679,7 @@ VirtualNetwork::VirtualNetwork(std::uint32_t seed) : random_(seed) {
         extended.query_port = query_port;
         ibv_context& context = extended.context;
         context.device = &made->shown;
-        context.async_fd = -1;
+        context.async_fd = made->descriptor;
         context.num_comp_vectors = 1;
         context.abi_compat = __VERBS_ABI_IS_EXTENDED;
         context.ops.poll_cq = poll_cq;
@@ -733,7 +747,7 @@ void VirtualNetwork::set_up(std::size_t number, bool up) {
         ibv_async_event event{};
         event.event_type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
         event.element.port_num = 1;
-        device->events.push_back(event);
+        device->raise(event);
     }
 }
 
@@ -743,14 +757,14 @@ void VirtualNetwork::fail(std::size_t host, std::size_t device) {
     for (const auto& [number, queue_pair] : dead.queue_pairs) flush(*queue_pair);
     ibv_async_event event{};
     event.event_type = IBV_EVENT_DEVICE_FATAL;
-    dead.events.push_back(event);
+    dead.raise(event);
 }
 
 void VirtualNetwork::lose_completions(std::size_t host, std::size_t device, ibv_cq *queue) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_CQ_ERR;
     event.element.cq = queue;
-    own(context(host, device)).events.push_back(event);
+    own(context(host, device)).raise(event);
 }
 
 void VirtualNetwork::remove_address(std::size_t host, std::size_t device) {
@@ -763,7 +777,7 @@ void VirtualNetwork::restore_address(std::size_t host, std::size_t device) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_GID_CHANGE;
     event.element.port_num = 1;
-    restored.events.push_back(event);
+    restored.raise(event);
 }
 
 void VirtualNetwork::number_from(std::uint32_t number) {
