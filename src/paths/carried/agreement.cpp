@@ -3,6 +3,7 @@
 #include "paths/carried/agreement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::paths::carried {
 namespace {
@@ -201,9 +202,11 @@ void Agreement::follow(const Statement& heard, Nanoseconds now) {
     if ((usable_ >> device_ & 1U) == 0) on_trouble(now);
 }
 
-// How long the home device has been carrying datagrams in both directions.
-void Agreement::look_home(std::uint8_t heard_on, Nanoseconds now) {
-    if (heard_on != home_ || !is_usable(home_)) return;
+// How long the home device has been carrying datagrams in both directions: the peer answers on it
+// what it has heard on it.
+void Agreement::look_home(const Statement& heard, std::uint8_t heard_on, Nanoseconds now) {
+    const bool peer_hears = !(heard.heard & tells_heard) || (heard.heard >> home_ & 1U) != 0;
+    if (heard_on != home_ || !peer_hears || !is_usable(home_)) return;
     if (home_since_ == never || now - home_heard_ > 4 * probe_ns) home_since_ = now;
     home_heard_ = now;
     if (now - home_since_ >= failback_ns_) propose(home_, now);
@@ -211,10 +214,11 @@ void Agreement::look_home(std::uint8_t heard_on, Nanoseconds now) {
 
 void Agreement::on_statement(const Statement& heard, std::uint8_t device, Nanoseconds now) {
     peer_usable_ = heard.usable;
+    heard_ = static_cast<std::uint8_t>(heard_ | 1U << device);
     if (!begun_) return;
     if (leads_) {
         lead(heard, now);
-        if (is_away() && agreed_) look_home(device, now);
+        if (is_away() && agreed_) look_home(heard, device, now);
     } else {
         follow(heard, now);
     }
@@ -272,6 +276,7 @@ bool Agreement::is_mute() const {
 bool Agreement::must_speak(Nanoseconds now) {
     advance(now);
     if (is_mute() || now < repeat_at_) return false;
+    told_ = std::exchange(heard_, 0);
     if (is_settled()) {
         repeat_at_ = is_away() ? now + probe_ns : never;
         return true;
@@ -287,6 +292,7 @@ Statement Agreement::statement() const {
     made.stage = stage_;
     made.device = device_;
     made.usable = usable_;
+    made.heard = told_ | tells_heard;
     made.psn = psn_;
     made.terms = own_terms_;
     made.received = received_;

@@ -53,6 +53,8 @@ inline constexpr Nanoseconds settle_ns = 100'000'000;
 // few that several epochs lie within the half of all numbers that counts as old.
 inline constexpr std::uint32_t psn_gap = 1U << 20;
 inline constexpr std::uint32_t psn_mask = 0xffffff;
+// A bit of what was heard: this end says it at all.
+inline constexpr std::uint8_t tells_heard = 0x80;
 
 enum class Stage : std::uint8_t { hello, trouble, proposed, ready, open, gone };
 
@@ -69,10 +71,10 @@ struct Statement {
     Stage stage = Stage::hello;
     std::uint8_t device = 0;  // of the epoch: 0 is the program's, 1 the other
     std::uint8_t usable = 0;  // bit d: the port of device d is up
-    std::uint8_t reserved = 0;
-    std::uint32_t psn = 0;  // with which this end starts sending in the epoch
-    Terms terms;            // that this end can keep to in the epoch
-    std::uint16_t reserved_too = 0;
+    std::uint8_t heard = 0;   // bit d: the peer, on device d, since what this end said before
+    std::uint32_t psn = 0;    // with which this end starts sending in the epoch
+    Terms terms;              // that this end can keep to in the epoch
+    std::uint16_t reserved = 0;
     std::uint64_t received = 0;  // messages in all epochs before this one
 };
 static_assert(sizeof(Statement) == 24);
@@ -146,7 +148,7 @@ class Agreement {
     void follow(const Statement& heard, Nanoseconds now);
     void lead(const Statement& heard, Nanoseconds now);
     void answer_itself();
-    void look_home(std::uint8_t heard_on, Nanoseconds now);
+    void look_home(const Statement& heard, std::uint8_t heard_on, Nanoseconds now);
     std::uint32_t draw();
     std::uint32_t first_psn();
 
@@ -158,6 +160,8 @@ class Agreement {
     std::uint8_t home_ = 0;
     std::uint8_t usable_ = 0;
     std::uint8_t peer_usable_ = 3;
+    std::uint8_t heard_ = 0;  // not said yet
+    std::uint8_t told_ = 0;   // what was heard, as said last
     std::uint32_t epoch_ = 0;
     std::uint8_t device_ = 0;
     Stage stage_ = Stage::hello;

@@ -76,6 +76,10 @@ class World {
         ends_[at].agreement.on_trouble(now_);
     }
 
+    // Datagrams of an end do not arrive over a device any more, or do again.
+    void mute(std::size_t from, std::uint8_t device) { mute_[from] = device; }
+    void unmute(std::size_t from) { mute_[from].reset(); }
+
     void set_ports(std::size_t at, std::uint8_t usable) {
         ends_[at].agreement.on_ports(usable, now_);
     }
@@ -170,6 +174,7 @@ class World {
             const auto copies = random_() % 8 == 0 ? 2 : 1;
             for (int copy = 0; copy < copies; ++copy) {
                 if (std::bernoulli_distribution(loss_)(random_)) continue;
+                if (mute_[from] == device) continue;
                 const Nanoseconds late = static_cast<Nanoseconds>(random_() % 30) * ms / 10;
                 datagrams_.push_back(
                     {now_ + late, 1 - from, device, ends_[from].agreement.statement()});
@@ -181,6 +186,7 @@ class World {
     std::array<End, 2> ends_;
     Nanoseconds now_ = ms;
     double loss_ = 0;
+    std::array<std::optional<std::uint8_t>, 2> mute_;
     std::vector<Datagram> datagrams_;
 };
 
@@ -236,6 +242,22 @@ TEST(AgreementTest, AnEndThatDoesNotSayWhatItOffersTakesWhatItsPeerDoes) {
     world.end(0).agreement.offer({.mtu = 5, .reads = 4});
     world.run(20 * ms, 0);
     EXPECT_EQ(world.end(0).agreement.terms(), (Terms{.mtu = 5, .reads = 4}));
+}
+
+TEST(AgreementTest, ItDoesNotReturnToADeviceThatCarriesDatagramsInOneDirectionOnly) {
+    for (const std::size_t from : {0U, 1U}) {
+        World world(7);
+        world.run(20 * ms, 0);
+        world.set_ports(0, 2);
+        world.run(20 * ms, 0);
+        world.mute(from, 0);
+        world.set_ports(0, 3);
+        world.run(3'000 * ms, 0);
+        EXPECT_EQ(world.end(0).agreement.epoch(), 2U) << from;
+        world.unmute(from);
+        world.run(1'300 * ms, 0);
+        EXPECT_EQ(world.end(0).agreement.device(), 0) << from;
+    }
 }
 
 // Answers the tasks of a queue pair that is connected to itself, and lets it hear itself.
