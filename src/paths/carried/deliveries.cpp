@@ -78,8 +78,9 @@ std::optional<Deliveries::Delivered> Deliveries::next() {
         current_bytes_ = 0;
     }
     if (!current_) return std::nullopt;
-    const Held held = held_.front();
+    const Held held = std::move(held_.front());
     held_.pop_front();
+    if (held.slot) --slots_;
     Frame frame;
     std::memcpy(&frame, held.memory, sizeof frame);
     Delivered made{.slot = held.slot, .completion = std::nullopt};
@@ -97,6 +98,19 @@ std::optional<Deliveries::Delivered> Deliveries::next() {
     made.completion = done;
     made.waking = frame.flags & frame_is_solicited ? Waking::solicited : Waking::usual;
     return made;
+}
+
+std::vector<std::uint32_t> Deliveries::give_slots_back() {
+    std::vector<std::uint32_t> slots;
+    for (Held& held : held_) {
+        if (!held.slot) continue;
+        held.copy.assign(held.memory, held.memory + sizeof(Frame) + held.data_bytes);
+        held.memory = held.copy.data();
+        slots.push_back(*held.slot);
+        held.slot.reset();
+    }
+    slots_ = 0;
+    return slots;
 }
 
 std::optional<Receive> Deliveries::take_current() {

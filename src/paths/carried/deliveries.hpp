@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "paths/carried/completions.hpp"
 #include "paths/carried/frame.hpp"
@@ -39,14 +40,19 @@ class Deliveries {
     Deliveries(Receives& source, DomainRegions regions) : source_(source), regions_(regions) {}
 
     // A frame with data, or one that announces a write. The memory of its slot is kept as it is
-    // until the frame has been delivered.
+    // until the frame has been delivered, or the slots are given back.
     void hold(std::uint32_t slot, const std::byte *memory, std::uint32_t data_bytes) {
-        held_.push_back({slot, memory, data_bytes});
+        held_.push_back({slot, memory, data_bytes, {}});
+        ++slots_;
     }
     bool empty() const { return held_.empty(); }
+    // That hold frames.
+    std::size_t slots() const { return slots_; }
+    // Copies the frames to memory of its own; the slots are free again.
+    std::vector<std::uint32_t> give_slots_back();
 
     struct Delivered {
-        std::uint32_t slot = 0;  // is free again
+        std::optional<std::uint32_t> slot;  // is free again
         std::optional<ibv_wc> completion;
         Waking waking = Waking::usual;
     };
@@ -57,15 +63,17 @@ class Deliveries {
 
   private:
     struct Held {
-        std::uint32_t slot = 0;
+        std::optional<std::uint32_t> slot;
         const std::byte *memory = nullptr;
         std::uint32_t data_bytes = 0;  // behind the frame
+        std::vector<std::byte> copy;   // if it has no slot
     };
     ibv_wc_status scatter(const std::byte *data, std::uint32_t length_bytes);
 
     Receives& source_;
     DomainRegions regions_;
     std::deque<Held> held_;
+    std::size_t slots_ = 0;
     std::optional<Receive> current_;
     std::uint64_t current_bytes_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
@@ -44,7 +45,7 @@ struct Program {
     }
     void take() {
         while (const auto one = deliveries.next()) {
-            freed.push_back(one->slot);
+            if (one->slot) freed.push_back(*one->slot);
             if (one->completion) done.push_back(*one->completion);
         }
     }
@@ -81,6 +82,29 @@ struct VirtualPeer {
         log.add(request);
     }
 };
+
+TEST(DeliveriesTest, WhatIsHeldStaysWholeWhenItsSlotsAreGivenBack) {
+    Program program;
+    VirtualPeer peer;
+    constexpr std::uint32_t length_bytes = 2 * slot_payload_bytes;
+    peer.add(7, length_bytes);
+    peer.send(program);
+    EXPECT_EQ(program.deliveries.slots(), 2U);
+
+    EXPECT_EQ(program.deliveries.give_slots_back(), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(program.deliveries.slots(), 0U);
+    EXPECT_TRUE(program.deliveries.give_slots_back().empty());
+    for (std::vector<std::byte>& slot : peer.slots) std::ranges::fill(slot, std::byte{0xff});
+    program.post(1, {{start_address, length_bytes, own_lkey}});
+    program.take();
+
+    EXPECT_TRUE(program.freed.empty());
+    ASSERT_EQ(program.done.size(), 1U);
+    EXPECT_EQ(program.done[0].byte_len, length_bytes);
+    for (std::uint32_t at = 0; at < length_bytes; ++at) {
+        ASSERT_EQ(program.memory[at], static_cast<std::byte>(7 + at)) << at;
+    }
+}
 
 TEST(DeliveriesTest, SendsOfAllLengthsComeWholeAndInOrder) {
     std::mt19937 random(1);

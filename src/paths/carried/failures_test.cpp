@@ -25,7 +25,7 @@ constexpr unsigned to_rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_
 constexpr unsigned to_rts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 
-constexpr std::uint32_t memory_bytes = 4096;
+constexpr std::uint32_t memory_bytes = 2U << 20;
 
 enum class Homes { first_device, both_devices };
 
@@ -43,6 +43,8 @@ class End {
     const std::vector<std::string>& warnings() const { return warnings_; }
     int modify(ibv_qp_attr attributes, ibv_qp_state state, unsigned mask);
     int connect(std::uint32_t peer, const ibv_ah_attr& path);
+    // Whose memory is written and added to.
+    void aim_at(const End& peer) { aim_ = &peer; }
     void post_receive();
     void post(ibv_wr_opcode operation, std::uint32_t bytes = 8);
     void destroy() { pair_->destroy_qp(std::exchange(queue_pair_, nullptr)); }
@@ -51,11 +53,12 @@ class End {
   private:
     std::vector<std::string> warnings_;
     std::unique_ptr<DevicePair> pair_;
-    alignas(8) std::array<std::byte, memory_bytes> memory_{};
+    std::vector<std::byte> memory_ = std::vector<std::byte>(memory_bytes);
     ibv_pd *domain_ = nullptr;
     ibv_mr *region_ = nullptr;
     ibv_cq *completions_ = nullptr;
     ibv_qp *queue_pair_ = nullptr;
+    const End *aim_ = this;
 };
 
 End::End(VirtualNetwork& network, std::size_t host, Homes homes) {
@@ -118,10 +121,11 @@ void End::post(ibv_wr_opcode operation, std::uint32_t bytes) {
     work.num_sge = 1;
     work.opcode = operation;
     work.send_flags = IBV_SEND_SIGNALED;
+    const auto remote = reinterpret_cast<std::uintptr_t>(aim_->memory_.data());
     if (operation == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-        work.wr.atomic = {address, 1, 0, region_->rkey};
+        work.wr.atomic = {remote, 1, 0, aim_->region_->rkey};
     } else {
-        work.wr.rdma = {address, region_->rkey};
+        work.wr.rdma = {remote, aim_->region_->rkey};
     }
     ibv_send_wr *bad = nullptr;
     EXPECT_EQ(pair_->post_send(queue_pair_, &work, &bad), 0);
@@ -159,6 +163,7 @@ class FailuresTest : public ::testing::Test {
         for (const std::size_t host : {0U, 1U}) {
             const ibv_ah_attr path = by_gid(network_.gid(1 - host, 0));
             EXPECT_EQ(end(host).connect(end(1 - host).number(), path), 0);
+            end(host).aim_at(end(1 - host));
         }
     }
     End& end(std::size_t host) { return *ends_.at(host); }
@@ -297,6 +302,24 @@ TEST_F(FailuresTest, TheRequestThatWasRefusedHasTheStatusAndNotAnAtomicBeforeIt)
     end(0).pair().serve();
 
     EXPECT_EQ(end(0).statuses(), (std::vector{IBV_WC_WR_FLUSH_ERR, IBV_WC_REM_ACCESS_ERR}));
+}
+
+// The result comes behind what the peer sends already, in more frames than there are slots.
+TEST_F(FailuresTest, AnAtomicEndsBeforeItsProgramReceivesALongMessageOfThePeer) {
+    open();
+    connect();
+    expect_a_message_to_arrive();
+
+    end(1).post(IBV_WR_SEND, memory_bytes);
+    run(50 * ms);
+    end(0).post(IBV_WR_ATOMIC_FETCH_AND_ADD);
+    run(500 * ms);
+    EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_SUCCESS});
+
+    end(0).post_receive();
+    run(100 * ms);
+    EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_SUCCESS});
+    EXPECT_EQ(end(1).statuses(), std::vector{IBV_WC_SUCCESS});
 }
 
 TEST_F(FailuresTest, WhatThePeerMayDoChangesAtOnce) {

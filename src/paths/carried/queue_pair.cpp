@@ -819,7 +819,7 @@ void QueuePair::deliver_held() {
     while (!failed_) {
         std::optional<Deliveries::Delivered> delivered = deliveries_.next();
         if (!delivered) break;
-        free_slots_.push_back(delivered->slot);
+        if (delivered->slot) free_slots_.push_back(*delivered->slot);
         if (!delivered->completion) continue;
         ibv_wc& done = *delivered->completion;
         done.qp_num = shown_.qp.qp_num;
@@ -831,7 +831,16 @@ void QueuePair::deliver_held() {
         std::deque<QueuePair *>& hungry = shared_->hungry;
         if (std::find(hungry.begin(), hungry.end(), this) == hungry.end()) hungry.push_back(this);
     }
+    make_way_for_results();
     if (free_slots_.size() >= repost_from) post_receives();
+}
+
+// The result of an atomic may come behind more frames than there are slots, and the program may
+// wait for it before it posts the receive for these.
+void QueuePair::make_way_for_results() {
+    if (!log_.awaits_result() || deliveries_.slots() < receive_slots / 2) return;
+    for (const std::uint32_t slot : deliveries_.give_slots_back()) free_slots_.push_back(slot);
+    post_receives();
 }
 
 void QueuePair::on_receives() {
@@ -860,6 +869,7 @@ int QueuePair::post_send(ibv_send_wr *work, ibv_send_wr **bad) {
         if (!error) work = work->next;
     }
     if (error) *bad = work;
+    make_way_for_results();
     if (peer_gone_) {
         step();
         return error;

@@ -137,6 +137,7 @@ class QueuePair {
     void on_frame(std::uint32_t slot, std::uint32_t length_bytes, const Frame& frame);
     void on_result(const Frame& frame);
     void deliver_held();
+    void make_way_for_results();
     void finish_requests();
     void complete(const Request& request, ibv_wc_status status);
     void fail(ibv_wc_status status, std::uint64_t place = 0);

@@ -84,6 +84,7 @@ class SendLog {
     void on_posted();
     // The hardware has done the oldest message on its way.
     void on_done();
+    bool awaits_result() const { return unanswered_ > 0; }
     // The request that the next result is for; null if there is none.
     const Request *awaiting_result() const;
     void on_result();
