@@ -247,6 +247,27 @@ def test_a_tuning_that_is_resumed_with_the_same_small_budget_is_complete_at_last
     assert all(len(one.times_s) == 4 for one in of_size)
 
 
+def test_a_launch_too_long_for_the_budget_of_a_resumed_tuning_judges_the_sizes_it_can(
+    tmp_path: Path,
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    sizes = [size_of(1.0, 8), size_of(1.0, 64)]
+    world = World(evidence, sizes, Ending(ended=True))
+    conduct(Course(360.0, screenings=0), evidence, 2, world.launch)
+    hurried = launches_in(evidence).values()
+    world.records = [json.loads(line) for line in evidence.read_text().splitlines()[1:]]
+    world.sizes_max = 1
+
+    conduct(Course(100.0, screenings=0), evidence, 2, world.launch)
+    resumed = launches_in(evidence).values()
+
+    assert [[len(one.times_s) for one in of_size] for of_size in hurried] == [[2] * 5] * 2
+    assert [[len(one.times_s) for one in of_size] for of_size in resumed] == [
+        [2, 2, 2, 2, 2, 4],
+        [2, 2, 2, 2, 2],
+    ]
+
+
 def test_launches_that_were_cut_short_are_the_first_that_a_resumed_tuning_makes(
     tmp_path: Path,
 ) -> None:

@@ -5,7 +5,8 @@ Launches are what a verdict counts, so there are as many as there is time for in
 finalist is repeated often enough for a median.  A rule needs five launches.  Where there is little
 time, each of them repeats every finalist a few times only, and there are fewer of them, down to
 those five; then only the fastest finalist of each origin is judged.  Where even that does not fit,
-as many launches are made as do.  What a resumed tuning has judged before is not judged again.
+as many launches are made as do, or one that judges as many sizes as it can.  What a resumed tuning
+has judged before is not judged again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import count, islice
 from typing import Any
 
 from lanewise.tuning.content import Choice
-from lanewise.tuning.course import LAUNCHES_MIN, Course
+from lanewise.tuning.course import LAUNCHES_MIN, LEAST_S, Course
 from lanewise.tuning.evidence import finalists_file, launches_of_stage
 
 # As src/tune/comparison_run.cpp plans a judgement for which there is little time: two batches with
@@ -137,4 +138,14 @@ def hurried(course: Course, everybody: JudgedSoFar, fastest: JudgedSoFar) -> Jud
             return some.planned(missing)
     more, wanted = (fastest, fewest) if len(fastest.whole) < fewest else (everybody, course.enough)
     missing = wanted - len(more.whole)
-    return more.planned(min(missing, course.room_for(least_s(more.content))))
+    fitting = max(course.room_for(least_s(more.content)), launches_begun(course, more.content))
+    return more.planned(min(missing, fitting))
+
+
+def launches_begun(course: Course, content: Mapping[str, Any]) -> int:
+    """Return 1 if there is time for a size at least, of a launch that the next run ends, or 0.
+
+    Or runs with the same small budget would judge nothing, however many there are.
+    """
+    size_s = CALLS * min(rounds_s(content))
+    return 1 if course.each_s(1) >= max(LEAST_S, size_s) else 0
