@@ -264,7 +264,7 @@ def merge_files(values: Mapping[str, Any]) -> None:
     merged = merge(files)
     save(merged, output)
     for sentence in replacements(files):
-        sys.stderr.write(f"lanewise tune: {sentence}, which is older\n")
+        sys.stderr.write(f"lanewise tune: {sentence}\n")
     for one in merged:
         rules = sum(len(content.rules) for content in one.collectives.values())
         sys.stderr.write(f"{counted(rules, 'rule')} for {one.placed} in {output}\n")

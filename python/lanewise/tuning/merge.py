@@ -28,16 +28,19 @@ def merge(files: Mapping[str, Sequence[Tuning]]) -> list[Tuning]:
 
 
 def replacements(files: Mapping[str, Sequence[Tuning]]) -> list[str]:
-    """Return a sentence for each collective of a layout that another file has newer."""
+    """Return a sentence for each collective of a layout that another file has newer, or again."""
     found = []
-    last: dict[tuple[tuple[int, ...], str], str] = {}
+    last: dict[tuple[tuple[int, ...], str], tuple[str, str]] = {}
     named_layouts = [(name, one) for name, layouts in files.items() for one in layouts]
     for name, one in sorted(named_layouts, key=lambda each: each[1].created):
         for collective in one.collectives:
-            older = last.get((one.hosts, collective))
-            if older is not None:
-                found.append(f"{collective} for {one.placed}: {name} replaces {older}")
-            last[one.hosts, collective] = name
+            replaced, created = last.get((one.hosts, collective), ("", ""))
+            if replaced:
+                age = "as old" if created == one.created else "older"
+                found.append(
+                    f"{collective} for {one.placed}: {name} replaces {replaced}, which is {age}"
+                )
+            last[one.hosts, collective] = (name, one.created)
     return found
 
 

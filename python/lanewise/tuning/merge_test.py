@@ -55,7 +55,13 @@ def test_each_collective_that_a_newer_file_replaces_is_named() -> None:
     other = replace(at(4, "binomial", "scatter"), created="2026-11-23T15:00:00Z")
 
     assert replacements({"newer": [newer], "older": [at(4), at(8)], "other": [other]}) == [
-        "bcast for 4 ranks on one host: newer replaces older"
+        "bcast for 4 ranks on one host: newer replaces older, which is older"
+    ]
+
+
+def test_no_file_is_called_older_that_was_measured_in_the_same_second() -> None:
+    assert replacements({"a": [at(4, "chain")], "b": [at(4)]}) == [
+        "bcast for 4 ranks on one host: b replaces a, which is as old"
     ]
 
 
