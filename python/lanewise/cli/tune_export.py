@@ -101,6 +101,8 @@ def write(wanted: Exported) -> None:
         typer.echo(emitted.text, nl=False)
     else:
         write_whole(wanted.output, emitted.text)
+    if emitted.warning:
+        sys.stderr.write(f"lanewise tune: {emitted.warning}\n")
     for note in (*exportable.left_out, *emitted.left_out):
         sys.stderr.write(f"lanewise tune: left out: {note}\n")
     if wanted.verified:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
-from lanewise.tuning.safety import Emittable, Emitted, by_size, needs_commuting, printable
+from lanewise.tuning.safety import Emittable, Emitted, by_size, printable, warning
 
 COLLECTIVE_IDS = {
     "allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "alltoallv": 4, "barrier": 6,
@@ -86,28 +86,17 @@ def file_with(tuning: Tuning, parameters_of: Parameters) -> Emitted:
         block(name, rules, tuning.ranks, parameters_of) for name, rules in there.rules.items()
     ]
     library = printable(tuning.mpi_library)
+    warned = warning(there)
     head = [
         f"# Rules of coll/tuned for {tuning.ranks} ranks, measured with {library}.",
         "# mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "
         "THIS_FILE",
         "# With Open MPI 5 on several hosts add: --mca coll_han_priority 0",
-        *warning(there),
+        *([f"# {warned.capitalize()}."] if warned else []),
         f"{len(blocks)} # collectives",
     ]
     return Emitted("\n".join([*head, *(line for lines in blocks for line in lines)]) + "\n",
                    there.left_out)  # fmt: skip
-
-
-def warning(there: Emittable) -> list[str]:
-    """Return the line that says for which programs the file is not, if there are any."""
-    names = [
-        name
-        for name, rules in there.rules.items()
-        if any(needs_commuting(name, rule) for rule in rules)
-    ]
-    if not names:
-        return []
-    return [f"# Wrong results in {', '.join(names)} with operators that do not commute."]
 
 
 def block(name: str, rules: Sequence[Rule], ranks: int, parameters_of: Parameters) -> list[str]:

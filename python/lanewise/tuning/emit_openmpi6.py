@@ -12,7 +12,7 @@ from typing import Any
 
 from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
 from lanewise.tuning.emit_openmpi import CHAINS, COUNTED_OVER_RANKS
-from lanewise.tuning.safety import Emittable, Emitted, by_size
+from lanewise.tuning.safety import Emittable, Emitted, by_size, warning
 
 # Where Open MPI 6 calls an algorithm otherwise than 4 and 5 do.
 RENAMED = {("allgather", "bruck"): "bruck-k-fanout"}
@@ -47,7 +47,7 @@ def write(tuning: Tuning) -> Emitted:
         for name, rules in there.rules.items()
     }
     values = {"rule_file_version": 3, "module": "tuned", "collectives": collectives}
-    return Emitted(json.dumps(values, indent=1) + "\n", there.left_out)
+    return Emitted(json.dumps(values, indent=1) + "\n", there.left_out, warning(there))
 
 
 def rule_values(name: str, rule: Rule, ranks: int) -> dict[str, Any]:

@@ -264,6 +264,17 @@ def test_with_the_promise_that_operators_commute_all_rules_are_written_with_a_wa
     assert "# Wrong results in allreduce with operators that do not commute." in text.splitlines()
 
 
+def test_a_format_without_comments_has_the_warning_said_beside_the_file() -> None:
+    emitter = emitter_named("openmpi6")
+    some = tuning({"allreduce": {4096: [own("ring")]}, "bcast": {8: [own("pipeline")]}})
+    none = tuning({"allreduce": {4096: [own("recursive_doubling")]}})
+
+    assert emitter.emit(some).warning == (
+        "wrong results in allreduce with operators that do not commute"
+    )
+    assert emitter.emit(none).warning == ""
+
+
 @pytest.mark.parametrize("format_", ["openmpi", "openmpi6", "mpich"])
 def test_a_tuning_that_was_cut_short_has_no_rule_for_all_sizes(format_: str) -> None:
     emitter = emitter_named(format_)
@@ -276,7 +287,7 @@ def test_a_tuning_that_was_cut_short_has_no_rule_for_all_sizes(format_: str) -> 
     assert whole.rules == {"scatter": (Rule(0, BYTES_MAX, "binomial"),)}
     assert cut_short.rules == {}
     assert cut_short.left_out == (
-        "scatter: 1 of 3 sizes are not measured, and the rule would be for all; "
+        "scatter: 1 of 3 sizes is not measured, and the rule would be for all; "
         "lanewise tune --resume measures them",
     )
 

@@ -53,10 +53,14 @@ class Operators(Enum):
 
 @dataclass(frozen=True)
 class Emitted:
-    """A file for an MPI, and a sentence for each rule that it cannot hold."""
+    """A file for an MPI, and a sentence for each rule that it cannot hold.
+
+    `warning` is for who writes a file of a format that has no place for it.
+    """
 
     text: str
     left_out: tuple[str, ...] = field(default=())
+    warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,18 @@ def for_any_operator(tuning: Tuning) -> Exportable:
 def needs_commuting(name: str, rule: Rule) -> bool:
     """Tell whether a rule gives wrong results with an operator that does not commute."""
     return name in IN_RANK_ORDER and rule.algorithm not in IN_RANK_ORDER[name]
+
+
+def warning(there: Emittable) -> str:
+    """Say for which programs the rules of Open MPI are not; empty where they are for all."""
+    names = [
+        name
+        for name, rules in there.rules.items()
+        if any(needs_commuting(name, rule) for rule in rules)
+    ]
+    if not names:
+        return ""
+    return f"wrong results in {', '.join(names)} with operators that do not commute"
 
 
 def printable(text: str) -> str:
@@ -144,15 +160,16 @@ def too_few(content: CollectiveTuning) -> str:
     """Say that not all sizes were measured, and what measures them."""
     missing = len(content.unmeasured_bytes)
     sizes = missing + len(content.points)
+    are = "is" if missing == 1 else "are"
     return (
-        f"{missing} of {sizes} sizes are not measured, and the rule would be for all; "
+        f"{missing} of {sizes} sizes {are} not measured, and the rule would be for all; "
         "lanewise tune --resume measures them"
     )
 
 
 def covers(rules: Sequence[Rule], content: CollectiveTuning) -> bool:
     """Tell whether the rules leave no gap between the first and the last measured size."""
-    if not content.points or content.unmeasured_bytes:
+    if not content.points:
         return False
     first, last = content.points[0].message_bytes, content.points[-1].message_bytes
     gapless = all(after.from_bytes == rule.to_bytes + 1 for rule, after in pairwise(rules))
