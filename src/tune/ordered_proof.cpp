@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See ordered_proof.hpp. An element is a map x -> scale * x + shift of 16-bit numbers, and the
-// operator composes two of them, which is associative. As large as a float, so that the same rules
-// apply to it.
+// See ordered_proof.hpp. The operator composes two maps, which is associative. A map is as large as
+// a float, so that the same rules apply to it.
 
 #include "tune/ordered_proof.hpp"
 
@@ -17,30 +16,12 @@ namespace {
 
 using collectives::Collective;
 
-struct Map {
-    std::uint16_t scale = 1;
-    std::uint16_t shift = 0;
-
-    bool operator==(const Map&) const = default;
-};
-
 using Maps = std::vector<Map>;
-
-Map composed(Map outer, Map inner) {
-    const auto scale = static_cast<std::uint32_t>(outer.scale) * inner.scale;
-    const auto shift = static_cast<std::uint32_t>(outer.scale) * inner.shift + outer.shift;
-    return {static_cast<std::uint16_t>(scale), static_cast<std::uint16_t>(shift)};
-}
 
 void compose(void *in, void *in_out, int *count, MPI_Datatype *) {
     const auto *outer = static_cast<const Map *>(in);
     auto *inner = static_cast<Map *>(in_out);
     for (int i = 0; i < *count; ++i) inner[i] = composed(outer[i], inner[i]);
-}
-
-// No two ranks have maps with the same fixed point, as such maps would commute.
-Map map_of(int rank) {
-    return {static_cast<std::uint16_t>(2 * rank + 3), static_cast<std::uint16_t>(rank * rank + 1)};
 }
 
 struct Reducing {
@@ -100,6 +81,17 @@ Answer reduce_scatter(const Reducing& to, std::size_t count) {
 }
 
 }  // namespace
+
+Map composed(Map outer, Map inner) {
+    const auto scale = static_cast<std::uint32_t>(outer.scale) * inner.scale;
+    const auto shift = static_cast<std::uint32_t>(outer.scale) * inner.shift + outer.shift;
+    return {static_cast<std::uint16_t>(scale), static_cast<std::uint16_t>(shift)};
+}
+
+// Maps with the same shift of 1 commute only where their scales are the same as well.
+Map map_of(int rank) {
+    return {static_cast<std::uint16_t>(2 * rank + 3), 1};
+}
 
 Answer reduce_in_order(Collective collective, std::uint64_t message_bytes, MPI_Comm comm) {
     const Reducing to(comm);

@@ -21,6 +21,20 @@ inline Answer answer(int code, bool as_expected) {
     return as_expected ? Answer::right : Answer::wrong;
 }
 
+/* A map x -> scale * x + shift of 16-bit numbers, which is an element of what is reduced. */
+struct Map {
+    std::uint16_t scale = 1;
+    std::uint16_t shift = 0;
+
+    bool operator==(const Map&) const = default;
+};
+
+/* Of a number, `inner` first. */
+Map composed(Map outer, Map inner);
+
+/* What a rank gives: the maps of no two ranks commute, up to 32768 of them. */
+Map map_of(int rank);
+
 /*
  * Reduces this many bytes, a multiple of four, with an operator that does not commute; a reduce
  * has the first rank as root and then the last one. Other collectives than reduce, allreduce and
