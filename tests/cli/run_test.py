@@ -412,6 +412,38 @@ def test_lanes_look_at_the_platform_that_is_given_and_do_without_one_that_cannot
         assert counted(tmp_path, "intercepted")["scatter"] > 0
 
 
+@pytest.mark.one_mpi
+def test_lane_curves_serve_a_job_of_their_ranks_and_are_missed_by_a_larger_one(
+    mpi: str, compiled: Compile, run: Run, platform: Path, tmp_path: Path
+) -> None:
+    values = json.loads(platform.read_text(encoding="utf-8"))
+    lanes = [{"from": a, "to": b, "bandwidth_Bps": [1e8, 2e8]} for a, b in ("ab", "ba")]
+    file = tuning_of_calls(mpi, scatter="multilane")
+    file["layouts"][0]["collectives"]["scatter"]["rules"][0]["lanes"] = 2
+    of_more, of_all = ({**file["layouts"][0], "hosts": [0] * ranks} for ranks in (8, RANKS))
+    rules = {**file, "layouts": [of_more, of_all]}
+    line = [*launch_line(mpi), str(compiled(mpi, "mpicc", "collectives.c"))]
+
+    told = []
+    for ranks in (RANKS, RANKS - 1):
+        sites = ["a", *"b" * (ranks - 1)]
+        values |= {"version": 3, "best": "lanes", "lanes": lanes, "sites": sites, "ranks": ranks}
+        values |= {"models": {}, "hosts": [f"h{rank}" for rank in range(ranks)]}
+        values["fingerprint"]["cpus"] = ["0"] * ranks
+        platform.write_text(json.dumps(values), encoding="utf-8")
+        done = run(line, rules, "--platform", str(platform))
+        assert (done.returncode, done.stdout) == (0, "all right\n"), done.stderr
+        told.append([one for one in done.stderr.splitlines() if "lane curves" in one])
+
+    assert told == [
+        [],
+        [
+            "lanewise: the platform has no lane curves for these ranks; lanewise measure lanes "
+            "writes them; the lanes of scatter by multilane carry equal shares"
+        ],
+    ]
+
+
 def test_interleaved_runs_compare_plain_and_tuned(
     compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

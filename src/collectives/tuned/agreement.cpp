@@ -73,7 +73,8 @@ void begin_once() {
         begin_report();
         if (!writes_messages()) return;
         const bool ruled = !environment().tuning_path.empty();
-        auto sentence = rules().complaint + rules().consequence;
+        auto sentence = rules().complaint;
+        if (!rules().platform) sentence += rules().consequence;
         if (ruled && !rules().usable) sentence += "; the MPI's own algorithms are used";
         if (ruled && sentence.empty()) sentence = why_some_only(rules().tuning, world_size());
         if (!sentence.empty()) say(sentence);
@@ -114,13 +115,15 @@ Hosts hosts_of(const std::vector<RankReport>& all) {
 
 /* The network is indexed by ranks of the world, and these are as many as the job has, whatever the
    layouts of the file have. Ranks that read the same platform make the same of it. */
-bool has_ranks_of_network(MPI_Comm comm, int ranks) {
+bool has_ranks_of_network(const CommunicatorState& state, MPI_Comm comm) {
     const auto& platform = rules().platform;
     if (!platform || !collectives::has_ranks_of_world(comm)) return false;
     static const bool is_known = [&] {
-        auto network = model::network(*platform, "", ranks);
+        auto network = model::network(*platform, "", state.ranks);
         if (network) {
             collectives::set_network(std::make_shared<const model::Network>(std::move(*network)));
+        } else if (state.interception.tuned) {
+            say_once(network.failure().sentence + rules().consequence);
         }
         return static_cast<bool>(network);
     }();
@@ -173,7 +176,7 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     if (is_world(comm)) world_found_agreed = true;
     const auto hosts = hosts_of(all);
     state.interception.tuned = nearest(rules().tuning, hosts);
-    state.interception.has_network = has_ranks_of_network(comm, state.ranks);
+    state.interception.has_network = has_ranks_of_network(state, comm);
     if (state.interception.tuned) return true;
     const bool expected = is_for(rules().tuning, state.ranks) ||
                           (state.ranks == world_size() && may_follow(rules().tuning, state.ranks));

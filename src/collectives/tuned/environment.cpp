@@ -93,18 +93,14 @@ std::string why_foreign(const collectives::Tuning& tuning) {
 }
 
 /* The first rule whose algorithm needs something, as "scatter by lmo_binomial". */
-struct RuleInNeed {
-    int ranks = 0;
-    std::string text;
-};
-RuleInNeed first_rule_in_need(const collectives::Tuning& tuning,
-                              bool collectives::Restrictions::*need) {
+std::string first_rule_in_need(const collectives::Tuning& tuning,
+                               bool collectives::Restrictions::*need) {
     for (const auto& layout : tuning.layouts) {
         for (const auto& list : layout.rules) {
             for (const auto& rule : list) {
                 if (!(rule.algorithm->needs.*need)) continue;
-                return {layout.ranks(), std::string(name_of(rule.algorithm->collective)) + " by " +
-                                            rule.algorithm->name};
+                return std::string(name_of(rule.algorithm->collective)) + " by " +
+                       rule.algorithm->name;
             }
         }
     }
@@ -112,17 +108,18 @@ RuleInNeed first_rule_in_need(const collectives::Tuning& tuning,
 }
 
 /* Reads the platform where a rule looks at it; a complaint where there is none to be read. Lanes
-   do without, and carry equal shares. */
+   do without, and carry equal shares. How many ranks the job has is not known yet, so a platform
+   that has a network of its own ranks will do here. */
 std::string read_platform_into(Rules& rules) {
     using collectives::Restrictions;
     auto wanting = first_rule_in_need(rules.tuning, &Restrictions::platform);
-    const bool vital = !wanting.text.empty();
+    const bool vital = !wanting.empty();
     if (!vital && !environment().platform_path.empty()) {
         wanting = first_rule_in_need(rules.tuning, &Restrictions::lanes);
     }
-    if (wanting.text.empty()) return "";
-    rules.consequence = "; " + (vital ? wanting.text + " is left to the MPI"
-                                      : "the lanes of " + wanting.text + " carry equal shares");
+    if (wanting.empty()) return "";
+    rules.consequence = "; " + (vital ? wanting + " is left to the MPI"
+                                      : "the lanes of " + wanting + " carry equal shares");
     if (environment().platform_path.empty()) {
         return environment().tuning_path +
                " has rules that look at the platform; name it with "
@@ -130,9 +127,8 @@ std::string read_platform_into(Rules& rules) {
     }
     const auto platform = model::read_platform(environment().platform_path);
     if (!platform) return platform.failure().sentence;
-    const auto network = model::network(*platform, "", wanting.ranks);
+    const auto network = model::network(*platform, "", platform->ranks);
     if (!network) return network.failure().sentence;
-    rules.consequence.clear();
     rules.platform = std::make_shared<const model::Platform>(*platform);
     return "";
 }

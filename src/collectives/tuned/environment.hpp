@@ -67,7 +67,7 @@ struct Rules {
         platform; /* null: rules that look at it are not followed */
     bool usable = false;
     std::string complaint;   /* a sentence for the user, which usable rules may have as well */
-    std::string consequence; /* what happens all the same; goes on from the complaint */
+    std::string consequence; /* of no network: what happens all the same; goes on from why */
 };
 const Rules& rules();
 
