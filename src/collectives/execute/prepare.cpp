@@ -332,9 +332,10 @@ std::shared_ptr<const model::Network>& network() {
 
 /* Null for a communicator of other ranks than those that it was measured with. */
 const model::Network *network_of(const CommunicatorState& state) {
+    // Until a communicator of these ranks has agreed, another thread may be setting it.
+    if (!state.has_ranks_of_world) return nullptr;
     const auto *known = network().get();
-    const bool fits = known && state.has_ranks_of_world && known->ranks == state.ranks;
-    return fits ? known : nullptr;
+    return known && known->ranks == state.ranks ? known : nullptr;
 }
 
 /* Both sides stand one after the other. */
