@@ -61,6 +61,19 @@ struct Before {
     std::size_t keep_bytes = 0;
 };
 
+/* What is simulated does not depend on the machine. Evidence of an earlier version does not name
+   the processor. */
+Outcome refuse_other_machine(const std::string& path, const Json& first, const Json& context) {
+    if (context["launcher"] == "smpi") return Done{};
+    for (const char *key : {"cores", "processor"}) {
+        if (!first.contains(key) || first[key] == context[key]) continue;
+        return Failure{LW_ERR_ARGUMENT, path + " was measured on another machine, with " + key +
+                                            " " + json_text(first[key]) + ", not " +
+                                            json_text(context[key]) + "; name another file"};
+    }
+    return Done{};
+}
+
 Result<Before> read_before(const std::string& path, const Json& context) {
     const auto lines = read_json_lines(path);
     if (!lines) return lines.failure();
@@ -75,13 +88,8 @@ Result<Before> read_before(const std::string& path, const Json& context) {
                                             json_text(context[key]) +
                                             "; name another file or the same conditions"};
     }
-    // Evidence of an earlier version does not name the processor.
-    for (const char *key : {"cores", "processor"}) {
-        if (!first.contains(key) || first[key] == context[key]) continue;
-        return Failure{LW_ERR_ARGUMENT, path + " was measured on another machine, with " + key +
-                                            " " + json_text(first[key]) + ", not " +
-                                            json_text(context[key]) + "; name another file"};
-    }
+    const auto same_machine = refuse_other_machine(path, first, context);
+    if (!same_machine) return same_machine.failure();
     for (const char *key : {"same_bits", "transport"}) {
         if (first.value(key, Json("")) == context.value(key, Json(""))) continue;
         const auto option = std::string(key) == "transport" ? "--transport" : "--same-bits";

@@ -185,6 +185,24 @@ def test_what_was_measured_elsewhere_or_over_another_network_is_not_gone_on_with
     assert over_tcp.returncode == elsewhere.returncode == on_another.returncode == 2
 
 
+def test_a_simulated_tuning_goes_on_on_another_machine(
+    lanewise: Lanewise, smpi: str, tmp_path: Path
+) -> None:
+    line = ["tune", "scatter", "--sizes", "8,1K", "--launcher", smpi, *QUICK, "--launches", 1]
+    evidence = tmp_path / "t.json.evidence"
+    told = lanewise(*line, "--budget", "0.1s").stderr
+    if not evidence.exists():
+        lanewise(*line, "--budget", told.split("--budget ")[1].split()[0])
+    context, rest = evidence.read_text().split("\n", 1)
+    elsewhere = {**json.loads(context), "processor": "Ancient Processor", "cores": 1000}
+    evidence.write_text(json.dumps(elsewhere) + "\n" + rest)
+
+    done = lanewise(*line, "--resume")
+
+    assert done.returncode == 0, done.stderr
+    assert len(load(tmp_path / "t.json").collectives["scatter"].points) == 2
+
+
 def test_a_budget_too_small_for_one_launch_is_refused_with_one_that_is_not(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
