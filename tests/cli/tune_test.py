@@ -257,6 +257,20 @@ def test_files_of_several_layouts_are_merged(lanewise: Lanewise, tmp_path: Path)
     assert (exported.returncode, exported.stderr.count("several layouts")) == (2, 1)
 
 
+def test_rules_for_open_mpi_6_that_need_operators_that_commute_are_written_with_a_warning(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    save(tuning({"allreduce": {4096: [own("ring")]}}), tmp_path / "t.json")
+    line = ("tune", "export", "t.json", "--for", "openmpi6", "--commutative-only")
+
+    done = lanewise(*line)
+
+    assert list(json.loads(done.stdout)["collectives"]) == ["allreduce"]
+    assert done.stderr == (
+        "lanewise tune: wrong results in allreduce with operators that do not commute\n"
+    )
+
+
 def test_a_complete_tuning_has_nothing_to_resume(lanewise: Lanewise, tmp_path: Path) -> None:
     save(tuning({}), tmp_path / "t.json")
 
