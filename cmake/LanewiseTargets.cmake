@@ -18,8 +18,8 @@ if(LANEWISE_SANITIZE AND LANEWISE_TESTS)
   endif()
 endif()
 
-# With -ffast-math among CXXFLAGS, compilers link what flushes subnormals to zero in every process that
-# loads the library.
+# With -ffast-math among CXXFLAGS, compilers link what flushes subnormals to zero in every process
+# that loads the library.
 add_link_options(-fno-fast-math)
 
 # Clang puts its AddressSanitizer into each program, where libraries that leave nothing undefined do
