@@ -61,7 +61,7 @@ def test_a_cut_at_either_end_moves_both_to_the_other_device_and_back(
     hosts: Hosts, side: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "report"
-    run(hosts, 2.5, "--report", str(file), **{side: cut(ONE, 0.4, 0.3)})
+    run(hosts, 5, "--report", str(file), **{side: cut(ONE, 0.4, 0.3)})
     for report in reports(file):
         assert report["protected"] == 2
         assert (report["migrations"], report["returns"]) >= (4, 2), report

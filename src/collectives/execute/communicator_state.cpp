@@ -14,22 +14,28 @@ namespace {
 // ranks a program may be long.
 constexpr std::size_t programs_max = 128;
 constexpr std::size_t programs_bytes_max = std::size_t{16} << 20;
+constexpr std::size_t long_bytes_min = std::size_t{64} << 10;
 
 std::size_t bytes_of(const KeptProgram& kept) {
     const auto blocks = kept.counts.size() + kept.offsets.size();
     return blocks * sizeof(std::int64_t) + (kept.program ? kept.program->bytes() : 0);
 }
 
-/* How many of the latest are kept: one in any case. */
-std::size_t kept_of(const std::vector<KeptProgram>& programs) {
+/* Leaves the latest, and of long ones as many as take little memory, but one in any case. */
+void leave_latest(std::vector<KeptProgram>& programs) {
     std::size_t kept = 0;
-    std::size_t bytes = 0;
-    for (auto program = programs.rbegin(); program != programs.rend(); ++program) {
-        bytes += bytes_of(*program);
-        if (kept == programs_max || (kept > 0 && bytes > programs_bytes_max)) break;
+    std::size_t long_bytes = 0;
+    const auto is_dropped = [&](const KeptProgram& program) {
+        const auto bytes = bytes_of(program);
+        const bool is_long = bytes > long_bytes_min;
+        const bool has_room = long_bytes == 0 || long_bytes + bytes <= programs_bytes_max;
+        if (kept == programs_max || (is_long && !has_room)) return true;
         ++kept;
-    }
-    return kept;
+        if (is_long) long_bytes += bytes;
+        return false;
+    };
+    const auto left = std::remove_if(programs.rbegin(), programs.rend(), is_dropped);
+    programs.erase(programs.begin(), left.base());
 }
 
 std::atomic<int> duplicates{0}; /* of this process */
@@ -78,7 +84,7 @@ const KeptProgram *CommunicatorState::find(const ProgramKey& key,
 
 const KeptProgram& CommunicatorState::keep(KeptProgram program) {
     programs.push_back(std::move(program));
-    programs.erase(programs.begin(), programs.end() - std::ptrdiff_t(kept_of(programs)));
+    leave_latest(programs);
     latest_program = programs.size() - 1;
     return programs.back();
 }

@@ -243,6 +243,18 @@ TEST(Programs, of_the_latest_calls_are_kept_as_many_as_take_little_memory) {
     EXPECT_EQ(programs_kept_of(3, 2 * most), 1);
 }
 
+TEST(Programs, that_are_short_stay_beside_a_long_one) {
+    CommunicatorState state;
+    for (const std::int64_t count : {1, 2, 3}) {
+        const auto program = std::make_shared<Program>();
+        program->instructions.resize(count == 2 ? std::size_t{1} << 20 : 1);
+        state.keep({key_of(count), {}, {}, program});
+    }
+
+    for (const std::int64_t count : {1, 2, 3})
+        EXPECT_NE(state.find(key_of(count), {}, {}), nullptr) << count;
+}
+
 /* The first rank of a communicator of so many, on hosts of 16. */
 std::unique_ptr<CommunicatorState> large_communicator() {
     auto state = std::make_unique<CommunicatorState>();

@@ -53,6 +53,7 @@ class Compiler {
         }
         if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
         program_.scratch_units = scratch_with_gaps(schedule_, layout_.units_apart);
+        program_.instructions.shrink_to_fit(); /* it may be kept for long */
         return std::move(program_);
     }
 

@@ -207,14 +207,15 @@ void Agreement::follow(const Statement& heard, Nanoseconds now) {
 void Agreement::look_home(const Statement& heard, std::uint8_t heard_on, Nanoseconds now) {
     const bool peer_hears = !(heard.heard & tells_heard) || (heard.heard >> home_ & 1U) != 0;
     if (heard_on != home_ || !peer_hears || !is_usable(home_)) return;
-    if (home_since_ == never || now - home_heard_ > 4 * probe_ns) home_since_ = now;
+    if (home_since_ == never || now - home_heard_ > std::max(4 * probe_ns, failback_ns_ / 2))
+        home_since_ = now;
     home_heard_ = now;
     if (now - home_since_ >= failback_ns_) propose(home_, now);
 }
 
 void Agreement::on_statement(const Statement& heard, std::uint8_t device, Nanoseconds now) {
     peer_usable_ = heard.usable;
-    heard_ = static_cast<std::uint8_t>(heard_ | 1U << device);
+    heard_at_[device & 1U] = now;
     if (!begun_) return;
     if (leads_) {
         lead(heard, now);
@@ -276,7 +277,11 @@ bool Agreement::is_mute() const {
 bool Agreement::must_speak(Nanoseconds now) {
     advance(now);
     if (is_mute() || now < repeat_at_) return false;
-    told_ = std::exchange(heard_, 0);
+    told_ = 0;
+    for (std::uint8_t device = 0; device < device_count; ++device) {
+        const auto at = heard_at_[device];
+        if (at != never && now - at <= 2 * probe_ns) told_ |= 1U << device;
+    }
     if (is_settled()) {
         repeat_at_ = is_away() ? now + probe_ns : never;
         return true;

@@ -128,6 +128,7 @@ class Agreement {
     std::uint32_t epoch() const { return epoch_; }
     std::uint8_t device() const { return device_; }
     std::uint8_t home() const { return home_; }
+    bool is_freezing() const { return is_freezing_; }
     Stage stage() const { return stage_; }
     std::uint32_t psn() const { return psn_; }
     std::uint32_t peer_psn() const { return peer_psn_; }
@@ -160,8 +161,8 @@ class Agreement {
     std::uint8_t home_ = 0;
     std::uint8_t usable_ = 0;
     std::uint8_t peer_usable_ = 3;
-    std::uint8_t heard_ = 0;  // not said yet
-    std::uint8_t told_ = 0;   // what was heard, as said last
+    std::array<Nanoseconds, device_count> heard_at_{never, never};
+    std::uint8_t told_ = 0;  // on which devices it has been heard of late, as said last
     std::uint32_t epoch_ = 0;
     std::uint8_t device_ = 0;
     Stage stage_ = Stage::hello;

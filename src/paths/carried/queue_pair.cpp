@@ -224,11 +224,18 @@ int QueuePair::grant(unsigned access) {
         attributes.qp_state = IBV_QPS_RTS;
         attributes.qp_access_flags = access;
         const int mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-        if (const int error = pair_.verbs().modify_qp(carrier.data, &attributes, mask)) {
-            return error;
-        }
+        const int error = pair_.verbs().modify_qp(carrier.data, &attributes, mask);
+        // One that has failed is taken out of service; that after it is opened with what is kept.
+        if (error && !has_failed(carrier)) return error;
     }
     return 0;
+}
+
+bool QueuePair::has_failed(const Carrier& carrier) const {
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr init{};
+    const int error = pair_.verbs().query_qp(carrier.data, &attributes, IBV_QP_STATE, &init);
+    return !error && attributes.qp_state != IBV_QPS_RTR && attributes.qp_state != IBV_QPS_RTS;
 }
 
 void QueuePair::keep(const ibv_qp_attr& attributes, unsigned mask) {
@@ -510,8 +517,11 @@ void QueuePair::step() {
             if (failed_) return;
         } else {
             pair_.options().warn(
-                fmt::format("{:#x} has not answered on either device; protect both ends",
-                            attributes_.dest_qp_num));
+                agreement_.is_freezing()
+                    ? fmt::format("a device has not returned the work of queue pair {:#x}",
+                                  shown_.qp.qp_num)
+                    : fmt::format("{:#x} has not answered on either device; protect both ends",
+                                  attributes_.dest_qp_num));
             fail(IBV_WC_RETRY_EXC_ERR);
             return;
         }

@@ -106,6 +106,7 @@ class QueuePair {
     void begin_anew();
     int reach(const ibv_ah_attr& path);
     int grant(unsigned access);
+    bool has_failed(const Carrier& carrier) const;
     void keep(const ibv_qp_attr& attributes, unsigned mask);
     bool leads() const;
     void connect();

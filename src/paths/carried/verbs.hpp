@@ -34,6 +34,7 @@ struct Verbs {
     int (*destroy_cq)(ibv_cq *) = nullptr;
     ibv_qp *(*create_qp)(ibv_pd *, ibv_qp_init_attr *) = nullptr;
     int (*modify_qp)(ibv_qp *, ibv_qp_attr *, int) = nullptr;
+    int (*query_qp)(ibv_qp *, ibv_qp_attr *, int, ibv_qp_init_attr *) = nullptr;
     int (*destroy_qp)(ibv_qp *) = nullptr;
     ibv_ah *(*create_ah)(ibv_pd *, ibv_ah_attr *) = nullptr;
     int (*destroy_ah)(ibv_ah *) = nullptr;

@@ -44,6 +44,7 @@ PairCalls find_calls() {
     fill(verbs.destroy_cq, "ibv_destroy_cq");
     fill(verbs.create_qp, "ibv_create_qp");
     fill(verbs.modify_qp, "ibv_modify_qp");
+    fill(verbs.query_qp, "ibv_query_qp");
     fill(verbs.destroy_qp, "ibv_destroy_qp");
     fill(verbs.create_ah, "ibv_create_ah");
     fill(verbs.destroy_ah, "ibv_destroy_ah");

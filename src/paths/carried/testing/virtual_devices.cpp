@@ -560,6 +560,7 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
         if (shown->state != IBV_QPS_ERR) flush(qp);
         return 0;
     }
+    if (shown->state == IBV_QPS_ERR && attributes->qp_state != IBV_QPS_RESET) return EINVAL;
     shown->state = attributes->qp_state;
     if (attributes->qp_state == IBV_QPS_RESET) {
         ++qp.life;
@@ -575,6 +576,11 @@ int modify_qp(ibv_qp *shown, ibv_qp_attr *attributes, int mask) {
     if (mask & IBV_QP_RQ_PSN) qp.expected = attributes->rq_psn;
     if (mask & IBV_QP_SQ_PSN) qp.next_psn = attributes->sq_psn;
     if (attributes->qp_state == IBV_QPS_RTR) qp.device->network->bring_kept(qp);
+    return 0;
+}
+
+int query_qp(ibv_qp *shown, ibv_qp_attr *attributes, int /*mask*/, ibv_qp_init_attr * /*init*/) {
+    attributes->qp_state = shown->state;
     return 0;
 }
 
@@ -711,6 +717,7 @@ Verbs VirtualNetwork::verbs() {
     made.destroy_cq = destroy_cq;
     made.create_qp = create_qp;
     made.modify_qp = modify_qp;
+    made.query_qp = query_qp;
     made.destroy_qp = destroy_qp;
     made.create_ah = create_ah;
     made.destroy_ah = destroy_ah;
