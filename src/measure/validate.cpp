@@ -27,14 +27,15 @@ std::string plain(std::string name) {
 constexpr auto poison = std::byte{0xFF};
 
 // From 1 to 127: fits a byte, is exact in sums of floats, and is not what untouched memory holds.
-// 127 ranks in a row differ at each place, and 127 places in a row of each rank; those further
-// apart are mixed, so that no message is that of another rank, nor a shifted one.
+// 127 ranks in a row differ at each place, and 127 places in a row of each rank. Ranks that are
+// further apart agree at one of 127 places at most; places are mixed, so that none is shifted.
 int element(int rank, std::uint64_t place) {
     constexpr std::uint64_t values = 127; /* a prime number */
     const auto from = static_cast<std::uint64_t>(rank);
+    const auto slope = 1 + (10 + from / values) % (values - 1);
     auto mixed = (place / values << 24 ^ from / values) * 0x9E3779B97F4A7C15u;
     mixed = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
-    return 1 + static_cast<int>((37 * (from % values) + 11 * (place % values) + (mixed >> 32)) %
+    return 1 + static_cast<int>((37 * (from % values) + slope * (place % values) + (mixed >> 32)) %
                                 values);
 }
 

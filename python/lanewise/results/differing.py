@@ -11,7 +11,7 @@ OF_CONTEXT = {
     "library": "MPIs", "transport_name": "transports", "kernel": "kernels",
     "cores": "numbers of cores", "method": "methods", "start": "starts", "clock": "clocks",
     "pipeline_length": "pipelines", "window": "windows", "order": "orders", "reply": "replies",
-    "weights": "weights",
+    "weights": "weights", "work_s": "times of work",
 }  # fmt: skip
 OF_BUFFERS = {
     "caches": "caches of buffers", "offset_bytes": "offsets of buffers",

@@ -44,6 +44,7 @@ class Context:
     reply: str = "same"
     order: str = "parallel"
     window: int = 160
+    work_s: float = 0.0
     definition: str = ""
     buffers: dict[str, Any] = field(default_factory=lambda: dict(PLAIN_BUFFERS))
     seed: int = 0
