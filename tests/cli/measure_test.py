@@ -229,6 +229,21 @@ def test_resume_keeps_what_was_measured_of_the_cost_of_messages(
     assert done.stderr.splitlines()[-1] == f"{len(whole) - 2} points in s.jsonl"
 
 
+def test_resume_of_polling_refuses_another_amount_of_work(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", "polling", "--intervals", "1ms", "-n", 2, "--sizes", "8",
+               "--repetitions", 2, "-o", "s.jsonl")  # fmt: skip
+    lanewise(*command, "--work", "1ms")
+    whole = (tmp_path / "s.jsonl").read_text()
+
+    done = lanewise(*command, "--work", "2ms", "--resume")
+
+    assert done.returncode == 2
+    assert "was measured with work_s 0.001, not 0.002; name another file" in done.stderr
+    assert (tmp_path / "s.jsonl").read_text() == whole
+
+
 def test_the_end_of_a_file_counts_the_points_of_all_launches(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
