@@ -232,7 +232,7 @@ def test_resume_keeps_what_was_measured_of_the_cost_of_messages(
 def test_resume_of_polling_refuses_another_amount_of_work(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
-    command = ("measure", "polling", "--intervals", "1ms", "-n", 2, "--sizes", "8",
+    command = ("measure", "polling", "--intervals", "1ms:1ms:1", "-n", 2, "--sizes", "8",
                "--repetitions", 2, "-o", "s.jsonl")  # fmt: skip
     lanewise(*command, "--work", "1ms")
     whole = (tmp_path / "s.jsonl").read_text()
