@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "paths/carried/device_pair.hpp"
+#include "paths/carried/queue_pair.hpp"
 #include "paths/carried/testing/virtual_devices.hpp"
 
 namespace lanewise::paths::carried::testing {
@@ -337,6 +338,24 @@ TEST_F(FailuresTest, WhatThePeerMayDoChangesAtOnce) {
     end(0).post(IBV_WR_RDMA_WRITE);
     run(100 * ms);
     EXPECT_EQ(end(0).statuses(), std::vector{IBV_WC_REM_ACCESS_ERR});
+}
+
+// As after a cut, before the program has polled for the completions that tell of it.
+TEST_F(FailuresTest, WhatThePeerMayDoIsKeptWhereTheHardwareHasFailedMeanwhile) {
+    open();
+    connect();
+    expect_a_message_to_arrive();
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    ibv_qp *hardware = QueuePair::of(end(1).queue_pair()).carrier(0).data;
+    ASSERT_EQ(VirtualNetwork::verbs().modify_qp(hardware, &failed, IBV_QP_STATE), 0);
+
+    grant(1, IBV_ACCESS_REMOTE_WRITE);
+
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr init{};
+    QueuePair::of(end(1).queue_pair()).query(attributes, init);
+    EXPECT_EQ(attributes.qp_access_flags, unsigned{IBV_ACCESS_REMOTE_WRITE});
 }
 
 class ARefusedRequest : public FailuresTest, public ::testing::WithParamInterface<ibv_wr_opcode> {};

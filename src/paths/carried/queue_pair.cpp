@@ -10,15 +10,13 @@
 #include <string>
 #include <utility>
 
+#include "paths/carried/attributes.hpp"
 #include "paths/carried/device_pair.hpp"
 
 namespace lanewise::paths::carried {
 namespace {
 
 constexpr std::uint32_t control_key = 0x4c57;
-constexpr std::uint8_t timeout_usual = 14;
-constexpr std::uint8_t retries = 7;  // and for ever where the peer has no receive
-constexpr std::uint8_t shortest_wait = 1;
 constexpr std::uint32_t repost_from = 16;
 constexpr Nanoseconds departure_ns = 50'000'000;
 constexpr int farewells = 3;
@@ -38,22 +36,6 @@ std::uint32_t packets_of(const std::vector<ibv_sge>& pieces, std::uint32_t mtu) 
     std::uint64_t bytes = 0;
     for (const ibv_sge& piece : pieces) bytes += piece.length;
     return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes - 1) / mtu + 1);
-}
-
-// What a program has to say with a change of state (InfiniBand Architecture, table 91).
-unsigned required_with(ibv_qp_state before, ibv_qp_state state) {
-    if (before == IBV_QPS_RESET && state == IBV_QPS_INIT) {
-        return IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-    }
-    if (before == IBV_QPS_INIT && state == IBV_QPS_RTR) {
-        return IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-    }
-    if (before == IBV_QPS_RTR && state == IBV_QPS_RTS) {
-        return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-               IBV_QP_MAX_QP_RD_ATOMIC;
-    }
-    return 0;
 }
 
 bool in_states(ibv_qp_state state, std::initializer_list<ibv_qp_state> states) {
@@ -203,57 +185,19 @@ int QueuePair::modify(const ibv_qp_attr& attributes, unsigned mask) {
     if (state == IBV_QPS_SQD) return EOPNOTSUPP;
     const bool connects = state == IBV_QPS_RTR && before == IBV_QPS_INIT;
     if (const int error = connects ? reach(attributes.ah_attr) : 0) return error;
-    if (const int error = mask & IBV_QP_ACCESS_FLAGS ? grant(attributes.qp_access_flags) : 0) {
-        return error;
+    for (const Carrier& carrier : carriers_) {
+        const bool learns = carrier.live && !carrier.freezing && (mask & IBV_QP_ACCESS_FLAGS);
+        const int error =
+            learns ? grant(pair_.verbs(), carrier.data, attributes.qp_access_flags) : 0;
+        if (error) return error;
     }
     if (state == IBV_QPS_RESET) begin_anew();
-    keep(attributes, mask);
+    keep(attributes, mask, attributes_);
     shown_.qp.state = attributes_.qp_state = state;
     if (connects) connect();
     if (state == IBV_QPS_ERR && before != IBV_QPS_ERR) fail(IBV_WC_WR_FLUSH_ERR);
     step();
     return 0;
-}
-
-// What the peer may do from now on, if a carrier is in service. Others learn it when they are
-// opened.
-int QueuePair::grant(unsigned access) {
-    for (Carrier& carrier : carriers_) {
-        if (!carrier.live || carrier.freezing) continue;
-        ibv_qp_attr attributes{};
-        attributes.qp_state = IBV_QPS_RTS;
-        attributes.qp_access_flags = access;
-        const int mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-        const int error = pair_.verbs().modify_qp(carrier.data, &attributes, mask);
-        // One that has failed is taken out of service; that after it is opened with what is kept.
-        if (error && !has_failed(carrier)) return error;
-    }
-    return 0;
-}
-
-bool QueuePair::has_failed(const Carrier& carrier) const {
-    ibv_qp_attr attributes{};
-    ibv_qp_init_attr init{};
-    const int error = pair_.verbs().query_qp(carrier.data, &attributes, IBV_QP_STATE, &init);
-    return !error && attributes.qp_state != IBV_QPS_RTR && attributes.qp_state != IBV_QPS_RTS;
-}
-
-void QueuePair::keep(const ibv_qp_attr& attributes, unsigned mask) {
-    ibv_qp_attr& kept = attributes_;
-    if (mask & IBV_QP_ACCESS_FLAGS) kept.qp_access_flags = attributes.qp_access_flags;
-    if (mask & IBV_QP_PKEY_INDEX) kept.pkey_index = attributes.pkey_index;
-    if (mask & IBV_QP_PORT) kept.port_num = attributes.port_num;
-    if (mask & IBV_QP_AV) kept.ah_attr = attributes.ah_attr;
-    if (mask & IBV_QP_PATH_MTU) kept.path_mtu = attributes.path_mtu;
-    if (mask & IBV_QP_TIMEOUT) kept.timeout = attributes.timeout;
-    if (mask & IBV_QP_RETRY_CNT) kept.retry_cnt = attributes.retry_cnt;
-    if (mask & IBV_QP_RNR_RETRY) kept.rnr_retry = attributes.rnr_retry;
-    if (mask & IBV_QP_RQ_PSN) kept.rq_psn = attributes.rq_psn;
-    if (mask & IBV_QP_SQ_PSN) kept.sq_psn = attributes.sq_psn;
-    if (mask & IBV_QP_MAX_QP_RD_ATOMIC) kept.max_rd_atomic = attributes.max_rd_atomic;
-    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) kept.max_dest_rd_atomic = attributes.max_dest_rd_atomic;
-    if (mask & IBV_QP_MIN_RNR_TIMER) kept.min_rnr_timer = attributes.min_rnr_timer;
-    if (mask & IBV_QP_DEST_QPN) kept.dest_qp_num = attributes.dest_qp_num;
 }
 
 void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) const {
@@ -577,47 +521,19 @@ void QueuePair::look_frozen() {
     if (frozen) agreement_.on_frozen(received_, pair_.now());
 }
 
-// The carrier of a device, from the beginning: old packets have other packet numbers.
 bool QueuePair::open(unsigned device) {
-    const Verbs& verbs = pair_.verbs();
     Carrier& carrier = carriers_[device];
     if (!knows_peer_ || !carrier.peer) return false;
-    ibv_qp_attr made{};
-    made.qp_state = IBV_QPS_RESET;
-    int error = verbs.modify_qp(carrier.data, &made, IBV_QP_STATE);
-    made.qp_state = IBV_QPS_INIT;
-    made.port_num = 1;
-    made.qp_access_flags = attributes_.qp_access_flags;
-    if (!error) {
-        error =
-            verbs.modify_qp(carrier.data, &made,
-                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    }
-    made.qp_state = IBV_QPS_RTR;
     const Terms terms = agreement_.terms();
-    made.path_mtu = static_cast<ibv_mtu>(terms.mtu);
-    carrier.mtu_bytes = mtu_bytes(made.path_mtu);
-    made.dest_qp_num = carrier.contact.carrier_number;
-    made.rq_psn = agreement_.peer_psn();
-    made.max_dest_rd_atomic = terms.reads;
-    made.min_rnr_timer = shortest_wait;
-    made.ah_attr = carrier.path;
-    if (!error) {
-        error =
-            verbs.modify_qp(carrier.data, &made,
-                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    }
-    made.qp_state = IBV_QPS_RTS;
-    made.timeout = attributes_.timeout == 0 ? timeout_usual : attributes_.timeout;
-    made.retry_cnt = made.rnr_retry = retries;
-    made.sq_psn = agreement_.psn();
-    made.max_rd_atomic = terms.reads;
-    if (!error) {
-        error = verbs.modify_qp(carrier.data, &made,
-                                IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-    }
+    carrier.mtu_bytes = mtu_bytes(static_cast<ibv_mtu>(terms.mtu));
+    const int error = open_carrier(pair_.verbs(), carrier.data,
+                                   {.path = carrier.path,
+                                    .peer_number = carrier.contact.carrier_number,
+                                    .peer_psn = agreement_.peer_psn(),
+                                    .psn = agreement_.psn(),
+                                    .terms = terms,
+                                    .access = attributes_.qp_access_flags,
+                                    .timeout = attributes_.timeout});
     if (error) {
         pair_.options().warn(fmt::format("a queue pair of {} cannot be opened: {}",
                                          pair_.context(device)->device->name,

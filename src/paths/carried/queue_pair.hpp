@@ -105,9 +105,6 @@ class QueuePair {
     bool make_control(unsigned device);
     void begin_anew();
     int reach(const ibv_ah_attr& path);
-    int grant(unsigned access);
-    bool has_failed(const Carrier& carrier) const;
-    void keep(const ibv_qp_attr& attributes, unsigned mask);
     bool leads() const;
     void connect();
     void learn(const Letter& letter);
