@@ -31,8 +31,8 @@ def run(workspace: Workspace) -> Outcome:
 
 def _run(workspace: Workspace, repetitions_max: int) -> Outcome:
     with failing_as_run():
+        plan = application.plan_for(rank_count(RANKS_MAX))
         candidates = [transport.find(name) for name in transport.shipped_names()]
-        plan = application.plan_for(start.Ranks(candidates[0], rank_count(RANKS_MAX)))
     fitting = [one for one in candidates if not application.lacking(one)]
     if not fitting:
         raise RunError(f"LAMMPS runs on no transport: {application.lacking(candidates[0])}")

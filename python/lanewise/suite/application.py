@@ -14,7 +14,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import write_whole
 from lanewise.launch.packages import package_of
 from lanewise.suite import scale
-from lanewise.suite.start import Ranks
+from lanewise.suite.start import HERE, Location, Ranks
 from lanewise.suite.transport import Transport
 
 PROGRAM = "lmp"
@@ -33,10 +33,10 @@ def input_file() -> Path:
     return found
 
 
-def plan_for(ranks: Ranks) -> scale.Plan:
+def plan_for(ranks: int, location: Location = HERE) -> scale.Plan:
     """Return what is run: on one rank and in doubles up to all, the work growing with them."""
     counts = [1]
-    while 2 * counts[-1] <= ranks.count:
+    while 2 * counts[-1] <= ranks:
         counts.append(2 * counts[-1])
     command = (
         PROGRAM, "-in", str(input_file()), "-log", "none", "-var", "ranks", "{ranks}",
@@ -47,7 +47,7 @@ def plan_for(ranks: Ranks) -> scale.Plan:
         "scaled",
         scale.pattern_for(command, ""),
         limit_s=LIMIT_S,
-        location=ranks.location,
+        location=location,
     )
 
 
@@ -65,7 +65,7 @@ def lacking(transport: Transport) -> str:
 
 def run(ranks: Ranks, path: Path) -> None:
     """Interleave a few runs on each number of ranks, and write the seconds; or RunError."""
-    plan = plan_for(ranks)
+    plan = plan_for(ranks.count, ranks.location)
     times: dict[int, list[float]] = {count: [] for count in plan.ranks}
     for _ in range(RUNS):
         for count in plan.ranks:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.wavefront.library import loaded, path_bytes
+from lanewise.wavefront import library
 from lanewise.wavefront.options import whole_number
 from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.store import Store
@@ -40,10 +40,10 @@ def split(
     raises: RequestError for too few rows, for coefficients by row or column and for folders that
     are not empty, RunError where a strip is damaged or a disk is full.
     """
-    places = [path_bytes(folder) for folder in _each(folders)]
+    places = [library.path_bytes(folder) for folder in _each(folders)]
     rows = whole_number("radius", radius, _RADIUS_MAX)
     names = (ctypes.c_char_p * len(places))(*places)
-    function = loaded().lw_wavefront_split
+    function = library.loaded().lw_wavefront_split
     with _opened([store]) as (whole,):
         whole.copy_by(
             lambda moved: int(function(whole.handle, rows, names, len(places), moved, None)),
@@ -64,7 +64,7 @@ def join(
     `folder` where this raises: RequestError for parts that do not belong together and for a folder
     that is not empty, RunError where a strip is damaged or the disk is full.
     """
-    function, place = loaded().lw_wavefront_join, path_bytes(folder)
+    function, place = library.loaded().lw_wavefront_join, library.path_bytes(folder)
     with _opened(_each(parts)) as stores:
         handles = (ctypes.c_void_p * len(stores))(*(store.handle for store in stores))
         stores[0].copy_by(
