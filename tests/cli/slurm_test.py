@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,23 +38,32 @@ CPUS = 4
 ACROSS = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1"}
 
 
-def free_port() -> int:
-    """Return a TCP port that nobody listens on now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Return TCP ports that nobody listens on, and that no connection is given as its own end.
+
+    Connections get theirs from 32768 on: one of those may be taken again before Slurm binds it.
+    """
+    found: list[int] = []
+    for port in random.sample(range(20000, 32768), 1000):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError("every port that was tried is taken")
 
 
 def configuration(folder: Path) -> str:
     """Return slurm.conf of two nodes on this host: no cgroups, no accounting, CPUs as claimed."""
     host = socket.gethostname().split(".")[0]
+    controller, *ports = free_ports(1 + len(NODES))
     nodes = "\n".join(
-        f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={CPUS}"
-        for node in NODES
+        f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS}"
+        for node, port in zip(NODES, ports, strict=True)
     )
     return f"""ClusterName=lanewise
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={free_port()}
+SlurmctldPort={controller}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CryptoType=crypto/munge
@@ -116,6 +126,8 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     environment = {
         **os.environ, "PATH": search_path(), "SLURM_CONF": str(folder / "slurm.conf"),
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        # Its tree lets a rank out of MPI_Init before the others expect messages, and those crash.
+        "SLURM_PMIX_FENCE": "ring",
     }  # fmt: skip
     with ExitStack() as stack:
         stack.enter_context(daemon(munge_line(folder), environment))
