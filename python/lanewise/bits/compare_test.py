@@ -10,6 +10,7 @@ import pytest
 
 from lanewise.bits.compare import Run, first_difference, not_compared, sentence_of
 from lanewise.bits.records import CallSite, RankResults, Reduction, parsed
+from lanewise.errors import RunError
 
 SITE = CallSite("app", 64, "main")
 SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, "aa", SITE)
@@ -99,9 +100,14 @@ def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> N
     ]
 
     started_first = replace(SUM, operation="iallreduce")
-    assert parsed(records) == RankResults(
+    assert parsed(records, rank=0) == RankResults(
         (started_first, SUM), unseen=3, between_groups=2, several_threads=True, world=5
     )
+
+
+def test_results_without_their_last_record_are_refused() -> None:
+    with pytest.raises(RunError, match="the results of rank 3 end early; free space in "):
+        parsed([{"world": 5}], rank=3)
 
 
 @pytest.mark.parametrize(

@@ -71,32 +71,40 @@ class RankResults:
 
 
 def results_in(folder: Path) -> dict[int, RankResults]:
-    """Return what the ranks wrote to a folder; RunError where one wrote nothing."""
-    if not (folder / "rank-0.jsonl").is_file():
+    """Return what the ranks wrote to a folder; RunError where one wrote nothing, or not all."""
+    if not path_of(folder, 0).is_file():
         raise RunError(
             "no result was noted; the program must call MPI_Init, and its ranks must be able to "
             f"write to {folder.parent}"
         )
-    first = read(folder / "rank-0.jsonl")
-    others = {rank: folder / f"rank-{rank}.jsonl" for rank in range(1, first.world)}
-    missing = [rank for rank, path in others.items() if not path.is_file()]
+    first = read(folder, 0)
+    others = range(1, first.world)
+    missing = [rank for rank in others if not path_of(folder, rank).is_file()]
     if missing:
         more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
         raise RunError(
             f"no result of rank {missing[0]}{more} was noted; every host must be able to write to "
             f"{folder.parent}; set TMPDIR to a folder that all of them share"
         )
-    return {0: first} | {rank: read(path) for rank, path in others.items()}
+    return {0: first} | {rank: read(folder, rank) for rank in others}
 
 
-def read(path: Path) -> RankResults:
+def path_of(folder: Path, rank: int) -> Path:
+    """Return the file that a rank writes to a folder."""
+    return folder / f"rank-{rank}.jsonl"
+
+
+def read(folder: Path, rank: int) -> RankResults:
     """Return what one rank wrote; a line that is cut off is left out."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return parsed([json.loads(line) for line in lines])
+    lines = path_of(folder, rank).read_text(encoding="utf-8").split("\n")[:-1]
+    return parsed([json.loads(line) for line in lines], rank)
 
 
-def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
-    """Return the results that the records of a file hold, which end in any order."""
+def parsed(records: Sequence[Mapping[str, Any]], rank: int) -> RankResults:
+    """Return the results that the records of a rank hold, which end in any order.
+
+    Raises RunError where the last record is missing: a rank that cannot write stops noting.
+    """
     sites: dict[int, CallSite] = {}
     reductions: dict[int, Reduction] = {}
     told: dict[str, Any] = {}
@@ -109,7 +117,9 @@ def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
             reductions[number] = Reduction(**fields, site=site)
         else:
             told |= record
-    told.pop("end", None)
-    if "world" not in told:
-        raise RunError("the results of a rank are not whole; free space in the folder of TMPDIR")
+    if not told.pop("end", False):
+        raise RunError(
+            f"the results of rank {rank} end early; free space in the folder of TMPDIR, and let "
+            "every rank call MPI_Finalize"
+        )
     return RankResults(tuple(reductions[number] for number in sorted(reductions)), **told)
