@@ -121,8 +121,8 @@ def test_what_could_not_be_compared_is_told(
     assert runs["the same again"]["not_compared"] == 0
     assert runs["3 ranks"]["not_compared"] == 2
     assert text[-3:-1] == [
-        "3 ranks: 2 reductions were not compared with 2 ranks: rank 0 has another part of the "
-        "result, or none, or it could not be read",
+        "3 ranks: 2 reductions were not compared with 2 ranks: not over all ranks, or rank 0 "
+        "has another part of the result, or none, or it could not be read",
         "1 reduction was not looked at: between two groups of ranks",
     ]
     assert text[-1].endswith("as what they are compared with, in what could be compared")

@@ -2,7 +2,8 @@
 """Compare two runs of one program by their output and by each reduction.  Pure.
 
 Runs on the same number of ranks are compared on every rank.  Of runs on different numbers only rank
-0 is, and what a rank gets of a reduce_scatter, which is another part then, is not.
+0 is, in the reductions over all ranks; what it gets of a reduce_scatter or a scan, which is another
+part then, is not.
 """
 
 from __future__ import annotations
@@ -81,14 +82,17 @@ def not_compared(reference: Run, other: Run) -> int:
                     strict=False)  # fmt: skip
         if same_ranks:
             return sum(one.count > 0 and not (one.hash and two.hash) for one, two in pairs)
-        return sum(not is_comparable(*pair) for pair in pairs)
+        return sum(
+            not (is_whole(one, reference.world) and is_whole(two, other.world))
+            for one, two in pairs
+        )
 
     return max(map(on, ranks))
 
 
-def is_comparable(one: Reduction, two: Reduction) -> bool:
-    """Tell whether rank 0 has the same part of the result on any number of ranks."""
-    return not one.gives_a_part() and bool(one.hash) and bool(two.hash)
+def is_whole(reduction: Reduction, world: int) -> bool:
+    """Tell whether rank 0 has the result over all ranks, which it has on any number of them."""
+    return bool(reduction.hash) and reduction.ranks == world and not reduction.gives_a_part()
 
 
 def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) -> Difference | None:
@@ -98,7 +102,7 @@ def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) ->
     for index, (one, two) in enumerate(zip(there, here, strict=False)):
         if one.call() != two.call():
             return Difference(rank, index, two, one)
-        comparable = same_ranks or is_comparable(one, two)
+        comparable = same_ranks or (is_whole(one, reference.world) and is_whole(two, other.world))
         if comparable and (one.hash, one.count) != (two.hash, two.count):
             return Difference(rank, index, two, one)
     index = min(len(there), len(here))

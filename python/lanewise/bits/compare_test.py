@@ -12,14 +12,17 @@ from lanewise.bits.compare import Run, first_difference, not_compared, sentence_
 from lanewise.bits.records import CallSite, RankResults, Reduction, parsed
 from lanewise.errors import RunError
 
+ALL = 0
 SITE = CallSite("app", 64, "main")
-SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, "aa", SITE)
+SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", ALL, "aa", SITE)
 OTHER = replace(SUM, hash="bb")
 BLOCKS = replace(SUM, operation="reduce_scatter")
 
 
 def run_of(*ranks: list[Reduction]) -> Run:
-    """Return a run whose ranks made these reductions."""
+    """Return a run whose ranks made these reductions; SUM is over all of them."""
+    ranks = tuple([replace(one, ranks=len(ranks)) if one.ranks == ALL else one for one in each]
+                  for each in ranks)  # fmt: skip
     results = {rank: RankResults(tuple(each), world=len(ranks)) for rank, each in enumerate(ranks)}
     return Run("run", len(ranks), "", results)
 
@@ -56,6 +59,23 @@ def test_a_result_that_another_rank_has_is_not_compared_across_numbers_of_ranks(
     elsewhere = replace(SUM, hash="", count=0)
 
     assert found(run_of([elsewhere]), run_of([SUM], [SUM])) is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [replace(SUM, operation="scan"), replace(SUM, operation="persistent_scan"),
+     replace(SUM, ranks=1)],
+    ids=["scan", "persistent scan", "on some of the ranks"],
+)  # fmt: skip
+def test_a_result_over_some_of_the_ranks_is_not_compared_across_numbers_of_ranks(
+    part: Reduction,
+) -> None:
+    other = replace(part, hash="bb")
+    one, two = run_of([part, SUM], [part, SUM]), run_of(*[[other, SUM]] * 4)
+
+    assert found(one, two) is None
+    assert not_compared(one, two) == 1
+    assert found(one, run_of([other, SUM], [part, SUM])) is not None
 
 
 def test_what_is_not_compared_across_numbers_of_ranks_is_counted() -> None:
@@ -99,9 +119,10 @@ def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> N
         {"end": True, "unseen": 3, "between_groups": 2, "several_threads": True},
     ]
 
-    started_first = replace(SUM, operation="iallreduce")
+    waited_for = replace(SUM, ranks=2)
+    started_first = replace(waited_for, operation="iallreduce")
     assert parsed(records, rank=0) == RankResults(
-        (started_first, SUM), unseen=3, between_groups=2, several_threads=True, world=5
+        (started_first, waited_for), unseen=3, between_groups=2, several_threads=True, world=5
     )
 
 

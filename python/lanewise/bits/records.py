@@ -47,8 +47,8 @@ class Reduction:
         return f"MPI_{name} of {self.count} {self.type} by {self.op}"
 
     def gives_a_part(self) -> bool:
-        """Tell whether each rank gets another part of the result."""
-        return self.operation.endswith("reduce_scatter")
+        """Tell whether each rank gets another part of the result, or one over fewer ranks."""
+        return self.operation.endswith(("reduce_scatter", "scan"))
 
     def call(self) -> tuple[str, str, str]:
         """Return what must be the same for two reductions to be compared."""

@@ -314,7 +314,8 @@ def sentences_on(one: Compared) -> list[str]:
     if one.not_compared:
         lines.append(
             f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: "
-            "rank 0 has another part of the result, or none, or it could not be read"
+            "not over all ranks, or rank 0 has another part of the result, or none, or it could "
+            "not be read"
         )
     return lines
 
