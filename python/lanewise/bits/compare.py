@@ -8,7 +8,7 @@ part then, is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lanewise.bits.records import RankResults, Reduction
@@ -78,33 +78,41 @@ def not_compared(reference: Run, other: Run) -> int:
     ranks = reference.results.keys() & other.results.keys() if same_ranks else {0}
 
     def on(rank: int) -> int:
-        pairs = zip(reference.results[rank].reductions, other.results[rank].reductions,
-                    strict=False)  # fmt: skip
+        pairs = pairs_on(rank, reference, other)
         if same_ranks:
-            return sum(one.count > 0 and not (one.hash and two.hash) for one, two in pairs)
+            return sum(one.count > 0 and not (gave and gives) for one, _, gave, gives in pairs)
         return sum(
-            not (is_whole(one, reference.world) and is_whole(two, other.world))
-            for one, two in pairs
+            not (is_whole(one, gave, reference.world) and is_whole(two, gives, other.world))
+            for one, two, gave, gives in pairs
         )
 
     return max(map(on, ranks))
 
 
-def is_whole(reduction: Reduction, world: int) -> bool:
+def pairs_on(
+    rank: int, reference: Run, other: Run
+) -> Iterator[tuple[Reduction, Reduction, int, int]]:
+    """Return the reductions that a rank made in both runs, in order, and what they gave there."""
+    there, here = reference.results[rank], other.results[rank]
+    return zip(there.reductions, here.reductions, there.hashes, here.hashes, strict=False)
+
+
+def is_whole(reduction: Reduction, result: int, world: int) -> bool:
     """Tell whether rank 0 has the result over all ranks, which it has on any number of them."""
-    return bool(reduction.hash) and reduction.ranks == world and not reduction.gives_a_part()
+    return result != 0 and reduction.ranks == world and not reduction.gives_a_part()
 
 
 def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) -> Difference | None:
     """Return the first reduction in which a rank of `other` differs from that of `reference`."""
-    there = reference.results[rank].reductions
-    here = other.results[rank].reductions
-    for index, (one, two) in enumerate(zip(there, here, strict=False)):
+    for index, (one, two, gave, gives) in enumerate(pairs_on(rank, reference, other)):
         if one.call() != two.call():
             return Difference(rank, index, two, one)
-        comparable = same_ranks or (is_whole(one, reference.world) and is_whole(two, other.world))
-        if comparable and (one.hash, one.count) != (two.hash, two.count):
+        comparable = same_ranks or (
+            is_whole(one, gave, reference.world) and is_whole(two, gives, other.world)
+        )
+        if comparable and (gave, one.count) != (gives, two.count):
             return Difference(rank, index, two, one)
+    there, here = reference.results[rank].reductions, other.results[rank].reductions
     index = min(len(there), len(here))
     if len(there) == len(here):
         return None

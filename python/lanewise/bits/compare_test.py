@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from array import array
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -14,17 +15,32 @@ from lanewise.errors import RunError
 
 ALL = 0
 SITE = CallSite("app", 64, "main")
-SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", ALL, "aa", SITE)
-OTHER = replace(SUM, hash="bb")
+
+
+@dataclass(frozen=True)
+class Noted(Reduction):
+    """A reduction with a hash of what it gave, 0 where the rank does not get that."""
+
+    hash: int = 0xAA
+
+
+SUM = Noted("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", ALL, SITE)
+OTHER = replace(SUM, hash=0xBB)
 BLOCKS = replace(SUM, operation="reduce_scatter")
 
 
-def run_of(*ranks: list[Reduction]) -> Run:
+def run_of(*ranks: list[Noted]) -> Run:
     """Return a run whose ranks made these reductions; SUM is over all of them."""
-    ranks = tuple([replace(one, ranks=len(ranks)) if one.ranks == ALL else one for one in each]
-                  for each in ranks)  # fmt: skip
-    results = {rank: RankResults(tuple(each), world=len(ranks)) for rank, each in enumerate(ranks)}
-    return Run("run", len(ranks), "", results)
+    world = len(ranks)
+    results = {
+        rank: RankResults(
+            [replace(one, ranks=one.ranks or world) for one in each],
+            [one.hash for one in each],
+            world=world,
+        )
+        for rank, each in enumerate(ranks)
+    }
+    return Run("run", world, "", results)
 
 
 def found(reference: Run, other: Run) -> tuple[int, int, str] | None:
@@ -49,14 +65,14 @@ def test_the_earliest_difference_over_all_ranks_is_told() -> None:
 
 
 def test_on_another_number_of_ranks_rank_0_is_compared_but_for_its_blocks() -> None:
-    block = replace(BLOCKS, hash="cc", count=5)
+    block = replace(BLOCKS, hash=0xCC, count=5)
 
     assert found(run_of([SUM, BLOCKS], [OTHER, BLOCKS]), run_of([SUM, block])) is None
     assert found(run_of([SUM, BLOCKS]), run_of([OTHER, block], [SUM, block])) is not None
 
 
 def test_a_result_that_another_rank_has_is_not_compared_across_numbers_of_ranks() -> None:
-    elsewhere = replace(SUM, hash="", count=0)
+    elsewhere = replace(SUM, hash=0, count=0)
 
     assert found(run_of([elsewhere]), run_of([SUM], [SUM])) is None
 
@@ -68,9 +84,9 @@ def test_a_result_that_another_rank_has_is_not_compared_across_numbers_of_ranks(
     ids=["scan", "persistent scan", "on some of the ranks"],
 )  # fmt: skip
 def test_a_result_over_some_of_the_ranks_is_not_compared_across_numbers_of_ranks(
-    part: Reduction,
+    part: Noted,
 ) -> None:
-    other = replace(part, hash="bb")
+    other = replace(part, hash=0xBB)
     one, two = run_of([part, SUM], [part, SUM]), run_of(*[[other, SUM]] * 4)
 
     assert found(one, two) is None
@@ -79,13 +95,13 @@ def test_a_result_over_some_of_the_ranks_is_not_compared_across_numbers_of_ranks
 
 
 def test_what_is_not_compared_across_numbers_of_ranks_is_counted() -> None:
-    elsewhere = replace(SUM, hash="", count=0)
+    elsewhere = replace(SUM, hash=0, count=0)
     one = run_of([SUM, BLOCKS, elsewhere, SUM])
     two = run_of([SUM, BLOCKS, SUM, SUM], [SUM, BLOCKS, SUM, SUM])
 
     assert not_compared(one, two) == 2
     assert not_compared(one, one) == 0
-    unread = run_of([SUM], [replace(SUM, hash="")])
+    unread = run_of([SUM], [replace(SUM, hash=0)])
     assert not_compared(unread, unread) == 1
 
 
@@ -98,7 +114,7 @@ def test_what_is_not_compared_across_numbers_of_ranks_is_counted() -> None:
     ],
 )
 def test_calls_that_are_not_the_same_are_told(
-    reference: list[Reduction], other: list[Reduction], sentence: str
+    reference: list[Noted], other: list[Noted], sentence: str
 ) -> None:
     told_of = found(run_of(reference), run_of(other))
 
@@ -115,15 +131,16 @@ def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> N
         {"world": 5},
         {"site": 0, "object": "app", "offset": 64, "symbol": "main"},
         call,
-        {**call, "operation": "iallreduce", "number": 0},
+        {**call, "operation": "iallreduce", "hash": "bb", "number": 0},
         {"end": True, "unseen": 3, "between_groups": 2, "several_threads": True},
     ]
 
-    waited_for = replace(SUM, ranks=2)
+    waited_for = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, SITE)
     started_first = replace(waited_for, operation="iallreduce")
     assert parsed(records, rank=0) == RankResults(
-        (started_first, waited_for), unseen=3, between_groups=2, several_threads=True, world=5
-    )
+        [started_first, waited_for], array("Q", [0xBB, 0xAA]),
+        unseen=3, between_groups=2, several_threads=True, world=5,
+    )  # fmt: skip
 
 
 def test_results_without_their_last_record_are_refused() -> None:

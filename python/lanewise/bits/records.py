@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class CallSite:
 
 @dataclass(frozen=True)
 class Reduction:
-    """One reduction; `hash` is empty on ranks that do not get the result.
+    """One reduction as it was called.
 
     `operation` is "allreduce", or "iallreduce" or "persistent_allreduce" where the call does not
     wait for the result.
@@ -36,7 +37,6 @@ class Reduction:
     type: str
     op: str
     ranks: int
-    hash: str
     site: CallSite
 
     def what(self) -> str:
@@ -59,11 +59,14 @@ class Reduction:
 class RankResults:
     """The reductions of one rank as it called or started them, without those that never ended.
 
-    `unseen` counts these, and `between_groups` those over intercommunicators, which are not noted.
+    There may be millions, so those that were called alike are one object.  `hashes` has what each
+    gave, 0 where the rank does not get the result, or it could not be read.  `unseen` counts those
+    that never ended, and `between_groups` those over intercommunicators, which are not noted.
     `world` is the number of all ranks.
     """
 
-    reductions: tuple[Reduction, ...]
+    reductions: Sequence[Reduction]
+    hashes: Sequence[int]
     unseen: int = 0
     between_groups: int = 0
     several_threads: bool = False
@@ -96,25 +99,30 @@ def path_of(folder: Path, rank: int) -> Path:
 
 def read(folder: Path, rank: int) -> RankResults:
     """Return what one rank wrote; a line that is cut off is left out."""
-    lines = path_of(folder, rank).read_text(encoding="utf-8").split("\n")[:-1]
-    return parsed([json.loads(line) for line in lines], rank)
+    with path_of(folder, rank).open(encoding="utf-8") as lines:
+        return parsed((json.loads(line) for line in lines if line.endswith("\n")), rank)
 
 
-def parsed(records: Sequence[Mapping[str, Any]], rank: int) -> RankResults:
+def parsed(records: Iterable[dict[str, Any]], rank: int) -> RankResults:
     """Return the results that the records of a rank hold, which end in any order.
 
     Raises RunError where the last record is missing: a rank that cannot write stops noting.
     """
     sites: dict[int, CallSite] = {}
-    reductions: dict[int, Reduction] = {}
+    known: dict[tuple[Any, ...], Reduction] = {}
+    reductions: list[Reduction] = []
+    numbers, hashes = array("Q"), array("Q")
     told: dict[str, Any] = {}
     for record in records:
         if "site" in record:
             sites[record["site"]] = CallSite(record["object"], record["offset"], record["symbol"])
         elif "hash" in record:
-            fields = dict(record)
-            number, site = fields.pop("number"), sites[fields.pop("from")]
-            reductions[number] = Reduction(**fields, site=site)
+            numbers.append(record.pop("number"))
+            hashes.append(int(record.pop("hash") or "0", 16))
+            alike = tuple(record.values())
+            if alike not in known:
+                known[alike] = Reduction(site=sites[record.pop("from")], **record)
+            reductions.append(known[alike])
         else:
             told |= record
     if not told.pop("end", False):
@@ -122,4 +130,8 @@ def parsed(records: Sequence[Mapping[str, Any]], rank: int) -> RankResults:
             f"the results of rank {rank} end early; free space in the folder of TMPDIR, and let "
             "every rank call MPI_Finalize"
         )
-    return RankResults(tuple(reductions[number] for number in sorted(reductions)), **told)
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    return RankResults(
+        [reductions[place] for place in order], array("Q", [hashes[place] for place in order]),
+        **told,
+    )  # fmt: skip

@@ -153,10 +153,10 @@ def check_same_bits(
         raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     lines = [words, *(words_of(text) for text in also or [])]
     planned = [one for each in lines for one in plan(each, counts_of(ranks), first=each is words)]
-    with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
-        runs = [
-            made(one, same_bits, Path(folder) / str(number)) for number, one in enumerate(planned)
-        ]
+    runs = []
+    for one in planned:
+        with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
+            runs.append(made(one, same_bits, Path(folder)))
     found = compared(runs, level=same_bits, with_output=not no_output)
     typer.echo(json.dumps(as_object(found)) if as_json else text_of(found))
     if not all(one.same for one in found):
@@ -217,7 +217,6 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
     from lanewise.bits.compare import Run
     from lanewise.bits.records import results_in
 
-    folder.mkdir()
     launcher = tuned.launcher_of(planned.line[0], os.environ)
     library = tuned.build_of(planned.family, os.environ).library(tuned.LIBRARY)
     options = tuned.Options(None, same_bits=level)
