@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +231,37 @@ def test_a_program_that_fails_ends_the_check(lanewise: Lanewise) -> None:
 
     assert done.returncode == 1
     assert "ended with status 1; what it says is above" in done.stderr
+
+
+def script_at(path: Path, text: str) -> str:
+    """Write a script of a shell and return its path."""
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.one_mpi
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_check_that_is_ended_lets_the_launcher_end_its_ranks(
+    mpi: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    ended, temporary = tmp_path / "ended", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    wait = "while :; do sleep 0.01; done"
+    script = script_at(tmp_path / "waits", f"trap 'echo >> {ended}; exit 0' TERM\n"
+                                           f"echo started >&2; {wait}")  # fmt: skip
+    words = ["check", "same-bits", "--ranks", "1", "--", *line_of(mpi, script)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "lanewise", *words], stderr=subprocess.PIPE, text=True
+    ) as check:
+        assert check.stderr is not None
+        assert check.stderr.readline() == "started\n"
+
+        check.send_signal(number)
+        said = check.communicate(timeout=60)[1]
+
+    assert check.returncode == 130
+    assert said.splitlines()[-1] == "lanewise check same-bits: stopped"
+    assert ended.read_text() == "\n"
+    assert list(temporary.iterdir()) == []

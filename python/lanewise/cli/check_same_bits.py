@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ import typer
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch import roll_call, tuned
+from lanewise.launch.foreground import Foreground
 
 if TYPE_CHECKING:
     from lanewise.bits.compare import Difference, Run
@@ -224,15 +224,15 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
     variables |= {RESULTS: str(folder), roll_call.EVERY_RANK: "1"}
     command = tuned.launch_line(planned.line, launcher, variables)
     environment = {**os.environ, **tuned.root_variables(launcher), **planned.variables}
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=False, env=environment)
-    except OSError as error:
-        raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
-    if done.returncode != 0:
+    printed = folder / "stdout"
+    with Foreground() as foreground, printed.open("wb") as stdout:
+        status = foreground.run(command, environment, stdout.fileno())
+        foreground.require_undisturbed(f"the run '{planned.name}'")
+    if status != 0:
         raise RunError(
-            f"{shlex.join(planned.line)} ended with status {done.returncode}; what it says is above"
+            f"{shlex.join(planned.line)} ended with status {status}; what it says is above"
         )
-    output = hashlib.sha256(done.stdout).hexdigest()
+    output = hashlib.sha256(printed.read_bytes()).hexdigest()
     results = results_in(folder)
     if planned.ranks > 1 and results[0].world == 1:
         raise RunError(

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, RunError
+from lanewise.interrupts import ENDING
 
 # What a command gets of a signal that would end this program alone. Launchers hand some of them on
 # to their ranks, such as the warning of a batch system that the time of a job is nearly up.
@@ -83,6 +84,19 @@ class Foreground:
         status = process.wait()
         self._process = None
         return status if status >= 0 else 128 - status
+
+    def require_undisturbed(self, run: str) -> None:
+        """Raise KeyboardInterrupt where a signal came that is to end all, RunError for any other.
+
+        `run` is what came last, or is to come, of several that are compared.
+        """
+        if set(self.arrived) & set(ENDING):
+            raise KeyboardInterrupt
+        if self.arrived:
+            raise RunError(
+                f"{signal.Signals(self.arrived[0]).name} came during {run} or before it, and such "
+                "runs cannot be compared; run the command again without it"
+            )
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         is_first = number not in self.arrived

@@ -8,7 +8,6 @@ times of the whole launch, because that is what its user waits for.
 from __future__ import annotations
 
 import json
-import signal
 import statistics
 import subprocess
 import time
@@ -21,7 +20,6 @@ from lanewise import __version__
 from lanewise.errors import RunError
 from lanewise.files.schemas import object_in, require
 from lanewise.files.whole import write_whole
-from lanewise.interrupts import ENDING
 from lanewise.launch.foreground import Foreground
 from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
 
@@ -83,25 +81,14 @@ def run_interleaved(
             order = list(commands)[:: 1 if number % 2 == 0 else -1]
             for name in order:
                 shown = None if number == 0 else subprocess.DEVNULL
-                require_undisturbed(name, foreground.arrived)
+                foreground.require_undisturbed(f"the {name} run")
                 begin_s = clock()
                 status = foreground.run(commands[name], environment, shown)
                 seconds[name].append(clock() - begin_s)
-                require_undisturbed(name, foreground.arrived)
+                foreground.require_undisturbed(f"the {name} run")
                 if status != 0:
                     raise RunError(f"the {name} run ended with status {status}; see above")
     return seconds
-
-
-def require_undisturbed(name: str, signals: Sequence[int]) -> None:
-    """Raise KeyboardInterrupt where a signal is to end all, RunError for any other signal."""
-    if set(signals) & set(ENDING):
-        raise KeyboardInterrupt
-    if signals:
-        raise RunError(
-            f"{signal.Signals(signals[0]).name} came during the {name} run or before it, and such "
-            "times say nothing; run the command again without it"
-        )
 
 
 def write(runs: Interleaved, path: Path) -> None:
