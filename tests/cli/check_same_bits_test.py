@@ -240,6 +240,16 @@ def script_at(path: Path, text: str) -> str:
     return str(path)
 
 
+def test_what_a_program_that_fails_prints_is_shown(lanewise: Lanewise, tmp_path: Path) -> None:
+    script = script_at(tmp_path / "fails", "seq 50; echo cannot open input.dat; exit 3")
+
+    done = lanewise("check", "same-bits", "--ranks", "1", "--", *line_of("openmpi", script))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    said = [line for line in done.stderr.splitlines() if line.startswith("  | ")]
+    assert said == [*(f"  | {number}" for number in range(12, 51)), "  | cannot open input.dat"]
+
+
 @pytest.mark.one_mpi
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_check_that_is_ended_lets_the_launcher_end_its_ranks(

@@ -22,6 +22,7 @@ import typer
 from lanewise.errors import RequestError, RunError
 from lanewise.launch import roll_call, tuned
 from lanewise.launch.foreground import Foreground
+from lanewise.launch.run import TAIL_LINES
 
 if TYPE_CHECKING:
     from lanewise.bits.compare import Difference, Run
@@ -230,7 +231,8 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
         foreground.require_undisturbed(f"the run '{planned.name}'")
     if status != 0:
         raise RunError(
-            f"{shlex.join(planned.line)} ended with status {status}; what it says is above"
+            f"{shlex.join(planned.line)} ended with status {status}; what it says is above",
+            printed.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:],
         )
     output = hashlib.sha256(printed.read_bytes()).hexdigest()
     results = results_in(folder)
