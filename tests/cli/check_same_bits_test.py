@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -231,6 +232,26 @@ def test_a_program_that_fails_ends_the_check(lanewise: Lanewise) -> None:
 
     assert done.returncode == 1
     assert "ended with status 1; what it says is above" in done.stderr
+
+
+@pytest.mark.one_mpi
+@pytest.mark.parametrize("source", ["file", "pipe"])
+def test_each_run_gets_all_of_the_standard_input(
+    mpi: str, compiled: Compile, tmp_path: Path, source: str
+) -> None:
+    line = line_of(mpi, str(compiled(mpi, "mpicc", "sum_of_input.c")))
+    words = [sys.executable, "-m", "lanewise", "check", "same-bits", "--json", "--ranks", "2,3"]
+    path = tmp_path / "numbers"
+    path.write_text("1 2 3\n")
+
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat, path.open() as file:
+        stdin = file if source == "file" else cat.stdout
+        done = subprocess.run([*words, "--", *line], stdin=stdin,
+                              capture_output=True, text=True, check=False)  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    outputs = {run["output"] for run in json.loads(done.stdout)["runs"]}
+    assert outputs == {hashlib.sha256(b"6\n").hexdigest()}
 
 
 def script_at(path: Path, text: str) -> str:

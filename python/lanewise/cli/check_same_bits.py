@@ -21,7 +21,7 @@ import typer
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch import roll_call, tuned
-from lanewise.launch.foreground import Foreground
+from lanewise.launch.foreground import Foreground, repeated_stdin
 from lanewise.launch.run import TAIL_LINES
 
 if TYPE_CHECKING:
@@ -155,9 +155,10 @@ def check_same_bits(
     lines = [words, *(words_of(text) for text in also or [])]
     planned = [one for each in lines for one in plan(each, counts_of(ranks), first=each is words)]
     runs = []
-    for one in planned:
-        with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
-            runs.append(made(one, same_bits, Path(folder)))
+    with repeated_stdin() as stdin:
+        for one in planned:
+            with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
+                runs.append(made(one, same_bits, Path(folder), stdin()))
     found = compared(runs, level=same_bits, with_output=not no_output)
     typer.echo(json.dumps(as_object(found)) if as_json else text_of(found))
     if not all(one.same for one in found):
@@ -213,7 +214,7 @@ def plan(line: Sequence[str], counts: Sequence[int], *, first: bool) -> list[Pla
     return runs
 
 
-def made(planned: Planned, level: str, folder: Path) -> Run:
+def made(planned: Planned, level: str, folder: Path, stdin: int) -> Run:
     """Make a run, and return what it gave; RunError where the program fails."""
     from lanewise.bits.compare import Run
     from lanewise.bits.records import results_in
@@ -227,7 +228,7 @@ def made(planned: Planned, level: str, folder: Path) -> Run:
     environment = {**os.environ, **tuned.root_variables(launcher), **planned.variables}
     printed = folder / "stdout"
     with Foreground() as foreground, printed.open("wb") as stdout:
-        status = foreground.run(command, environment, stdout.fileno())
+        status = foreground.run(command, environment, stdin, stdout.fileno())
         foreground.require_undisturbed(f"the run '{planned.name}'")
     if status != 0:
         raise RunError(

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of users in the foreground: theirs are the terminal, the signals and the exit status.
 
-A launcher that gets a signal can end its ranks; one that is killed, or left alone, cannot.
+A launcher that gets a signal can end its ranks; one that is killed, or left alone, cannot.  Runs
+that are compared get the same standard input.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, TracebackType
+from typing import IO
 
 from lanewise.errors import RequestError, RunError
 from lanewise.interrupts import ENDING
@@ -32,6 +37,10 @@ PASSED_ON: Mapping[int, int] = {
 TAKEN = (*PASSED_ON, signal.SIGINT)
 # Python ignores these, and a program that takes the place of this one would do so, too.
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+STDIN = 0
+READ_BYTES = 1 << 20
+# Where nothing comes on standard input for so long, the user is told what is waited for.
+SILENCE_S = 1.0
 
 Handler = Callable[[int, FrameType | None], object] | int
 
@@ -70,12 +79,16 @@ class Foreground:
             signal.signal(number, handler)
 
     def run(
-        self, command: Sequence[str], environment: Mapping[str, str], stdout: int | None = None
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: int | None = None,
+        stdout: int | None = None,
     ) -> int:
         """Run a command, which also gets signals that came before; return the status of a shell."""
         sys.stdout.flush()
         try:
-            process = subprocess.Popen(command, env=dict(environment), stdout=stdout)
+            process = subprocess.Popen(command, env=dict(environment), stdin=stdin, stdout=stdout)
         except OSError as error:
             raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
         self._process = process
@@ -114,6 +127,54 @@ def in_foreground(command: Sequence[str], environment: Mapping[str, str]) -> int
     """Run a command with the terminal and the signals, and return the exit status of a shell."""
     with Foreground() as foreground:
         return foreground.run(command, environment)
+
+
+@contextlib.contextmanager
+def repeated_stdin() -> Iterator[Callable[[], int]]:
+    """Give a function that returns standard input for the next of several commands.
+
+    Each of them reads it from the place where it is now.  A pipe is read to its end first, and a
+    file takes its place; a terminal stays what it is.
+    """
+    with tempfile.TemporaryFile() as kept:
+        stdin, place = STDIN, place_in(STDIN)
+        if place is None and not os.isatty(STDIN):
+            keep_stdin_in(kept)
+            stdin, place = kept.fileno(), 0
+
+        def from_there() -> int:
+            if place is not None:
+                os.lseek(stdin, place, os.SEEK_SET)
+            return stdin
+
+        yield from_there
+
+
+def place_in(descriptor: int) -> int | None:
+    """Return the place from which a file is read; None for a pipe, a socket or a terminal."""
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:
+        return None
+
+
+def keep_stdin_in(file: IO[bytes]) -> None:
+    """Write all that comes on standard input to a file; RunError where it has no room."""
+    if not select.select([STDIN], [], [], SILENCE_S)[0]:
+        sys.stderr.write(
+            "lanewise: standard input is read to its end first, so that each run gets it; "
+            "add < /dev/null if there is none\n"
+        )
+    try:
+        # Where reading does not block, nothing to read would be an error.
+        while select.select([STDIN], [], []) and (said := os.read(STDIN, READ_BYTES)):
+            file.write(said)
+        file.flush()
+    except OSError as error:
+        raise RunError(
+            f"standard input could not be kept in {tempfile.gettempdir()}: {error.strerror}; "
+            "free space there, or set TMPDIR"
+        ) from None
 
 
 def become(name: str, command: list[str], environment: Mapping[str, str]) -> None:

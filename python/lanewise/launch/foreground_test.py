@@ -2,9 +2,11 @@
 """A program in the foreground gets the signals, and what they meant before is put back."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -113,3 +115,62 @@ def test_a_program_that_cannot_take_the_place_leaves_all_as_it_was() -> None:
         become("/none/app", ["app"], os.environ)
 
     assert [signal.getsignal(number) for number in IGNORED_BY_PYTHON] == before
+
+
+TWO_READERS = """
+import os, sys
+from lanewise.launch.foreground import Foreground, repeated_stdin
+with repeated_stdin() as stdin, Foreground() as foreground:
+    for _ in range(2):
+        foreground.run(sys.argv[1:], os.environ, stdin=stdin())
+"""
+
+
+def test_each_of_several_programs_reads_a_file_from_the_same_place(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_text("skipped\nread\n")
+
+    with path.open("rb", buffering=0) as file:
+        file.seek(len("skipped\n"))
+        done = subprocess.run([sys.executable, "-c", TWO_READERS, "cat"], stdin=file,
+                              capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stdout == "read\nread\n"
+
+
+def test_each_of_several_programs_reads_all_of_a_pipe() -> None:
+    said = "a line\n" * 100_000
+
+    done = subprocess.run([sys.executable, "-c", TWO_READERS, "cat"], input=said,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stdout == 2 * said
+    assert done.stderr == ""
+
+
+def test_whoever_waits_for_the_end_of_a_pipe_is_told() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", TWO_READERS, "cat"], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as started:  # fmt: skip
+        assert started.stderr is not None
+        told = started.stderr.readline()
+
+        said, _ = started.communicate("late\n")
+
+    assert told == (
+        "lanewise: standard input is read to its end first, so that each run gets it; "
+        "add < /dev/null if there is none\n"
+    )
+    assert said == "late\nlate\n"
+
+
+def test_a_terminal_stays_the_standard_input_of_several_programs() -> None:
+    controller, terminal = pty.openpty()
+
+    done = subprocess.run([sys.executable, "-c", TWO_READERS, "tty"], stdin=terminal,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stdout == 2 * f"{os.ttyname(terminal)}\n"
+    os.close(controller)
+    os.close(terminal)

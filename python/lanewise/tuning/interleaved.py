@@ -20,7 +20,7 @@ from lanewise import __version__
 from lanewise.errors import RunError
 from lanewise.files.schemas import object_in, require
 from lanewise.files.whole import write_whole
-from lanewise.launch.foreground import Foreground
+from lanewise.launch.foreground import Foreground, repeated_stdin
 from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
 
 SCHEMA = "lanewise-interleaved"
@@ -72,18 +72,19 @@ def run_interleaved(
 ) -> dict[str, list[float]]:
     """Run each of `commands` once per round, in changing order; return the seconds of each.
 
-    Their output is shown in the first round only.  A signal is passed on, and no run follows.
-    Raises RunError where a run fails or gets a signal, KeyboardInterrupt where that is to end all.
+    Each gets the same standard input; output is shown in the first round only.  A signal is passed
+    on, and no run follows.  Raises RunError where a run fails or gets a signal, KeyboardInterrupt
+    where that is to end all.
     """
     seconds: dict[str, list[float]] = {name: [] for name in commands}
-    with Foreground() as foreground:
+    with repeated_stdin() as stdin, Foreground() as foreground:
         for number in range(rounds):
             order = list(commands)[:: 1 if number % 2 == 0 else -1]
             for name in order:
                 shown = None if number == 0 else subprocess.DEVNULL
                 foreground.require_undisturbed(f"the {name} run")
                 begin_s = clock()
-                status = foreground.run(commands[name], environment, shown)
+                status = foreground.run(commands[name], environment, stdin(), shown)
                 seconds[name].append(clock() - begin_s)
                 foreground.require_undisturbed(f"the {name} run")
                 if status != 0:

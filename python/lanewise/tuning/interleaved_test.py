@@ -43,6 +43,21 @@ def test_a_run_that_fails_is_named_with_its_status() -> None:
         run_interleaved({"tuned": [sys.executable, "-c", "raise SystemExit(3)"]}, 2, {})
 
 
+READERS = """
+import os
+from lanewise.tuning.interleaved import run_interleaved
+lines = ["sh", "-c", "wc -l >&2"]
+run_interleaved({"plain": lines, "tuned": lines}, 2, os.environ)
+"""
+
+
+def test_each_run_gets_all_of_the_standard_input() -> None:
+    done = subprocess.run([sys.executable, "-c", READERS], input="1\n2\n3\n",
+                          capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stderr.split() == ["3"] * 4
+
+
 INTERLEAVED = """
 import os, signal, sys
 from lanewise.errors import RunError
