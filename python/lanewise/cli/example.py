@@ -112,6 +112,17 @@ def refuse_empty_values(command: Any, ctx: Any) -> None:
             )
 
 
+def refuse_missing_values(command: Any, ctx: Any, args: list[str]) -> None:
+    """Refuse `--profile -- mpirun`, where -- would be taken for the value that was left out."""
+    end = own_words(command, args, interspersed=ctx.allow_interspersed_args)
+    last = args[end - 1] if end > 0 and args[end : end + 1] == ["--"] else ""
+    for parameter in command.get_params(ctx):
+        if last in parameter.opts and not getattr(parameter, "is_flag", False):
+            raise typer.BadParameter(
+                "no value before --; give one, or leave the option out", ctx=ctx, param=parameter
+            )
+
+
 class ExampleCommand(TyperCommand):
     """A command whose help opens with its example, and has its options in groups."""
 
@@ -146,7 +157,9 @@ class ExampleCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command, old names of options among them."""
-        rest = list(super().parse_args(ctx, with_new_options(self, ctx, args)))
+        words = with_new_options(self, ctx, args)
+        refuse_missing_values(self, ctx, words)
+        rest = list(super().parse_args(ctx, words))
         refuse_empty_values(self, ctx)
         return rest
 

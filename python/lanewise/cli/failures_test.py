@@ -71,6 +71,25 @@ def test_an_option_whose_variable_was_not_set_is_refused(command: str, capsys: C
 
 
 @pytest.mark.parametrize(
+    "command",
+    ["run --profile", "run --tuning t.json --report", "run --interleaved 6 -o", "suite app -n",
+     "check same-bits --also"],
+)  # fmt: skip
+def test_an_option_whose_value_was_left_out_before_a_program_is_refused(
+    command: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run([*command.split(), "--", "true"]) == 2
+
+    option = command.rpartition(" ")[2]
+    said = one_line(capsys)
+    assert f"'{option}'" in said
+    assert "no value before --; give one, or leave the option out" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     ("command", "package"),
     [
         ("rdma run -- ib_send_lat", "perftest"),
