@@ -261,6 +261,23 @@ def script_at(path: Path, text: str) -> str:
     return str(path)
 
 
+def test_a_program_without_a_launcher_is_one_rank_and_keeps_its_words(
+    compiled: Compile, lanewise: Lanewise
+) -> None:
+    program = str(compiled("openmpi", "mpicc", "needs_the_argument_n.c"))
+
+    status, told = found(lanewise, "--", program, "N")
+    refused = lanewise("check", "same-bits", "--ranks", "2,3", "--", program, "N")
+
+    assert status == 0
+    assert [run["name"] for run in told["runs"]] == ["1 rank", "the same again"]
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        f"lanewise check same-bits: --ranks 2,3: without a launcher {program} is one rank; "
+        f"launch it: -- mpirun -n N {program}\n"
+    )
+
+
 def test_what_a_program_that_fails_prints_is_shown(lanewise: Lanewise, tmp_path: Path) -> None:
     script = script_at(tmp_path / "fails", "seq 50; echo cannot open input.dat; exit 3")
 

@@ -63,7 +63,11 @@ Line = Annotated[
 ]
 RankCounts = Annotated[
     str,
-    typer.Option("--ranks", metavar="N,...", help="Numbers of ranks to run the program on."),
+    typer.Option(
+        "--ranks",
+        metavar="N,...",
+        help=f"Numbers of ranks to run the program on (default: {DEFAULT_RANKS}).",
+    ),
 ]
 Also = Annotated[
     list[str] | None,
@@ -132,7 +136,7 @@ class Compared:
 
 def check_same_bits(
     line: Line = None,
-    ranks: RankCounts = DEFAULT_RANKS,
+    ranks: RankCounts = "",
     also: Also = None,
     same_bits: Level = "",
     no_output: NoOutput = False,
@@ -153,7 +157,13 @@ def check_same_bits(
     if same_bits not in ("", *tuned.SAME_BITS):
         raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     lines = [words, *(words_of(text) for text in also or [])]
-    planned = [one for each in lines for one in plan(each, counts_of(ranks), first=each is words)]
+    counts = counts_of(ranks or DEFAULT_RANKS)
+    planned = [one for each in lines for one in plan(each, counts, first=each is words)]
+    if ranks and max(counts) > max(one.ranks for one in planned):
+        raise RequestError(
+            f"--ranks {ranks}: without a launcher {words[0]} is one rank; launch it: "
+            f"-- mpirun -n {RANKS} {words[0]}"
+        )
     runs = []
     with repeated_stdin() as stdin:
         for one in planned:
@@ -191,17 +201,18 @@ def plan(line: Sequence[str], counts: Sequence[int], *, first: bool) -> list[Pla
     """Return the runs of a launch line; the first line of all is run twice alike."""
     launcher = tuned.launcher_of(line[0], os.environ)
     family = tuned.family_of(line, launcher, os.environ)
-    if RANKS not in line:
-        if launcher is not None:
-            raise RequestError(
-                f"nothing in {shlex.join(line)} is {RANKS}; write {RANKS} for the number of ranks: "
-                f"{line[0]} -n {RANKS} ./app"
-            )
-        counts = [1]
-    lines = [tuple(str(count) if word == RANKS else word for word in line) for count in counts]
+    if launcher is None:
+        counts, lines = [1], [tuple(line)]
+    elif RANKS in line:
+        lines = [tuple(str(count) if word == RANKS else word for word in line) for count in counts]
+    else:
+        raise RequestError(
+            f"nothing in {shlex.join(line)} is {RANKS}; write {RANKS} for the number of ranks: "
+            f"{line[0]} -n {RANKS} ./app"
+        )
     title = "" if first else f"{Path(line[0]).name}, "
     runs = [
-        Planned(f"{title}{count} ranks", count, words, family)
+        Planned(f"{title}{count} {'rank' if count == 1 else 'ranks'}", count, words, family)
         for count, words in zip(counts, lines, strict=True)
     ]
     if first:
