@@ -278,6 +278,16 @@ def test_a_program_without_a_launcher_is_one_rank_and_keeps_its_words(
     )
 
 
+def test_n_in_braces_leaves_an_n_to_the_program(compiled: Compile, lanewise: Lanewise) -> None:
+    program = str(compiled("openmpi", "mpicc", "needs_the_argument_n.c"))
+    *launcher, _, _ = line_of("openmpi", program)
+
+    status, told = found(lanewise, "--ranks", "2", "--", *launcher, "{N}", program, "N")
+
+    assert status == 0
+    assert {run["ranks"] for run in told["runs"]} == {2}
+
+
 def test_what_a_program_that_fails_prints_is_shown(lanewise: Lanewise, tmp_path: Path) -> None:
     script = script_at(tmp_path / "fails", "seq 50; echo cannot open input.dat; exit 3")
 

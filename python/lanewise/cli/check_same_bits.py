@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from lanewise.bits.compare import Difference, Run
     from lanewise.bits.records import CallSite
 
-# Stands for the number of ranks in a launch line.
+# What stands for the number of ranks in a launch line: this word, or what is in braces where the
+# word is an argument of the program.
 RANKS = "N"
+BRACED_RANKS = "{N}"
 DEFAULT_RANKS = "2,3,4"
 RESULTS = "LANEWISE_RESULTS"
 # Ways to reduce that an MPI can be sentence_of to take, as variables of its own.
@@ -58,7 +60,8 @@ ALGORITHMS: dict[str, dict[str, dict[str, str]]] = {
 Line = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="-- LAUNCHER ...", help=f"Launch line of the program; {RANKS} stands for the ranks."
+        metavar="-- LAUNCHER ...",
+        help=f"Launch line of the program; {RANKS} or {BRACED_RANKS} stands for the ranks.",
     ),
 ]
 RankCounts = Annotated[
@@ -203,6 +206,8 @@ def plan(line: Sequence[str], counts: Sequence[int], *, first: bool) -> list[Pla
     family = tuned.family_of(line, launcher, os.environ)
     if launcher is None:
         counts, lines = [1], [tuple(line)]
+    elif any(BRACED_RANKS in word for word in line):
+        lines = [tuple(word.replace(BRACED_RANKS, str(count)) for word in line) for count in counts]
     elif RANKS in line:
         lines = [tuple(str(count) if word == RANKS else word for word in line) for count in counts]
     else:
