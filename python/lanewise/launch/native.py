@@ -92,7 +92,8 @@ def manifests(environment: Mapping[str, str]) -> list[Path]:
         path = Path(chosen) / MANIFEST
         if not path.is_file():
             raise RequestError(f"LANEWISE_NATIVE={chosen} has no {MANIFEST}; name a build folder")
-        return [path]
+        # Ranks may start in another folder than this process.
+        return [path.absolute()]
     tree = source_tree()
     built = sorted(tree.glob(f"build/*/{MANIFEST}")) if tree else []
     # Prefix, user scheme, --target, Debian's /usr/local: pip puts libexec above the package.
@@ -132,8 +133,9 @@ def find_library(name: str, environment: Mapping[str, str], mpi: str = "") -> Pa
     for build in find_builds(environment):
         if mpi and build.mpi != mpi:
             continue
-        above = (build.folder, *build.folder.parents[1:3])
-        for path in [lib / name for folder in above for lib in library_folders(folder)]:
+        folder = build.folder.resolve()
+        above = (folder, *folder.parents[1:3])
+        for path in [lib / name for prefix in above for lib in library_folders(prefix)]:
             if path.is_file():
                 return path
     raise RequestError(f"{name} is not built; build it with: {build_command(mpi)}")

@@ -36,6 +36,17 @@ def test_the_folder_in_the_environment_is_the_only_one(tmp_path: Path) -> None:
     assert [build.folder for build in builds] == [folder]
 
 
+def test_a_relative_folder_in_the_environment_holds_for_ranks_that_start_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_build(tmp_path / "mine", "mpich")
+    monkeypatch.chdir(tmp_path)
+
+    [build] = native.find_builds({"LANEWISE_NATIVE": "mine"})
+
+    assert (build.folder, build.libraries) == (folder, folder / "lib")
+
+
 def test_a_folder_in_the_environment_without_a_build_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"LANEWISE_NATIVE=.* has no lanewise-build\.json"):
         native.find_builds({"LANEWISE_NATIVE": str(tmp_path)})
@@ -167,3 +178,17 @@ def test_an_installed_library_is_found_in_each_folder_that_systems_use(
     library.touch()
 
     assert native.find_library("liblanewise.so", {}) == library
+
+
+@pytest.mark.parametrize("named", ["prefix/libexec/lanewise/openmpi", "current", "openmpi"])
+def test_an_installed_library_is_found_by_any_name_of_the_folder_with_the_programs(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_build(tmp_path / "prefix/libexec/lanewise/openmpi", "openmpi")
+    library = tmp_path / "prefix/lib/liblanewise.so"
+    library.parent.mkdir()
+    library.touch()
+    (tmp_path / "current").symlink_to(folder)
+    monkeypatch.chdir(folder.parent if named == "openmpi" else tmp_path)
+
+    assert native.find_library("liblanewise.so", {"LANEWISE_NATIVE": named}) == library
