@@ -184,6 +184,23 @@ def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:
 
 
 @pytest.mark.one_mpi
+def test_a_tuning_file_that_cannot_be_used_takes_only_its_rules_away(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
+    damaged = tmp_path / "tuning.json"
+    damaged.write_text("{", encoding="utf-8")
+
+    sums, complaints = printed(
+        [*launch_line(mpi, 6), program], "--same-bits", "ranks", "--tuning", str(damaged)
+    )
+
+    assert sums["allreduce"] == EXACT
+    assert complaints.count("\n") == 1
+    assert complaints.endswith("; no rule is followed\n")
+
+
+@pytest.mark.one_mpi
 def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     mpi: str, compiled: Compile, tmp_path: Path
 ) -> None:

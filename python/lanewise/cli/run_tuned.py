@@ -176,15 +176,17 @@ def run_tuned(
     if fault and strict:
         raise RequestError(fault)
     if fault:
+        left = "no rule is followed" if same_bits else "the MPI's own algorithms are used"
         without = ", and there is no report" if report else ""
-        sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used{without}\n")
+        sys.stderr.write(f"lanewise run: {fault}; {left}{without}\n")
         unruled = replace(options, tuning=None, report=None)
         variables = tuned.variables_for(library, unruled, os.environ)
     require_program(words[0])
     remove_former(options.report, options.profile)
     environment = {**os.environ, **tuned.root_variables(launcher)}
-    if rounds == 0 and profile is None and (fault or launcher is None):
-        instead = words if fault else tuned.launch_line(words, launcher, variables)
+    as_it_is = bool(fault) and not same_bits
+    if rounds == 0 and profile is None and (as_it_is or launcher is None):
+        instead = words if as_it_is else tuned.launch_line(words, launcher, variables)
         become(instead[0], instead, environment)
     if fault and rounds:
         raise RequestError("plain and tuned would be the same; correct the tuning file")
