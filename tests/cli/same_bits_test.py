@@ -216,6 +216,50 @@ def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     assert "the MPI's own algorithms are used" in complaints
 
 
+@pytest.mark.parametrize("options", [[], ["--interleaved", "1"]])
+@pytest.mark.one_mpi
+def test_where_no_rank_has_the_library_the_command_fails(
+    mpi: str, options: list[str], compiled: Compile, lanewise: Lanewise
+) -> None:
+    program = compiled(mpi, "mpicc", "drops_library.c")
+    line = [*launch_line(mpi, 2), program]
+
+    done = lanewise("run", "--same-bits", "ranks", *options, "--", *line)
+
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, "all right")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("lanewise run: no rank has reported that it has loaded ")
+    assert "--same-bits was not in force" in done.stderr
+
+
+@pytest.mark.one_mpi
+def test_where_nothing_tells_whether_there_are_ranks_of_an_mpi_a_line_says_so(
+    mpi: str, compiled: Compile, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    script = [unloading(tmp_path), compiled(mpi, "mpicc", "drops_library.c")]
+
+    done = lanewise("run", "--same-bits", "ranks", "--", *launch_line(mpi, 2), *script)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "if the program calls MPI, --same-bits was not in force" in done.stderr
+
+
+@pytest.mark.one_mpi
+def test_where_the_launch_line_confirms_that_every_rank_has_the_library_none_has_to_report(
+    mpi: str, compiled: Compile, lanewise: Lanewise
+) -> None:
+    mpirun, *words = launch_line(mpi, 2)
+    variable = {"openmpi": ["-x", "LANEWISE_EVERY_RANK=1"]}.get(
+        mpi, ["-genv", "LANEWISE_EVERY_RANK", "1"]
+    )
+    line = [mpirun, *variable, *words, compiled(mpi, "mpicc", "drops_library.c")]
+
+    done = lanewise("run", "--same-bits", "ranks", "--", *line)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.one_mpi
 def test_one_line_says_that_persistent_reductions_without_memory_are_left_to_the_mpi(

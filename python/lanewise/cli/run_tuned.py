@@ -19,10 +19,11 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import positive_count
-from lanewise.errors import LanewiseError, RequestError
+from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
 from lanewise.launch.foreground import become, in_foreground
+from lanewise.launch.job import Launcher
 
 Line = Annotated[
     list[str] | None,
@@ -173,14 +174,8 @@ def run_tuned(
         typer.echo(shlex.join(tuned.launch_line(words, launcher, vouched)))
         return
     fault = tuned.fault_in(variables, os.environ)
-    if fault and strict:
-        raise RequestError(fault)
-    if fault:
-        left = "no rule is followed" if same_bits else "the MPI's own algorithms are used"
-        without = ", and there is no report" if report else ""
-        sys.stderr.write(f"lanewise run: {fault}; {left}{without}\n")
-        unruled = replace(options, tuning=None, report=None)
-        variables = tuned.variables_for(library, unruled, os.environ)
+    served = without_rules(options, fault) if fault else options
+    variables = tuned.variables_for(library, served, os.environ)
     require_program(words[0])
     remove_former(options.report, options.profile)
     environment = {**os.environ, **tuned.root_variables(launcher)}
@@ -195,13 +190,27 @@ def run_tuned(
         command = tuned.launch_line(words, launcher, {**variables, **reporting})
         if rounds:
             compare(words, command, rounds, environment, tuning, output, as_json=as_json)
-            return
-        status = in_foreground(command, environment)
-        if not fault:
-            say_of_report(options, status)
-        if options.profile is not None:
-            show_profile(options.profile, shlex.join(words))
-        raise typer.Exit(status)
+            status = 0
+        else:
+            status = in_foreground(command, environment)
+            say_of_report(served, status)
+            show_profile(served.profile, shlex.join(words))
+    if same_bits and launcher and status == 0 and not ranks.heard:
+        require_reports(words, launcher, library)
+    raise typer.Exit(status)
+
+
+def without_rules(options: tuned.Options, fault: str) -> tuned.Options:
+    """Return the options without the tuning file that has a fault, and say so.
+
+    RequestError where the run is strict.
+    """
+    if options.strict:
+        raise RequestError(fault)
+    left = "no rule is followed" if options.same_bits else "the MPI's own algorithms are used"
+    without = ", and there is no report" if options.report else ""
+    sys.stderr.write(f"lanewise run: {fault}; {left}{without}\n")
+    return replace(options, tuning=None, report=None)
 
 
 def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:
@@ -212,6 +221,33 @@ def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:
         raise RequestError("--profile is of one run; leave out --interleaved")
     if given["--profile"] and given["--report"] and not ruled:
         raise RequestError("--report counts the calls that follow a tuning file; add --tuning FILE")
+
+
+def require_reports(line: list[str], launcher: Launcher, library: Path) -> None:
+    """Raise RunError for a line of which no rank has reported, if it has ranks of an MPI.
+
+    Where no program is linked with an MPI, as with a script, a line says that nobody knows.
+    """
+    confirmed = os.environ.get(roll_call.EVERY_RANK, "0") not in ("", "0")
+    if confirmed or any(roll_call.EVERY_RANK in word for word in line):
+        return
+    silent = f"no rank has reported that it has loaded {library}"
+    if is_linked(line, launcher):
+        raise RunError(
+            f"{silent}, so --same-bits was not in force; put it where every host finds it, or set "
+            f"{roll_call.EVERY_RANK}=1 if ranks cannot connect to this host"
+        )
+    sys.stderr.write(
+        f"lanewise run: {silent}; if the program calls MPI, --same-bits was not in force\n"
+    )
+
+
+def is_linked(line: list[str], launcher: Launcher) -> bool:
+    """Tell whether a program of a launch line is linked with an MPI."""
+    try:
+        return bool(tuned.linked_programs(line, launcher, os.environ))
+    except RequestError:
+        return False  # no library can be loaded into it
 
 
 def compare(
@@ -318,13 +354,15 @@ def say_of_report(options: tuned.Options, status: int) -> None:
         sys.stderr.write(f"lanewise run: {sentence}\n")
 
 
-def show_profile(profile: Path, program: str) -> None:
-    """Show the profile of a program that has ended on standard error.
+def show_profile(profile: Path | None, program: str) -> None:
+    """Show the profile of a program that has ended on standard error, if one was asked for.
 
     The exit status is that of the program, whatever became of its profile.
     """
     from lanewise.profile import read, sources, table
 
+    if profile is None:
+        return
     if not profile.is_file():
         sys.stderr.write(
             "lanewise run: there is no profile; it is written when a program that has called "

@@ -71,6 +71,11 @@ class RollCall:
         self._socket.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, self._limits)
 
+    @property
+    def heard(self) -> bool:
+        """Tell whether any rank has reported."""
+        return bool(self._jobs)
+
     def variables(self) -> dict[str, str]:
         """Return the environment variable that tells the ranks where to report."""
         port = self._socket.getsockname()[1]

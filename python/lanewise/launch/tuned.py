@@ -71,11 +71,7 @@ def family_of(
 
     Raises RequestError where they do not belong together, or where nothing tells.
     """
-    search = environment.get("PATH")
-    name = launcher.name if launcher else ""
-    words = line if launcher is None else line[2:] if name == "flux" else line[1:]
-    programs = programs_in(words, name, search)
-    own = {program: family for program in programs if (family := mpi_of(program, environment))}
+    own = linked_programs(line, launcher, environment)
     started = launcher.mpis if launcher else MPIS
     for program, family in own.items():
         if family not in started:
@@ -92,6 +88,19 @@ def family_of(
             f"the MPI of {line[-1]} cannot be determined; add --mpi {' or '.join(MPIS)}"
         )
     return families.pop()
+
+
+def linked_programs(
+    line: Sequence[str], launcher: Launcher | None, environment: Mapping[str, str]
+) -> dict[Path, str]:
+    """Return the programs of a launch line that are linked with an MPI, with its family.
+
+    Raises RequestError for one that no library can be loaded into.
+    """
+    name = launcher.name if launcher else ""
+    words = line if launcher is None else line[2:] if name == "flux" else line[1:]
+    programs = programs_in(words, name, environment.get("PATH"))
+    return {program: family for program in programs if (family := mpi_of(program, environment))}
 
 
 def build_of(family: str, environment: Mapping[str, str]) -> NativeBuild:
