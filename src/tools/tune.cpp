@@ -53,6 +53,8 @@ int tune_main(int argc, char **argv) {
     if (const auto *leave = std::get_if<Leave>(&*parsed)) return print(*leave);
     const auto& arguments = std::get<tune::TuneArguments>(*parsed);
     if (arguments.list) return print_collectives();
+    const auto path = tune::check_library_path();
+    if (!path) return say_failure_once(program, path.failure());
     if (arguments.plan) return print_plan(arguments);
     const auto preloaded = tune::preload(argv, arguments.platform);
     if (!preloaded) return say_failure_once(program, preloaded.failure());

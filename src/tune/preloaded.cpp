@@ -75,6 +75,15 @@ bool can_be_preloaded() {
 }
 #endif
 
+Outcome check_library_path() {
+    const auto library = library_path().string();
+    if (!can_be_preloaded() || library.find_first_of(" :") == std::string::npos) return Done{};
+    return Failure{LW_ERR_UNSUPPORTED,
+                   library +
+                       " cannot be preloaded: LD_PRELOAD cuts it at spaces and colons; "
+                       "install Lanewise into a folder whose path has neither"};
+}
+
 Outcome preload(char **argv, const std::string& platform) {
     if (!can_be_preloaded()) return Done{};
     const bool started_again = std::getenv(kept_preload) != nullptr;

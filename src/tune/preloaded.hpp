@@ -18,6 +18,9 @@ namespace lanewise::tune {
 /* Whether the library can be under a program of this MPI at all. */
 bool can_be_preloaded();
 
+/* Fails where the library lies in a folder that LD_PRELOAD cannot name. */
+Outcome check_library_path();
+
 /*
  * Before MPI_Init: where the library is not under this program yet, starts the program once more
  * with it. Returns when it is; fails where it cannot be had. `platform` is for algorithms that look

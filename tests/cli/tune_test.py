@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 from lanewise.cli import proving, run
 from lanewise.launch.choose import choose
+from lanewise.launch.native import MANIFEST, MEASURE, NATIVE, TUNE
+from lanewise.launch.tuned import build_of
 from lanewise.tuning.content import Choice
 from lanewise.tuning.decide import decide
 from lanewise.tuning.emitters import emitter_named
@@ -49,6 +52,25 @@ def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
         origins = {c.choice.origin for point in content.points for c in point.candidates}
         assert origins == ({"lanewise"} if launcher == "smpi" else {"lanewise", "mpi"})
     assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
+
+
+@pytest.mark.one_mpi
+def test_programs_in_a_folder_that_ld_preload_cuts_are_refused_before_a_rank_is_started(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = build_of(real_mpi, os.environ)
+    folder = tmp_path / "my programs"
+    (folder / "bin").mkdir(parents=True)
+    shutil.copy(build.folder / MANIFEST, folder)
+    shutil.copy(build.program(NATIVE), folder / "bin")
+    for name in (MEASURE, TUNE):
+        (folder / "bin" / name).symlink_to(NATIVE)
+    monkeypatch.setenv("LANEWISE_NATIVE", str(folder))
+
+    done = lanewise("tune", "bcast", "--launcher", real_mpi, *QUICK)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert f"{folder}/lib/liblanewise_tuned.so cannot be preloaded: LD_PRELOAD" in done.stderr
 
 
 @pytest.mark.one_mpi

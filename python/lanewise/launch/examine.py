@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from lanewise.launch.choose import (
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
 from lanewise.launch.pmi_plugin import refusal
+from lanewise.launch.preload import why_cut
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.trial import (
     OTHER_PMI,
@@ -112,11 +113,17 @@ def examine(environment: Mapping[str, str]) -> Examination:
         load=os.getloadavg()[0],
         disks=disks,
         ports=tuple(machine.ports()),
-        advice=tuple(advice(governors, clock_source, disks)),
+        advice=tuple(advice(governors, clock_source, disks) + advice_on(used(builds))),
         allocation=allocation,
         allocation_fault=fault,
         allocation_launcher=started_with(environment) if allocation is not None else "",
     )
+
+
+def used(builds: Sequence[NativeBuild]) -> list[NativeBuild]:
+    """Return the builds that launchers start, each once."""
+    found = (build_for(launcher, builds) for launcher in LAUNCHERS.values())
+    return [build for build in dict.fromkeys(found) if build is not None]
 
 
 def examine_allocation(environment: Mapping[str, str]) -> tuple[Allocation | None, str]:
@@ -233,3 +240,9 @@ def advice(governors: list[str], clock_source: str, disks: Mapping[str, int]) ->
         if free < DISK_BYTES_MIN:
             sentences.append(f"{folder} has {free / 1e6:.0f} MB left: samples need room")
     return sentences
+
+
+def advice_on(builds: Sequence[NativeBuild]) -> list[str]:
+    """Return one sentence for each thing about these builds that makes their use worse."""
+    cut = filter(None, (why_cut(build.libraries) for build in builds))
+    return [f"lanewise run, tune and rdma cannot load their libraries: {why}" for why in cut]

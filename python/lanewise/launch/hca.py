@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lanewise.errors import RequestError
 from lanewise.launch.native import build_command, manifests, preference, read_build
+from lanewise.launch.preload import preloading
 
 LIBRARY = "liblanewise_verbs.so"
 CONNECTION_MANAGER = "liblanewise_rdmacm.so"
@@ -52,10 +53,9 @@ def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str,
 def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that are the device, whichever host it is to be on."""
     names = (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE)
-    libraries = [str(find_library(name, environment)) for name in names]
-    before = environment.get("LD_PRELOAD", "").split()
+    libraries = [find_library(name, environment) for name in names]
     return {
-        "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
+        "LD_PRELOAD": preloading(libraries, environment),
         "LANEWISE_HCA_PORTS": ";".join(device.devices) or ",".join(device.interfaces),
         "LANEWISE_HCA_LINK_LAYER": device.link_layer,
         "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
@@ -119,5 +119,5 @@ def find_library(name: str, environment: Mapping[str, str]) -> Path:
     for build in builds:
         path = build.libraries / name
         if path.is_file():
-            return Path(os.path.realpath(path))
+            return path
     raise RequestError(f"{name} is not built; build it with: {build_command()}")

@@ -35,7 +35,7 @@ def build(tmp_path: Path) -> Path:
 def test_all_libraries_are_preloaded_before_those_that_were(build: Path) -> None:
     before = {"LANEWISE_NATIVE": str(build), "LD_PRELOAD": "/lib/own.so", "HOME": "/root"}
     after = environment_for(Device(), before)
-    assert after["LD_PRELOAD"].split() == [
+    assert after["LD_PRELOAD"].split(":") == [
         *(str(build / "lib" / name) for name in (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE)),
         "/lib/own.so",
     ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.launch.hca import find_library
+from lanewise.launch.preload import preloading
 
 LIBRARY = "liblanewise_protect.so"
 POLICIES = ("back", "stay", "balance")
@@ -63,13 +64,11 @@ def _whole(name: str, value: Any) -> int:
 
 def variables_for(protection: Protection, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables to add; our library comes before a preloaded device."""
-    library = str(find_library(LIBRARY, environment))
-    before = environment.get("LD_PRELOAD", "").replace(":", " ").split()
     # With several devices a queue pair moves to another device, not to another port of its own.
     devices = ";" in environment.get("LANEWISE_HCA_PORTS", "")
     hca_window_ms = 0 if devices else protection.retry_window_ms
     variables = {
-        "LD_PRELOAD": ":".join([library, *(one for one in before if one != library)]),
+        "LD_PRELOAD": preloading([find_library(LIBRARY, environment)], environment),
         "LANEWISE_PROTECT_POLICY": protection.policy,
         "LANEWISE_PROTECT_FAILBACK_DELAY_MS": f"{protection.failback_delay_ms:d}",
         "LANEWISE_PROTECT_RETRY_WINDOW_MS": f"{protection.retry_window_ms:d}",

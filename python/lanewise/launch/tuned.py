@@ -19,6 +19,7 @@ from lanewise.launch.choose import version_text
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import NativeBuild, build_command, find_builds
 from lanewise.launch.packages import not_found
+from lanewise.launch.preload import preloading
 from lanewise.launch.program import mpi_of, programs_in
 from lanewise.launch.registry import LAUNCHERS
 
@@ -123,8 +124,7 @@ def variables_for(
     library: Path, options: Options, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the environment variables of the ranks; other preloaded tools come after ours."""
-    tools = environment.get("LD_PRELOAD", "")
-    variables = {"LD_PRELOAD": f"{library}:{tools}" if tools else str(library)}
+    variables = {"LD_PRELOAD": preloading([library], environment)}
     if options.tuning is not None:
         variables["LANEWISE_TUNING"] = str(options.tuning)
     if options.platform is not None:
