@@ -111,7 +111,10 @@ def test_help_has_the_native_help_below_the_native_heading() -> None:
     assert "Helps." in output
 
 
-def test_a_command_whose_program_is_not_built_says_so_whatever_its_options() -> None:
+def test_a_command_whose_program_is_not_built_says_so_whatever_its_options(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LANEWISE_NATIVE", raising=False)
     output, _ = invoke("scatter", "--time-limit", "5s")
     assert output.endswith("lanewise-gauge is not built; build it with: make build")
     helped, _ = invoke("--help")

@@ -12,7 +12,7 @@ from functools import cache
 
 from lanewise.errors import RequestError
 from lanewise.launch.job import Launcher
-from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
+from lanewise.launch.native import NativeBuild, build_for, find_builds, how_to_get
 from lanewise.launch.pmi_plugin import pmi_plugin, refusal
 from lanewise.launch.registry import LAUNCHERS, launcher_named
 
@@ -117,7 +117,7 @@ def choose(name: str, environment: Mapping[str, str]) -> Choice:
         if found is not None and not why_not_ready(launcher, found.executable):
             return found
     if not builds:
-        raise RequestError(f"the native programs are not built; build them with: {build_command()}")
+        raise RequestError(f"there is no native build; {how_to_get(environment)}")
     raise RequestError("no MPI launcher was found; lanewise doctor says what to install")
 
 
@@ -149,9 +149,8 @@ def choose_named(
     """Choose `launcher`, present or not: its launch line can be shown where it cannot be run."""
     build = build_for(launcher, builds)
     if build is None:
-        raise RequestError(
-            f"no native build for {launcher.name}; build it with: {build_command(launcher.mpis[0])}"
-        )
+        how = how_to_get(environment, launcher.mpis[0])
+        raise RequestError(f"no native build for {launcher.name}; {how}")
     executable = executable_of(launcher, environment)
     if executable is None:
         return Choice(launcher, launcher.executables[0], build)

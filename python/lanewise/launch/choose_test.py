@@ -11,6 +11,7 @@ from lanewise.launch.choose import choose, require_launcher
 from lanewise.launch.examine import find_launcher
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.tuned import build_of
 
 
 @pytest.fixture
@@ -69,6 +70,28 @@ def test_srun_that_cannot_start_the_mpi_is_refused_with_what_can(machine: dict[s
 
 def test_the_line_of_a_missing_srun_can_still_be_shown(machine: dict[str, str]) -> None:
     assert choose("srun", machine).executable == "srun"
+
+
+def test_where_one_build_is_named_the_remedy_is_to_name_another(machine: dict[str, str]) -> None:
+    folder = machine["LANEWISE_NATIVE"]
+    remedy = f"unset LANEWISE_NATIVE, which is {folder}, or set it to a build for mpich"
+
+    found = find_launcher(LAUNCHERS["mpich"], find_builds(machine), machine)
+
+    assert found.remedies[-1] == remedy
+    with pytest.raises(RequestError, match=f"^no native build for mpich; {remedy}$"):
+        choose("mpich", machine)
+    with pytest.raises(RequestError, match=f"for MPICH and lanewise for openmpi; {remedy}$"):
+        build_of("mpich", machine)
+
+
+def test_where_the_build_that_is_named_has_no_programs_the_remedy_is_to_name_another(
+    machine: dict[str, str],
+) -> None:
+    Path(machine["LANEWISE_NATIVE"], "bin/lanewise-measure").unlink()
+
+    with pytest.raises(RequestError, match=r"; unset LANEWISE_NATIVE, which is .* another"):
+        choose("", machine)
 
 
 def test_an_srun_that_fails_is_told_from_one_that_is_missing(

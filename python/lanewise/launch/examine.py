@@ -26,7 +26,13 @@ from lanewise.launch.choose import (
     why_not_ready,
 )
 from lanewise.launch.job import Launcher
-from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
+from lanewise.launch.native import (
+    NativeBuild,
+    build_command,
+    build_for,
+    find_builds,
+    name_another,
+)
 from lanewise.launch.pmi_plugin import refusal
 from lanewise.launch.preload import why_cut
 from lanewise.launch.registry import LAUNCHERS
@@ -155,7 +161,8 @@ def find_launcher(
     if not executable and not fault:
         remedies.append(remedy(launcher.package))
     if build is None:
-        remedies.append(build_command(launcher.mpis[0]))
+        mpi = launcher.mpis[0]
+        remedies.append(name_another(environment, mpi) or build_command(mpi))
     if executable and build is not None:
         choice = started_by(launcher, executable, builds)
         if choice is None:

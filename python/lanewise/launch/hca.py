@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.errors import RequestError
-from lanewise.launch.native import build_command, manifests, preference, read_build
+from lanewise.launch.native import how_to_get, manifests, preference, read_build
 from lanewise.launch.preload import preloading
 
 LIBRARY = "liblanewise_verbs.so"
@@ -120,4 +120,4 @@ def find_library(name: str, environment: Mapping[str, str]) -> Path:
         path = build.libraries / name
         if path.is_file():
             return path
-    raise RequestError(f"{name} is not built; build it with: {build_command()}")
+    raise RequestError(f"{name} is not built; {how_to_get(environment)}")

@@ -80,7 +80,8 @@ def test_a_log_of_faults_that_cannot_be_written_is_refused() -> None:
 
 def test_a_library_that_is_not_built_is_named(build: Path) -> None:
     (build / "lib" / LIBRARY).unlink()
-    with pytest.raises(RequestError, match=f"{LIBRARY} is not built; build it with: make build"):
+    remedy = f"unset LANEWISE_NATIVE, which is {build}, or set it to another build"
+    with pytest.raises(RequestError, match=f"{LIBRARY} is not built; {remedy}"):
         environment_for(Device(), {"LANEWISE_NATIVE": str(build)})
 
 

@@ -122,7 +122,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path:
         path = build.programs / name
         if path.is_file():
             return path
-    raise RequestError(f"{name} is not built; build it with: {build_command()}")
+    raise RequestError(f"{name} is not built; {how_to_get(environment)}")
 
 
 def find_library(name: str, environment: Mapping[str, str], mpi: str = "") -> Path:
@@ -138,7 +138,7 @@ def find_library(name: str, environment: Mapping[str, str], mpi: str = "") -> Pa
         for path in [lib / name for prefix in above for lib in library_folders(prefix)]:
             if path.is_file():
                 return path
-    raise RequestError(f"{name} is not built; build it with: {build_command(mpi)}")
+    raise RequestError(f"{name} is not built; {how_to_get(environment, mpi)}")
 
 
 def library_folders(prefix: Path) -> list[Path]:
@@ -171,6 +171,20 @@ def source_tree() -> Path | None:
     """Return the root of the source tree that this package is part of, None where it is not."""
     root = PACKAGE.parents[1]
     return root if (root / "Makefile").is_file() and PACKAGE.parent.name == "python" else None
+
+
+def how_to_get(environment: Mapping[str, str], mpi: str = "") -> str:
+    """Return how to get what no build has, for the MPI family if one is named."""
+    return name_another(environment, mpi) or f"build it with: {build_command(mpi)}"
+
+
+def name_another(environment: Mapping[str, str], mpi: str = "") -> str:
+    """Return what to do about LANEWISE_NATIVE, which hides all other builds; empty without it."""
+    chosen = environment.get("LANEWISE_NATIVE")
+    if not chosen:
+        return ""
+    other = f"a build for {mpi}" if mpi else "another build"
+    return f"unset LANEWISE_NATIVE, which is {chosen}, or set it to {other}"
 
 
 def build_command(mpi: str = "") -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import version_text
 from lanewise.launch.job import Job, Launcher
-from lanewise.launch.native import NativeBuild, build_command, find_builds
+from lanewise.launch.native import NativeBuild, build_command, find_builds, how_to_get
 from lanewise.launch.packages import not_found
 from lanewise.launch.preload import preloading
 from lanewise.launch.program import mpi_of, programs_in
@@ -116,7 +116,7 @@ def build_of(family: str, environment: Mapping[str, str]) -> NativeBuild:
     there = ", ".join(sorted({build.mpi for build in builds})) or "nothing"
     raise RequestError(
         f"the program is built for {LAUNCHERS[family].title} and lanewise for {there}; "
-        f"build it with: {build_command(family)}"
+        f"{how_to_get(environment, family)}"
     )
 
 

@@ -20,7 +20,7 @@ from lanewise.launch.choose import Choice, executable_of, known_remedy, why_not_
 from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
-from lanewise.launch.native import MEASURE, build_command, find_builds
+from lanewise.launch.native import MEASURE, find_builds, how_to_get
 from lanewise.launch.pmi_plugin import BY_FILE, pmi_plugin, refusal
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
@@ -79,7 +79,7 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
     builds = [build for build in find_builds(environment) if build.mpi == transport.mpi]
     if not builds:
         raise RunError(
-            f"no native build for {transport.mpi}; build it: {build_command(transport.mpi)}"
+            f"no native build for {transport.mpi}; {how_to_get(environment, transport.mpi)}"
         )
     path = executable_of(launcher, environment)
     if path is None:
