@@ -151,6 +151,17 @@ def test_a_static_library_is_refused_since_nothing_would_say_how_to_link_it(tmp_
     assert "BUILD_SHARED_LIBS is OFF, but liblanewise is installed as a shared library" in said
 
 
+@pytest.mark.parametrize(("options", "build_type"), [((), "Release"), (("Debug",), "Debug")])
+def test_a_tree_is_optimised_unless_somebody_names_another_build_type(
+    options: tuple[str, ...], build_type: str, tmp_path: Path
+) -> None:
+    status, said = configure(tmp_path, *(f"-DCMAKE_BUILD_TYPE={one}" for one in options), *LESS)
+
+    assert status == 0, said
+    manifest = json.loads((tmp_path / "lanewise-build.json").read_text(encoding="utf-8"))
+    assert manifest["build_type"] == build_type
+
+
 def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("no mpicc.mpich; install libmpich-dev")
