@@ -24,6 +24,7 @@ from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
 from lanewise.launch.foreground import become, in_foreground
 from lanewise.launch.job import Launcher
+from lanewise.launch.native import cautions
 
 Line = Annotated[
     list[str] | None,
@@ -167,12 +168,14 @@ def run_tuned(
     )
     launcher = tuned.launcher_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, launcher, os.environ)
-    library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
+    build = tuned.build_of(family, os.environ)
+    library = build.library(tuned.LIBRARY)
     variables = tuned.variables_for(library, options, os.environ)
     if print_command:
         vouched = {**variables, roll_call.EVERY_RANK: "1"} if launcher else variables
         typer.echo(shlex.join(tuned.launch_line(words, launcher, vouched)))
         return
+    sys.stderr.write("".join(f"lanewise run: {sentence}\n" for sentence in cautions(build)))
     fault = tuned.fault_in(variables, os.environ)
     served = without_rules(options, fault) if fault else options
     variables = tuned.variables_for(library, served, os.environ)

@@ -30,6 +30,7 @@ from lanewise.launch.native import (
     NativeBuild,
     build_command,
     build_for,
+    cautions,
     find_builds,
     name_another,
 )
@@ -251,5 +252,9 @@ def advice(governors: list[str], clock_source: str, disks: Mapping[str, int]) ->
 
 def advice_on(builds: Sequence[NativeBuild]) -> list[str]:
     """Return one sentence for each thing about these builds that makes their use worse."""
-    cut = filter(None, (why_cut(build.libraries) for build in builds))
-    return [f"lanewise run, tune and rdma cannot load their libraries: {why}" for why in cut]
+    sentences = []
+    for build in builds:
+        sentences += cautions(build)
+        if cut := why_cut(build.libraries):
+            sentences.append(f"lanewise run, tune and rdma cannot load their libraries: {cut}")
+    return sentences

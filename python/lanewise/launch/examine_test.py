@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from lanewise import __version__
 from lanewise.launch.examine import examine
 from lanewise.launch.native import MANIFEST, MEASURE
@@ -32,3 +34,34 @@ def test_libraries_that_cannot_be_preloaded_are_named_with_what_cuts_their_path(
     advice = advice_on(tmp_path / "my programs")
 
     assert "/my programs/lib cannot be preloaded: LD_PRELOAD cuts it at a space;" in advice
+
+
+@pytest.mark.parametrize(
+    ("build_type", "named"),
+    [("", "without a build type"), ("Debug", "with the build type Debug")],
+)
+def test_programs_that_are_not_optimised_are_named_with_the_remedy(
+    build_type: str, named: str, tmp_path: Path
+) -> None:
+    advice = advice_on(tmp_path / "build", build_type=build_type)
+
+    assert advice == (
+        f"the native programs in {tmp_path}/build are built {named}, so they are not optimised and "
+        "times are longer; build them with CMAKE_BUILD_TYPE=Release"
+    )
+
+
+@pytest.mark.parametrize("build_type", ["Release", "RelWithDebInfo", "MinSizeRel", "None"])
+def test_programs_that_are_optimised_or_have_the_flags_of_a_package_are_not_named(
+    build_type: str, tmp_path: Path
+) -> None:
+    assert advice_on(tmp_path / "build", build_type=build_type) == ""
+
+
+def test_programs_of_another_version_are_named_with_both_versions(tmp_path: Path) -> None:
+    advice = advice_on(tmp_path / "build", version="0.0.9")
+
+    assert advice == (
+        f"the native programs in {tmp_path}/build are of Lanewise 0.0.9, and the command is of "
+        f"{__version__}; install both from one version"
+    )

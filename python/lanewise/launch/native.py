@@ -30,6 +30,8 @@ CHECK = "lanewise-check"
 PROVE = "lanewise-prove"
 PRESETS = {"openmpi": "release", "mpich": "mpich", "smpi": "smpi"}
 BUILD_TYPES = ("Release", "RelWithDebInfo", "MinSizeRel", "Debug")
+# Others, such as the None of Debian, come with flags of their own.
+UNOPTIMISED = ("", "Debug")
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,28 @@ def preference(build: NativeBuild) -> tuple[int, int, int]:
     kind = kinds.index(build.build_type) if build.build_type in kinds else len(kinds)
     own_preset = build.folder.name == PRESETS.get(build.mpi)
     return (1 if build.sanitize else 0, 0 if own_preset else 1, kind)
+
+
+def cautions(build: NativeBuild) -> list[str]:
+    """Return one sentence for each thing about a build that makes its use or its times worse."""
+    programs = f"the native programs in {build.folder}"
+    found = []
+    if build.build_type in UNOPTIMISED:
+        kind = (
+            f"with the build type {build.build_type}"
+            if build.build_type
+            else "without a build type"
+        )
+        found.append(
+            f"{programs} are built {kind}, so they are not optimised and times are longer; "
+            "build them with CMAKE_BUILD_TYPE=Release"
+        )
+    if build.version != lanewise.__version__:
+        found.append(
+            f"{programs} are of Lanewise {build.version}, and the command is of "
+            f"{lanewise.__version__}; install both from one version"
+        )
+    return found
 
 
 def build_for(launcher: Launcher, builds: Iterable[NativeBuild]) -> NativeBuild | None:

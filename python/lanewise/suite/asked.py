@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose
 from lanewise.launch.job import Cluster, Job
+from lanewise.launch.native import cautions
 from lanewise.launch.room import Room, placed, room
 from lanewise.launch.run_native import PLAIN, Conditions
 from lanewise.launch.words import listed
@@ -123,7 +124,9 @@ def job_running(
         cluster=asked.cluster,
         pmi_plugin=choice.pmi_plugin,
     )
-    return placed(job, choice.launcher, space)
+    job = placed(job, choice.launcher, space)
+    notices = [job.notice, *cautions(choice.build)]
+    return replace(job, notice="; ".join(filter(None, notices)))
 
 
 def arguments_of_transport(asked: Asked, choice: Choice, space: Room) -> tuple[str, ...]:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from lanewise import __version__
 from lanewise.errors import RequestError
-from lanewise.suite.asked import asked_for
+from lanewise.launch.choose import Choice
+from lanewise.launch.native import MEASURE, NativeBuild
+from lanewise.launch.registry import LAUNCHERS
+from lanewise.suite.asked import Asked, asked_for, job_running
 
 
 def test_launcher_arguments_are_a_list_whose_words_stay_whole() -> None:
@@ -18,3 +24,24 @@ def test_launcher_arguments_are_a_list_whose_words_stay_whole() -> None:
 def test_launcher_arguments_in_one_text_are_refused_with_the_list_that_they_are() -> None:
     with pytest.raises(RequestError, match=r"say launcher_arguments=\['--bind-to', 'none'\]"):
         asked_for("", "", "", "", "--bind-to none")
+
+
+@pytest.mark.parametrize(
+    ("build_type", "version", "noticed"),
+    [
+        ("Release", __version__, []),
+        ("Debug", __version__, ["are not optimised"]),
+        ("", "0.0.9", ["are not optimised", "are of Lanewise 0.0.9"]),
+    ],
+)
+def test_a_launch_of_programs_that_do_not_fit_has_a_notice(
+    build_type: str, version: str, noticed: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / MEASURE).touch()
+    build = NativeBuild(tmp_path, "openmpi", "4.1", build_type, "", version, tmp_path, tmp_path)
+
+    job = job_running(Asked(), Choice(LAUNCHERS["openmpi"], "mpirun", build), tmp_path,
+                      (MEASURE, "bcast"), 1)  # fmt: skip
+
+    assert [word for word in noticed if word in job.notice] == noticed
+    assert bool(job.notice) == bool(noticed)
