@@ -6,13 +6,21 @@ from __future__ import annotations
 from lanewise.results.records import PLAIN_BUFFERS, Context
 
 SHOWN = 48  # characters of a condition, from where it differs
-# Plurals of what a context has under these names, and of what its buffers have.
+# Plurals of what a context has under these names.
 OF_CONTEXT = {
-    "library": "MPIs", "transport_name": "transports", "kernel": "kernels",
-    "cores": "numbers of cores", "method": "methods", "start": "starts", "clock": "clocks",
-    "pipeline_length": "pipelines", "window": "windows", "order": "orders", "reply": "replies",
-    "weights": "weights", "work_s": "times of work",
+    "transport_name": "transports", "kernel": "kernels", "cores": "numbers of cores",
+    "governor": "governors", "clocksource": "clock sources", "method": "methods",
+    "start": "starts", "clock": "clocks", "pipeline_length": "pipelines", "window": "windows",
+    "order": "orders", "reply": "replies", "weights": "weights", "work_s": "times of work",
 }  # fmt: skip
+# Of the keys of its stopping rule; how many batches are made follows from these.
+OF_STOPPING = {
+    "rule": "stopping rules", "confidence": "confidence levels", "error": "errors asked for",
+    "repetitions_min": "least numbers of repetitions",
+    "repetitions_max": "largest numbers of repetitions",
+    "warmup_repetitions": "numbers of warm-up repetitions", "time_limit_s": "time limits",
+}  # fmt: skip
+# Of the keys of its buffers.
 OF_BUFFERS = {
     "caches": "caches of buffers", "offset_bytes": "offsets of buffers",
     "turns": "numbers of rotating sets", "pages": "pages of buffers",
@@ -51,12 +59,21 @@ def conditions_of(context: Context) -> dict[str, str]:
     """Return the conditions of a run in words, by a name in the plural."""
     hosts = [str(place.get("host")) for place in context.placement]
     numbers = {host: str(number) for number, host in enumerate(dict.fromkeys(hosts))}
+    affinities = [str(place.get("cpus", "unknown")) for place in context.placement]
     return {
         "hosts": ", ".join(sorted(set(hosts))) or "unknown",
         "placements": " ".join(numbers[host] for host in hosts) or "unknown",
+        "affinities": " ".join(affinities) or "unknown",
+        "MPIs": mpi_of(context),
         **{name: str(getattr(context, key)) for key, name in OF_CONTEXT.items()},
+        **{name: str(context.stopping.get(key, "unknown")) for key, name in OF_STOPPING.items()},
         **{
             name: str(context.buffers.get(key, PLAIN_BUFFERS[key]))
             for key, name in OF_BUFFERS.items()
         },
     }
+
+
+def mpi_of(context: Context) -> str:
+    """Return all that an MPI says of itself, by which two builds of one version differ."""
+    return " ".join(f"{context.mpi.get('library', '')} {context.mpi.get('device', '')}".split())

@@ -11,15 +11,16 @@ import pytest
 from lanewise.results.differing import differing
 from lanewise.results.records import PLAIN_BUFFERS, Context
 
+MPI = "Open MPI v4.1.4, package"
 CONTEXT = Context(
-    "0.2.0", {"library": "Open MPI v4.1.4, package"}, 4, "local", "barrier", "barrier", {},
+    "0.2.0", {"library": MPI}, 4, "local", "barrier", "barrier", {"rule": "median", "error": 0.025},
     launcher="openmpi", kernel="6.1", cores=2,
-    placement=[{"rank": rank, "host": host} for rank, host in enumerate("aabb")],
+    placement=[{"rank": rank, "host": host, "cpus": "0-1"} for rank, host in enumerate("aabb")],
 )  # fmt: skip
 
 
-def placed(hosts: str) -> list[dict[str, Any]]:
-    return [{"rank": rank, "host": host} for rank, host in enumerate(hosts)]
+def placed(hosts: str, cpus: str = "0-1") -> list[dict[str, Any]]:
+    return [{"rank": rank, "host": host, "cpus": cpus} for rank, host in enumerate(hosts)]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,20 @@ def placed(hosts: str) -> list[dict[str, Any]]:
         ({}, []),
         ({"seed": 7, "started": "later"}, []),
         ({"transport": "openmpi-tcp"}, ["transports differ: openmpi and openmpi-tcp"]),
-        ({"mpi": {"library": "MPICH 4.0"}}, ["MPIs differ: Open MPI v4.1.4 and MPICH 4.0"]),
+        ({"mpi": {"library": "MPICH 4.0"}}, [f"MPIs differ: {MPI} and MPICH 4.0"]),
+        ({"mpi": {"library": f"{MPI} 2"}}, [f"MPIs differ: {MPI} and {MPI} 2"]),
+        ({"mpi": {"library": MPI, "device": "ch4:ucx"}}, [f"MPIs differ: {MPI} and {MPI} ch4:ucx"]),
+        ({"placement": placed("aabb", "1")}, ["affinities differ: 0-1 0-1 0-1 0-1 and 1 1 1 1"]),
+        ({"governor": "powersave"}, ["governors differ: unknown and powersave"]),
+        ({"clocksource": "hpet"}, ["clock sources differ: unknown and hpet"]),
+        (
+            {"stopping": {"rule": "student", "error": 0.025}},
+            ["stopping rules differ: median and student"],
+        ),
+        (
+            {"stopping": {"rule": "median", "error": 0.01, "batches_min": 1}},
+            ["errors asked for differ: 0.025 and 0.01"],
+        ),
         ({"placement": placed("abab")}, ["placements differ: 0 0 1 1 and 0 1 0 1"]),
         ({"placement": placed("ccdd")}, ["hosts differ: a, b and c, d"]),
         (

@@ -14,7 +14,7 @@ import numpy as np
 from lanewise.errors import RequestError
 from lanewise.results import gate_reference
 from lanewise.results.definitions import by_definition_of, notes_of_definitions
-from lanewise.results.differing import differing
+from lanewise.results.differing import around_what_differs, differing, mpi_of
 from lanewise.results.gate import Launches, Matrix, PointName
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
@@ -226,5 +226,8 @@ def notes_of_conditions(base: Samples, candidate: Samples) -> list[str]:
 
 def installations(base: Samples, candidate: Samples) -> list[str]:
     """Return a note on what is compared, where interleaved sides use two MPIs."""
-    left, right = base.context.library, candidate.context.library
-    return [f"the base is {left}, the candidate {right}"] if left != right else []
+    left, right = mpi_of(base.context), mpi_of(candidate.context)
+    if left == right:
+        return []
+    left, right = around_what_differs(left, right)
+    return [f"the base is {left}, the candidate {right}"]

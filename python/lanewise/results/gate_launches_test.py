@@ -9,7 +9,7 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.results.gate import PointName
-from lanewise.results.gate_launches import joined, of_files, require_same_ranks
+from lanewise.results.gate_launches import installations, joined, of_files, require_same_ranks
 from lanewise.results.gate_reference import OPERATION as REFERENCE
 from lanewise.results.read import Samples, load
 
@@ -75,7 +75,8 @@ def test_sides_on_different_cores_are_compared_without_it_and_say_so(tmp_path: P
     assert launches.reference_s is None
     assert notes == [
         "base and candidate have their ranks on different cores, so times are compared as they "
-        "are, without shared_memory_ring as a reference"
+        "are, without shared_memory_ring as a reference",
+        "affinities differ: 0 0 0 0 and 1 1 1 1; the alarm may be about that",
     ]
 
 
@@ -128,6 +129,17 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     _, notes = of_files(base, candidate)
 
     assert notes == ["weights differ: (1.0, 1.0) and (1.0, 3.0); the alarm may be about that"]
+
+
+def test_two_builds_of_one_mpi_are_told_apart(tmp_path: Path) -> None:
+    mpi = {"family": "openmpi", "standard": "3.1", "library": "Open MPI v4.1.4, package: Debian"}
+    base = written(tmp_path / "a", mpi=mpi)
+    candidate = written(tmp_path / "b", mpi={**mpi, "library": "Open MPI v4.1.4, package: mine"})
+
+    assert installations(base, base) == []
+    assert installations(base, candidate) == [
+        "the base is Open MPI v4.1.4, package: Debian, the candidate Open MPI v4.1.4, package: mine"
+    ]
 
 
 def looped(path: Path, definitions: tuple[str, ...] = ("osu",)) -> Samples:
