@@ -120,7 +120,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),
             *differing(first.context, second.context),
-            *launch_notes(ratios, sum(lacks_spread(left[key], right[key]) for key in common)),
+            *launch_notes(ratios, [lacks_spread(left[key], right[key]) for key in common]),
         ],
     )
 
@@ -156,17 +156,20 @@ def notes_of(
     return found + [f"{side}: {note}" for note in context.imported.get("notes", [])]
 
 
-def launch_notes(ratios: Sequence[Ratio], without_spread: int) -> list[str]:
+def launch_notes(ratios: Sequence[Ratio], without_spread: Sequence[bool]) -> list[str]:
     """Return what is to be known of points that one side has from a single launch, or all alike.
 
-    At `without_spread` of the points the launches of each side had one time.
+    `without_spread` tells for each ratio whether its times do not show how far they differ.
     """
     single = sum(one.launches < LAUNCHES_MIN and not math.isnan(one.low) for one in ratios)
+    alike = [one for one, flat in zip(ratios, without_spread, strict=True) if flat]
     notes = {
         "of single launches: their intervals hold between these launches and say nothing about "
         "the next; measure both with --launches 5": single,
         "of launches that all have the same time on their side, to its last digit: they have no "
-        "interval and no test": without_spread,
+        "interval and no test": sum(one.launches >= LAUNCHES_MIN for one in alike),
+        "of single launches in which most repetitions have the same time, to its last digit: they "
+        "have no interval and no test": sum(one.launches < LAUNCHES_MIN for one in alike),
     }
     return [f"{count} of {len(ratios)} ratios are {what}" for what, count in notes.items() if count]
 
@@ -195,12 +198,12 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
     if launches >= LAUNCHES_MIN:
         first_s, second_s = first.centre_s, second.centre_s
         _, low, high, p_value = launch_ratio(medians_of(first), medians_of(second), confidence)
-        if lacks_spread(first, second):
-            low, high, p_value = math.nan, math.nan, math.nan
     else:
         first_s, second_s = within_launches(first), within_launches(second)
         low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
         p_value = rank_sum(first.samples_s, second.samples_s)
+    if lacks_spread(first, second):
+        low, high, p_value = math.nan, math.nan, math.nan
     return Ratio(
         operation=operation,
         ranks=ranks,
@@ -217,9 +220,13 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
 
 
 def lacks_spread(first: Point, second: Point) -> bool:
-    """Tell whether several launches of a point do not show how far launches differ."""
+    """Tell whether several launches of a point do not show how far launches differ.
+
+    Of single launches: whether their repetitions differ so little that the interval has no width.
+    """
     if min(first.launch_count, second.launch_count) < LAUNCHES_MIN:
-        return False
+        low, high = ratio_interval(first.samples_s, second.samples_s)
+        return low == high != 1
     return differ_without_spread(medians_of(first), medians_of(second))
 
 

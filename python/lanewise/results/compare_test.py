@@ -152,6 +152,27 @@ def test_a_launch_without_a_time_is_not_taken_for_launches_that_are_alike(tmp_pa
     assert not any("the same time on their side" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("others", [0, 4], ids=["all alike", "most alike"])
+def test_repetitions_of_a_coarse_clock_give_a_ratio_without_an_interval(
+    others: int, tmp_path: Path
+) -> None:
+    sides = []
+    for name, time_s in (("a", 1e-6), ("b", 1.1e-6)):
+        point = specimen.point_record("bcast", 8, [time_s] * 40 + [2e-6] * others)
+        sides.append(load(specimen.write(tmp_path / name, [specimen.context_record(), point])))
+
+    found = compare(sides[0], sides[1])
+
+    (ratio,) = found.ratios
+    assert ratio.ratio == pytest.approx(1.1)
+    assert all(map(math.isnan, (ratio.low, ratio.high, ratio.p_value)))
+    assert found.notes[-1] == (
+        "1 of 1 ratios are of single launches in which most repetitions have the same time, to its "
+        "last digit: they have no interval and no test"
+    )
+    assert compare(sides[0], sides[0]).ratios[0].low == 1
+
+
 def test_a_run_that_was_interrupted_is_told(tmp_path: Path) -> None:
     whole = run_of(tmp_path / "a.jsonl")
     stopped = load(specimen.write(tmp_path / "b.jsonl", specimen.records()[:-2]))
