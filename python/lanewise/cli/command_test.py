@@ -174,7 +174,7 @@ def test_compare_prints_a_row_a_point_and_a_line_over_all(samples: Path, capsys:
     assert run(["compare", str(samples), str(samples)]) == 0
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "# scatter, 4 ranks"
+    assert lines[0] == "# scatter, 4 ranks (1 launch)"
     assert lines[2].split()[3] == "1.000"
     assert lines[10].startswith("# over 8 points: B/A 1.000 (geometric mean)")
     assert lines[-1].startswith("! 8 of 8 ratios are of single launches")

@@ -17,8 +17,7 @@ from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
-from lanewise.results.quantity import size_text
-from lanewise.results.table import UNLIMITED, fitted, line, microseconds
+from lanewise.results.table import UNLIMITED, fitted, line, microseconds, single_mark
 
 if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
@@ -140,24 +139,16 @@ def as_object(found: Comparison) -> dict[str, object]:
     return plain
 
 
-def name_of(ratio: Ratio) -> str:
-    """Name a point, `scatter 8 B` or `pairs 0-1 8 B`."""
-    return " ".join(filter(None, (ratio.operation, ratio.label, size_text(ratio.message_bytes))))
-
-
 def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
     """Return all lines that are shown of a comparison, tables for so many columns of text."""
     lines: list[str] = []
     for overall in found.overall:
         ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
-        names = headings(ratios[0], found.numbers)
-        widths = fitted(names, columns)
-        lines += [
-            f"# {overall.operation}, {counted(ratios[0].ranks, 'rank')}",
-            line(names[0], names[1:], widths),
-        ]
-        lines += [row(ratio, widths) for ratio in ratios]
-        lines += [summary(overall), ""]
+        for names, rows in tables_of(ratios).items():
+            widths = fitted(names, columns)
+            lines += [title(rows[0]), line(names[0], names[1:], widths)]
+            lines += [*(row(ratio, widths) for ratio in rows), ""]
+        lines[-1:] = [summary(overall), ""]
     if found.notes:
         lines += [*(f"! {note}" for note in found.notes), ""]
     if found.only_first or found.only_second:
@@ -168,11 +159,28 @@ def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
     return lines[:-1]
 
 
-def headings(ratio: Ratio, numbers: tuple[str, str]) -> list[str]:
-    """Return the headings of one operation's table; `numbers` are what the two sides show."""
+def tables_of(ratios: Sequence[Ratio]) -> dict[tuple[str, ...], list[Ratio]]:
+    """Return the rows of each table of an operation, by the headings that hold for all of them.
+
+    So ratios of single launches have a table of their own, with the name of their test.
+    """
+    tables: dict[tuple[str, ...], list[Ratio]] = {}
+    for ratio in ratios:
+        tables.setdefault(headings(ratio), []).append(ratio)
+    return tables
+
+
+def title(ratio: Ratio) -> str:
+    """Return the line above the table of a ratio."""
+    return f"# {ratio.operation}, {counted(ratio.ranks, 'rank')}{single_mark(ratio.launches)}"
+
+
+def headings(ratio: Ratio) -> tuple[str, ...]:
+    """Return the headings of the table that a ratio belongs in."""
+    numbers = ratio.first_number, ratio.second_number
     first, second = (number if len(number) <= NAME_WIDTH else "time" for number in numbers)
-    columns = [f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", f"p ({ratio.test})"]
-    return ["# Pair", "Size", *columns] if ratio.label else ["# Size", *columns]
+    columns = (f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", f"p ({ratio.test})")
+    return ("# Pair", "Size", *columns) if ratio.label else ("# Size", *columns)
 
 
 def row(ratio: Ratio, widths: Sequence[int]) -> str:

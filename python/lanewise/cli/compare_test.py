@@ -61,6 +61,32 @@ def launched(path: Path, seed: int, slowdown: float = 1.0, launches: int = 10) -
     return str(specimen.write(path, lines))
 
 
+@pytest.mark.parametrize(
+    ("rule", "number"), [("median", "median"), ("student", "mean")], ids=["median", "student"]
+)
+def test_ratios_of_single_launches_have_a_table_of_their_own(
+    rule: str, number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = {"stopping": {**specimen.context_record()["stopping"], "rule": rule}}
+    lines = specimen.launched_records(2, sizes_bytes=[8, 16], context=context)
+    whole = specimen.write(tmp_path / "a.jsonl", lines)
+    stopped = specimen.write(tmp_path / "b.jsonl", lines[:4])
+
+    assert run(["compare", str(whole), str(stopped)]) == 0
+
+    over_launches, single, notes = capsys.readouterr().out.split("\n\n")
+    title, headings, row = over_launches.splitlines()
+    assert (title, row.split()[0]) == ("# scatter, 4 ranks", "8")
+    assert f"A {number}(us)" in headings
+    assert headings.endswith("p (Welch)")
+    title, headings, row, overall = single.splitlines()
+    assert (title, row.split()[0]) == ("# scatter, 4 ranks (1 launch)", "16")
+    assert "A median(us)" in headings
+    assert headings.endswith("p (rank-sum)")
+    assert overall.startswith("# over 2 points: ")
+    assert "! 1 of 2 ratios (scatter 16 B) are of single launches" in notes
+
+
 @pytest.mark.parametrize(("slowdown", "status"), [(1.0, 0), (1.02, 0), (1.2, 1)])
 def test_the_gate_ends_with_status_1_for_a_slower_run_alone(
     slowdown: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -21,7 +21,7 @@ from lanewise.results.launches import by_launch
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples, parse, text_of
 from lanewise.results.records import Context, Point
-from lanewise.results.table import launches_text, ranks_of, tables
+from lanewise.results.table import launches_of, launches_text, ranks_of, tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,7 +240,7 @@ class Measurement:
             for point in points
         ]
         title = f"{operation}, {self.ranks} ranks, {self.context.library}"
-        launches = launches_text(max(point.launch_count for point in points))
+        launches = launches_of(points)
         return html.table(f"{title}, {launches}", headings, rows)
 
     def _each(self, value: Callable[[Point], Any]) -> Floats:

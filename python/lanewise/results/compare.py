@@ -29,6 +29,7 @@ from lanewise.results.intervals import (
     ratio_interval,
 )
 from lanewise.results.launches import by_launch, medians_of
+from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
@@ -43,6 +44,8 @@ class Ratio:
 
     `low` and `high` bound the ratio and `p_value` is of the test named by `test`: NaN where there
     are too few repetitions.  `launches` is the smaller number of launches of the two.
+    `first_number` and `second_number` say what the times are: medians, means, or what an imported
+    tool printed.
     """
 
     operation: str
@@ -56,6 +59,8 @@ class Ratio:
     high: float
     p_value: float
     launches: int = 1
+    first_number: str = "median"
+    second_number: str = "median"
 
     @property
     def test(self) -> str:
@@ -78,7 +83,10 @@ class Overall:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs have in common, and how many points only one of them has."""
+    """What two runs have in common, and how many points only one of them has.
+
+    `numbers` says what the times of ratios over launches are, or of all where none is.
+    """
 
     ratios: list[Ratio]
     overall: list[Overall]
@@ -104,36 +112,28 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             f"{first.path} and {second.path} have no point in common "
             "(same operation, ranks, root and size)"
         )
-    ratios = [ratio_of(key, left[key], right[key], confidence) for key in common]
+    printed = (printed_by(first), printed_by(second))
+    ratios = [ratio_of(key, left[key], right[key], confidence, printed) for key in common]
+    over_launches = next((one for one in ratios if one.launches >= LAUNCHES_MIN), ratios[0])
     return Comparison(
         ratios=ratios,
         overall=overall_of(ratios, launched(first, left, common), launched(second, right, common)),
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
-        numbers=(
-            number_of(first, left, common, ratios),
-            number_of(second, right, common, ratios),
-        ),
+        numbers=(over_launches.first_number, over_launches.second_number),
         notes=[
             *dict.fromkeys([*first.warnings, *second.warnings]),
             *notes_of("A", first, ranks, ratios),
             *notes_of("B", second, ranks, ratios),
             *notes_of_definitions(first, second),
             *differing(first.context, second.context),
-            *launch_notes(ratios, [lacks_spread(left[key], right[key]) for key in common]),
+            *launch_notes([(left[key], right[key]) for key in common], ratios),
         ],
     )
 
 
-def number_of(
-    samples: Samples, points: dict[Key, Point], common: Sequence[Key], ratios: Sequence[Ratio]
-) -> str:
-    """Return what the numbers of one side are: medians, means, or what an imported tool printed."""
-    over_launches = any(one.launches >= LAUNCHES_MIN for one in ratios)
-    if over_launches and samples.context.stopping.get("rule") == "student":
-        return "mean"
-    if any(not math.isnan(points[key].median_s) for key in common):
-        return "median"
+def printed_by(samples: Samples) -> str:
+    """Return what the number of a point is where a tool printed no median."""
     return str(samples.context.imported.get("number", "median"))
 
 
@@ -156,22 +156,38 @@ def notes_of(
     return found + [f"{side}: {note}" for note in context.imported.get("notes", [])]
 
 
-def launch_notes(ratios: Sequence[Ratio], without_spread: Sequence[bool]) -> list[str]:
+def launch_notes(pairs: Sequence[tuple[Point, Point]], ratios: Sequence[Ratio]) -> list[str]:
     """Return what is to be known of points that one side has from a single launch, or all alike.
 
-    `without_spread` tells for each ratio whether its times do not show how far they differ.
+    `pairs` are the points of both sides, each with its ratio.
     """
-    single = sum(one.launches < LAUNCHES_MIN and not math.isnan(one.low) for one in ratios)
-    alike = [one for one, flat in zip(ratios, without_spread, strict=True) if flat]
+    alike = [ratio for pair, ratio in zip(pairs, ratios, strict=True) if lacks_spread(*pair)]
     notes = {
         "of single launches: their intervals hold between these launches and say nothing about "
-        "the next; measure both with --launches 5": single,
+        "the next; measure both with --launches 5": [
+            one for one in ratios if one.launches < LAUNCHES_MIN and not math.isnan(one.low)
+        ],
         "of launches that all have the same time on their side, to its last digit: they have no "
-        "interval and no test": sum(one.launches >= LAUNCHES_MIN for one in alike),
+        "interval and no test": [one for one in alike if one.launches >= LAUNCHES_MIN],
         "of single launches in which most repetitions have the same time, to its last digit: they "
-        "have no interval and no test": sum(one.launches < LAUNCHES_MIN for one in alike),
+        "have no interval and no test": [one for one in alike if one.launches < LAUNCHES_MIN],
     }
-    return [f"{count} of {len(ratios)} ratios are {what}" for what, count in notes.items() if count]
+    return [f"{which_of(ratios, found)} are {what}" for what, found in notes.items() if found]
+
+
+def which_of(ratios: Sequence[Ratio], found: Sequence[Ratio], most: int = 3) -> str:
+    """Count some of the ratios, and name them where they are not all."""
+    counted = f"{len(found)} of {len(ratios)} ratios"
+    if len(found) == len(ratios):
+        return counted
+    names = ", ".join(map(name_of, found[:most]))
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return f"{counted} ({names}{more})"
+
+
+def name_of(ratio: Ratio) -> str:
+    """Name a point, `scatter 8 B` or `pairs 0-1 8 B`."""
+    return " ".join(filter(None, (ratio.operation, ratio.label, size_text(ratio.message_bytes))))
 
 
 def by_key(samples: Samples, ranks: int) -> dict[Key, Point]:
@@ -190,8 +206,10 @@ def by_key(samples: Samples, ranks: int) -> dict[Key, Point]:
     }
 
 
-def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
-    """Compare one point of two runs."""
+def ratio_of(
+    key: Key, first: Point, second: Point, confidence: float, printed: tuple[str, str]
+) -> Ratio:
+    """Compare one point of two runs; `printed` says what their numbers are if not medians."""
     operation, ranks, root, peer, second_peer, message_bytes, _ = key
     pair = "" if peer < 0 else f"{root}-{peer}" + ("" if second_peer < 0 else f",{second_peer}")
     launches = min(first.launch_count, second.launch_count)
@@ -216,7 +234,16 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         high=high,
         p_value=p_value,
         launches=launches,
+        first_number=number_of(first, launches, printed[0]),
+        second_number=number_of(second, launches, printed[1]),
     )
+
+
+def number_of(point: Point, launches: int, printed: str) -> str:
+    """Return what the time of one side is, where the ratio is over so many launches."""
+    if math.isnan(point.median_s):
+        return printed
+    return point.number if launches >= LAUNCHES_MIN else "median"
 
 
 def lacks_spread(first: Point, second: Point) -> bool:

@@ -94,20 +94,28 @@ def microseconds(value_s: float) -> str:
     return "-" if math.isnan(value_s) else f"{value_s * 1e6:.2f}"
 
 
-def title(operation: str, context: Context, launches: int) -> str:
-    """Return the comment line above a table."""
+def title(points: Sequence[Point], context: Context) -> str:
+    """Return the comment line above a table of these points."""
+    operation, launches = points[0].operation, launches_of(points)
     if context.imported:
-        several = f", {launches_text(launches)}" if launches > 1 else ""
+        several = f", {launches}" if launches != launches_text(1) else ""
         return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks{several}"
     return (
         f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {context.library}, "
-        f"method {context.method}, start {context.start}, {launches_text(launches)}"
+        f"method {context.method}, start {context.start}, {launches}"
     )
 
 
 def launches_text(count: int) -> str:
     """Return how many launches of the ranks a table is over, `3 launches`."""
     return "1 launch" if count == 1 else f"{count} launches"
+
+
+def launches_of(points: Iterable[Point]) -> str:
+    """Return over how many launches points are, `3 launches` or `2 to 3 launches`."""
+    counts = sorted({point.launch_count for point in points})
+    fewer = f"{counts[0]} to " if len(counts) > 1 else ""
+    return f"{fewer}{launches_text(counts[-1])}"
 
 
 def single_mark(count: int) -> str:
@@ -118,16 +126,20 @@ def single_mark(count: int) -> str:
 def tables(points: Iterable[Point], context: Context, columns: int = UNLIMITED) -> Iterator[str]:
     """Yield the lines of all tables, one table per operation, a blank line between them.
 
-    Their rows have at most so many columns of text, their titles may have more.
+    Points of a single launch stand in one of their own.  Rows have at most so many columns of text,
+    titles may have more.
     """
-    asked = str(context.stopping.get("rule", "median"))
-    group: tuple[str, bool] | None = None
+    groups: dict[tuple[tuple[str, bool], bool], list[Point]] = {}
     for point in points:
-        rule = "student" if context.imported and math.isnan(point.median_s) else asked
-        if group_of(point) != group:
-            if group is not None:
-                yield ""
-            group = group_of(point)
-            yield title(point.operation, context, point.launch_count)
-            yield heading(point, rule, columns)
-        yield row(point, rule, columns)
+        groups.setdefault((group_of(point), point.launch_count == 1), []).append(point)
+    asked = str(context.stopping.get("rule", "median"))
+    for number, group in enumerate(groups.values()):
+        rules = [
+            "student" if context.imported and math.isnan(point.median_s) else asked
+            for point in group
+        ]
+        if number:
+            yield ""
+        yield title(group, context)
+        yield heading(group[0], rules[0], columns)
+        yield from (row(point, rule, columns) for point, rule in zip(group, rules, strict=True))

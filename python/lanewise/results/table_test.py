@@ -73,3 +73,17 @@ def test_each_operation_has_a_table_of_its_own(tmp_path: Path) -> None:
 
     assert sum(line.startswith("# Size") for line in shown) == 2
     assert len(shown) == 2 * 4 + 1
+
+
+def test_points_of_a_single_launch_have_a_table_of_their_own(tmp_path: Path) -> None:
+    lines = specimen.launched_records(3, sizes_bytes=[8, 16, 32])
+    # Three launches have 8 B, two 16 B, and one 32 B.
+    path = specimen.write(tmp_path / "samples.jsonl", [*lines[:6], lines[7]])
+    samples = load(path)
+
+    first, second = "\n".join(table.tables(samples.points, samples.context)).split("\n\n")
+
+    assert first.splitlines()[0].endswith(", 2 to 3 launches")
+    assert [row.split()[0] for row in first.splitlines()[2:]] == ["8", "16"]
+    assert second.splitlines()[0].endswith(", 1 launch")
+    assert [row.split()[0] for row in second.splitlines()[2:]] == ["32"]
