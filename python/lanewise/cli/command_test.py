@@ -218,7 +218,7 @@ def test_a_report_is_json_with_an_object_for_each_point(samples: Path, capsys: C
 
 
 FIRST_BYTES = {
-    "out.txt": rb"\S+ +\S+ +\S",
+    "out.txt": rb"# +\S+ +\S",
     "out.csv": rb"[a-z_]+,[a-z_]+,",
     "out.json": rb"[\[{]\s*[\[{\"]",
     "out.parquet": rb"PAR1",

@@ -53,6 +53,25 @@ def test_collectives_beside_a_pingpong_are_read_at_the_ranks_of_the_samples(
     assert f"B: the file does not name all of its ranks; those are taken to be {ranks}" in printed
 
 
+def test_json_says_which_test_was_made_of_what_and_for_which_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = specimen.point_record("bcast", 8, [1e-6] * 10, root=3)
+    records = [specimen.context_record(), *({**point, "launch": launch} for launch in (1, 2))]
+    several = specimen.write(tmp_path / "a.jsonl", records)
+    single = specimen.write(tmp_path / "b.jsonl", records[:2])
+
+    assert run(["compare", str(several), str(several), "--json"]) == 0
+    over_launches = json.loads(capsys.readouterr().out)
+    assert run(["compare", str(several), str(single), "--json", "--confidence", "90%"]) == 0
+    within = json.loads(capsys.readouterr().out)
+
+    assert [(one["test"], one["root"]) for one in over_launches["ratios"]] == [("Welch", 3)]
+    assert [(one["test"], one["root"]) for one in within["ratios"]] == [("rank-sum", 3)]
+    assert within["ratios"][0]["first_number"] == "median"
+    assert (within["paths"], within["confidence"]) == ([str(several), str(single)], 0.9)
+
+
 def launched(path: Path, seed: int, slowdown: float = 1.0, launches: int = 10) -> str:
     lines = specimen.launched_records(
         launches=launches, spread=0.02, seed=seed, slowdown=slowdown,

@@ -42,10 +42,10 @@ Times = Mapping[int, float]
 class Ratio:
     """One point in two runs: `ratio` is the second run's time over the first's.
 
-    `low` and `high` bound the ratio and `p_value` is of the test named by `test`: NaN where there
-    are too few repetitions.  `launches` is the smaller number of launches of the two.
-    `first_number` and `second_number` say what the times are: medians, means, or what an imported
-    tool printed.
+    `low` and `high` bound the ratio and `p_value` is of the test named by `test`, Welch's over
+    launches or the rank-sum test within one: NaN where there are too few repetitions.  `launches`
+    is the smaller number of launches of the two, and `label` names a pair.  `first_number` and
+    `second_number` say what the times are: medians, means, or what an imported tool printed.
     """
 
     operation: str
@@ -59,13 +59,10 @@ class Ratio:
     high: float
     p_value: float
     launches: int = 1
+    root: int = 0
+    test: str = "rank-sum"
     first_number: str = "median"
     second_number: str = "median"
-
-    @property
-    def test(self) -> str:
-        """Return the name of the test that the p-value is of."""
-        return "Welch" if self.launches >= LAUNCHES_MIN else "rank-sum"
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,8 @@ class Overall:
 class Comparison:
     """What two runs have in common, and how many points only one of them has.
 
-    `numbers` says what the times of ratios over launches are, or of all where none is.
+    `numbers` says what the times of ratios over launches are, or of all where none is.  `paths`
+    are the files of the runs, and `confidence` is that of the intervals.
     """
 
     ratios: list[Ratio]
@@ -94,6 +92,8 @@ class Comparison:
     only_second: int
     numbers: tuple[str, str] = ("median", "median")
     notes: list[str] = field(default_factory=list)
+    paths: tuple[str, str] = ("", "")
+    confidence: float = 0.95
 
 
 def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Comparison:
@@ -129,6 +129,8 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
             *differing(first.context, second.context),
             *launch_notes([(left[key], right[key]) for key in common], ratios),
         ],
+        paths=(str(first.path), str(second.path)),
+        confidence=confidence,
     )
 
 
@@ -234,6 +236,8 @@ def ratio_of(
         high=high,
         p_value=p_value,
         launches=launches,
+        root=root,
+        test="Welch" if launches >= LAUNCHES_MIN else "rank-sum",
         first_number=number_of(first, launches, printed[0]),
         second_number=number_of(second, launches, printed[1]),
     )

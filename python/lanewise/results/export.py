@@ -11,6 +11,7 @@ import pandas as pd
 
 from lanewise.errors import RequestError
 from lanewise.files.whole import whole_file
+from lanewise.results.frame import MORE_COLUMNS
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -21,13 +22,14 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row a repetition, in the order measured: `repetition` from 0, and `sample_s`.
 
-    `frame` has the points of each launch apart (frame.launch_frame_of); those without repetitions,
-    of which a tool printed one number, have no row.
+    Behind these are transport and MPI of its file.  `frame` has the points of each launch apart
+    (frame.launch_frame_of); those without repetitions, of which a tool printed one number, have no
+    row.
     """
     keys = ["file", "launcher", "ranks", "method", "launch", "operation", "root"]
     keys += ["peer", "second_peer", "message_bytes", "reply_bytes"]
     repeated = frame[frame["samples_s"].map(len) > 0]
-    long = repeated[[*keys, "samples_s"]].explode("samples_s")
+    long = repeated[[*keys, "samples_s", *MORE_COLUMNS]].explode("samples_s")
     long = long.rename(columns={"samples_s": "sample_s"})
     long.insert(len(keys), "repetition", long.groupby(level=0).cumcount())
     return long.reset_index(drop=True)

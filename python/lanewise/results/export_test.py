@@ -36,6 +36,7 @@ def test_raw_csv_has_a_line_a_repetition_in_order(frame: pd.DataFrame, tmp_path:
     write_csv(repetitions(launch_frame_of([loaded])), str(tmp_path / "out.csv"))
 
     back = pd.read_csv(tmp_path / "out.csv")
+    assert list(back.columns[-4:]) == ["repetition", "sample_s", "transport", "mpi"]
     assert list(back["repetition"][:41]) == [*range(40), 0]
     assert np.allclose(back["sample_s"][:40], frame["samples_s"][0], rtol=1e-8)
 

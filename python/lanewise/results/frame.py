@@ -16,11 +16,15 @@ import numpy as np
 import pandas as pd
 
 from lanewise.errors import RequestError
+from lanewise.results.intervals import CONFIDENCE
 from lanewise.results.launches import medians_of, repetitions_of
 from lanewise.results.read import Samples, load
 from lanewise.results.records import Point
 
 CONTEXT_COLUMNS = ("file", "launcher", "ranks", "method")
+# What tells apart how rows were measured, and what their intervals are; behind the columns above.
+MORE_COLUMNS = ("transport", "mpi")
+INTERVAL_COLUMNS = ("number", "confidence")
 
 
 def read(*paths: str | Path) -> pd.DataFrame:
@@ -30,10 +34,11 @@ def read(*paths: str | Path) -> pd.DataFrame:
     `samples_s` as an array of all repetitions, `launch_medians_s` as an array with the median of
     each launch of the ranks (the mean with `--rule student`, and where another tool printed no
     medians), `launch_repetitions` as an array that says how many of `samples_s` are of each launch,
-    one launch after the other, `launches` as their number, and `file`, `launcher`, `ranks`,
-    `method` of the file's context; `attrs["contexts"]` has the whole context of each file.  Where
-    there are several launches, centre and interval are over launches.  Warns of a file whose run
-    was interrupted or whose last line is cut off.
+    one launch after the other, `launches` as their number, `number` for what `low_s` and `high_s`
+    bound ("median" or "mean"), `confidence` for how surely, and `file`, `launcher`, `ranks`,
+    `method`, `transport`, `mpi` of the file's context; `attrs["contexts"]` has the whole context of
+    each file.  Where there are several launches, centre and interval are over launches.  Warns of a
+    file whose run was interrupted or whose last line is cut off.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
     if not paths:
@@ -52,12 +57,15 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
             "launches": point.launch_count,
             "launch_medians_s": np.asarray(medians_of(point)),
             "launch_repetitions": np.asarray(repetitions_of(point)),
+            "number": point.number,
+            "confidence": float(samples.context.stopping.get("confidence", CONFIDENCE)),
         }
         for samples in files
         for point in samples.points
     ]
     names = [name for name in columns_of_point() if name != "launch"]
-    return framed(files, rows, [*names, "launches", "launch_medians_s", "launch_repetitions"])
+    names += ["launches", "launch_medians_s", "launch_repetitions"]
+    return framed(files, rows, [*names, *INTERVAL_COLUMNS, *MORE_COLUMNS])
 
 
 def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
@@ -71,7 +79,7 @@ def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
         for point in samples.launch_points
         if not point.definition
     ]
-    return framed(files, rows, columns_of_point())
+    return framed(files, rows, [*columns_of_point(), *MORE_COLUMNS])
 
 
 def columns_of_point() -> list[str]:
@@ -96,6 +104,8 @@ def row_of(samples: Samples, point: Point) -> dict[str, Any]:
         "launcher": context.launcher,
         "ranks": context.ranks,
         "method": context.method,
+        "transport": context.transport,
+        "mpi": context.library,
     }
     row.update(vars(point))
     row["samples_s"] = np.asarray(point.samples_s, dtype=np.float64)

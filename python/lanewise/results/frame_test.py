@@ -45,3 +45,17 @@ def test_sizes_up_to_64_bits_survive_the_frame(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "large.jsonl", [specimen.context_record(), point])
 
     assert int(lanewise.read(path)["message_bytes"][0]) == 2**62 + 1
+
+
+@pytest.mark.parametrize(("rule", "number"), [("median", "median"), ("student", "mean")])
+def test_the_frame_says_what_the_intervals_are_of_and_how_rows_were_measured(
+    rule: str, number: str, tmp_path: Path
+) -> None:
+    stopping = {**specimen.context_record()["stopping"], "rule": rule, "confidence": 0.9}
+    context = {"stopping": stopping, "transport": "openmpi-tcp"}
+    path = specimen.write(tmp_path / "a.jsonl", specimen.records(sizes_bytes=[8], context=context))
+
+    frame = lanewise.read(path)
+
+    told = frame[["number", "confidence", "transport", "mpi"]].to_numpy().tolist()
+    assert told == [[number, 0.9, "openmpi-tcp", "Open MPI v4.1.4"]]
