@@ -62,4 +62,6 @@ def write_parquet(frame: pd.DataFrame, target: str) -> None:
     with whole_file(Path(target)) as path:
         plain = frame.copy()
         plain.attrs = {}
+        # The name of a file need not be text, which Parquet requires.
+        plain["file"] = [name.encode("utf-8", "replace").decode() for name in plain["file"]]
         plain.to_parquet(path, index=False)

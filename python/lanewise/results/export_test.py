@@ -2,6 +2,7 @@
 """Exported tables say what the file says, and a failed export leaves nothing behind."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,22 @@ def test_csv_goes_to_standard_output(
     write_csv(summary(frame), "-")
 
     assert capsys.readouterr().out.startswith("file,launcher,ranks,method,operation,")
+
+
+def test_a_file_whose_name_is_not_text_is_exported(tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")
+    path = specimen.write(Path(name), specimen.records(sizes_bytes=[8]))
+    found = lanewise.read(path)
+    raw = repetitions(launch_frame_of([load(path)]))
+
+    write_csv(summary(found), str(tmp_path / "out.csv"))
+    write_csv(raw, str(tmp_path / "raw.csv"))
+    write_parquet(found, str(tmp_path / "out.parquet"))
+
+    for csv in ("out.csv", "raw.csv"):
+        assert (tmp_path / csv).read_bytes().splitlines()[1].startswith(os.fsencode(path))
+    assert json.loads(json_of(summary(found)))["points"][0]["file"] == name
+    assert pd.read_parquet(tmp_path / "out.parquet")["file"][0] == f"{tmp_path}/?.jsonl"
 
 
 def test_parquet_does_not_go_to_standard_output(frame: pd.DataFrame) -> None:

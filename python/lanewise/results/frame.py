@@ -89,11 +89,17 @@ def columns_of_point() -> list[str]:
 
 def framed(files: list[Samples], rows: list[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
     """Return rows as a data frame with the columns `names` and the contexts of `files`."""
-    frame = pd.DataFrame(rows, columns=pd.Index(list(names)))
+    frame = pd.DataFrame({name: column_of([row[name] for row in rows]) for name in names})
     for name in ("peer", "second_peer", "reply_bytes"):
         frame[name] = frame[name].astype("Int64")
     frame.attrs["contexts"] = {str(samples.path): vars(samples.context) for samples in files}
     return frame
+
+
+def column_of(values: list[Any]) -> pd.Series[Any]:
+    """Return values as a column; texts as objects, since the name of a file need not be text."""
+    is_text = any(isinstance(value, str) for value in values)
+    return pd.Series(values, dtype=object if is_text or not values else None)
 
 
 def row_of(samples: Samples, point: Point) -> dict[str, Any]:
