@@ -23,6 +23,7 @@ from lanewise.cli.example import ExampleTyper
 from lanewise.cli.renamed import translate
 from lanewise.errors import LanewiseError
 from lanewise.interrupts import raise_from_now_on
+from lanewise.results.printable import printable
 
 # A command below one that takes arguments of its own; it is found by its two words.
 BELOW: dict[str, str] = {
@@ -270,6 +271,6 @@ def drop_output() -> None:
 
 def complain(name: str, sentence: str, status: int) -> int:
     """Print `name: sentence` as one line on standard error and return `status`."""
-    one_line = " ".join(sentence.split())
+    one_line = printable(" ".join(sentence.split()))
     sys.stderr.write(f"{name}: {one_line}\n")
     return status

@@ -14,7 +14,7 @@ import typer
 
 from lanewise.cli import gating
 from lanewise.cli.numbers import counted, positive_number, share
-from lanewise.cli.terminal import columns_shown
+from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
 from lanewise.results.table import UNLIMITED, fitted, line, microseconds, single_mark
@@ -155,8 +155,7 @@ def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
         lines.append(
             f"# only in A: {counted(found.only_first, 'point')}, only in B: {found.only_second}"
         )
-        return lines
-    return lines[:-1]
+    return for_terminal(lines if lines[-1] else lines[:-1], columns)
 
 
 def tables_of(ratios: Sequence[Ratio]) -> dict[tuple[str, ...], list[Ratio]]:

@@ -169,6 +169,50 @@ def test_a_verdict_is_written_as_json_junit_and_markdown(
     assert "### Communication: slower" in markdown.read_text()
 
 
+# What clears a terminal, and what Markdown would take for a column, a picture and a line break.
+ODD = "my|op \x1b[2J<img src=x>\n`b`"
+
+
+def odd_files(folder: Path) -> list[str]:
+    placement = [{"rank": rank, "host": f"{ODD} host"} for rank in range(4)]
+    return [
+        str(
+            specimen.write(
+                folder / name,
+                specimen.launched_records(
+                    10, operations=[ODD], sizes_bytes=[8], slowdown=slowdown, context=context
+                ),
+            )
+        )
+        for name, slowdown, context in (("a", 1.0, {}), ("b", 2.0, {"placement": placement}))
+    ]
+
+
+@pytest.mark.parametrize("options", [[], ["--gate", "5%"]], ids=["ratios", "gate"])
+def test_names_of_a_file_do_not_move_the_cursor(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["compare", *odd_files(tmp_path), *options])
+
+    said = capsys.readouterr()
+    assert "my|op \N{REPLACEMENT CHARACTER}[2J<img src=x>" in said.out
+    assert "\x1b" not in said.out + said.err
+
+
+def test_names_of_a_file_are_text_in_junit_and_markdown(tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "gate.xml", tmp_path / "gate.md"
+    words = ["--gate", "5%", "--junit", str(junit), "--markdown", str(markdown)]
+
+    assert run(["compare", *odd_files(tmp_path), *words]) == 1
+
+    (case,) = ElementTree.parse(junit).getroot()[0]
+    assert case.get("name") == ODD.replace("\x1b", "\N{REPLACEMENT CHARACTER}")
+    rows = [line for line in markdown.read_text().splitlines() if line.startswith("|")]
+    name = r"my\|op " + "\N{REPLACEMENT CHARACTER}" + r"\[2J\<img src=x\> \`b\`"
+    assert [row.partition(" | ")[0] for row in rows[2:]] == [f"| {name}", f"| {name} 8 B"]
+    assert r"Hosts differ: node1 and my\|op" in markdown.read_text()
+
+
 def test_options_of_the_gate_need_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.numbers import share
-from lanewise.cli.terminal import columns_shown
+from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
+from lanewise.results.printable import printable
 
 if TYPE_CHECKING:
     from lanewise.results.gate import Verdict
@@ -78,7 +79,8 @@ def show(verdict: Verdict, shown: Shown, command: str) -> None:
     if shown.as_json:
         typer.echo(json.dumps(gate_text.as_object(verdict)))
     else:
-        typer.echo("\n".join(gate_text.lines_of(verdict, columns_shown())))
+        columns = columns_shown()
+        typer.echo("\n".join(for_terminal(gate_text.lines_of(verdict, columns), columns)))
     if verdict.alarms:
-        typer.echo(f"lanewise {command}: {gate_text.sentence(verdict)}", err=True)
+        typer.echo(f"lanewise {command}: {printable(gate_text.sentence(verdict))}", err=True)
         raise typer.Exit(1)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from lanewise.cli.cost_table import cost_lines
-from lanewise.cli.terminal import folded
+from lanewise.cli.terminal import folded, for_terminal
 from lanewise.results.cautions import cautions_of
 from lanewise.results.read import Samples
 from lanewise.results.table import UNLIMITED, line, microseconds, tables
@@ -23,23 +21,8 @@ def text_of(samples: Samples, columns: int = UNLIMITED) -> list[str]:
     lines += cost_lines(samples.polling, samples.waiting, columns)
     cautions = cautions_of(samples)
     if cautions:
-        lines.append("")
-    for sentence in cautions:
-        lines += folded("! ", sentence, columns)
-    return [printable(text) for text in lines]
-
-
-def printable(text: str) -> str:
-    """Return a text in which nothing moves the cursor or turns the direction of writing.
-
-    A result file may come from anywhere, and its names are shown on a terminal.
-    """
-    return "".join(one if is_shown(one) else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
-def is_shown(character: str) -> bool:
-    """Tell whether a character stands for itself on a terminal, blanks of any width included."""
-    return character.isprintable() or unicodedata.category(character) == "Zs"
+        lines += ["", *(f"! {sentence}" for sentence in cautions)]
+    return for_terminal(lines, columns)
 
 
 def conditions(samples: Samples, columns: int = UNLIMITED) -> list[str]:

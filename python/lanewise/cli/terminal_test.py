@@ -80,6 +80,21 @@ def test_a_table_that_has_room_is_laid_out_as_in_a_file() -> None:
     assert fitted(TABLES["pairs"], 117) != ()
 
 
+@pytest.mark.parametrize("options", [[], ["--gate", "5%"]], ids=["compare", "gate"])
+def test_notes_below_a_comparison_fit_a_terminal(options: list[str], tmp_path: Path) -> None:
+    files = []
+    for name, kernel in (("a", "Linux 6.1.0"), ("b", "Linux 6.12.1, of a name that is quite long")):
+        context = {"kernel": kernel, "clocksource": kernel}
+        lines = specimen.launched_records(10, sizes_bytes=[8], context=context)
+        files.append(str(specimen.write(tmp_path / name, lines)))
+
+    shown = on_terminal(["compare", *files, *options])
+
+    notes = shown[shown.index(next(line for line in shown if line.startswith("! "))) :]
+    assert any(line.startswith("  ") for line in notes)
+    assert max(map(len, notes[: notes.index("")] if options else notes)) <= COLUMNS
+
+
 @pytest.mark.parametrize("command", ["compare", "report"])
 def test_rows_of_files_fit_a_terminal_and_are_as_before_elsewhere(
     command: str, tmp_path: Path

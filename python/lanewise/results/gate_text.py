@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from xml.etree import ElementTree
 
 from lanewise.results.gate import METHOD, Finding, Verdict
 from lanewise.results.gate_reference import OPERATION as REFERENCE
+from lanewise.results.printable import printable
 from lanewise.results.quantity import size_text
 from lanewise.results.table import UNLIMITED, fitted, line, microseconds
 
@@ -161,7 +163,7 @@ def markdown(verdict: Verdict) -> str:
     """Return a summary for a pull request."""
     title = "slower" if verdict.alarms else "passed"
     lines = [
-        f"### Communication: {title}", "", f"{capitalised(sentence(verdict))}.", "",
+        f"### Communication: {title}", "", f"{as_it_is(capitalised(sentence(verdict)))}.", "",
         "| operation | slower by | p (adjusted) | could not have seen less than | |",
         "|---|---:|---:|---:|---|",
     ]  # fmt: skip
@@ -173,7 +175,7 @@ def markdown(verdict: Verdict) -> str:
         lines += [markdown_row(one, "") for one in shown]
     told = [launches_text(verdict), rule_text(verdict), reference_text(verdict)]
     lines += ["", f"<sub>{'; '.join(filter(None, told))}.</sub>"]
-    lines += [f"<br><sub>{capitalised(note)}.</sub>" for note in verdict.notes]
+    lines += [f"<br><sub>{as_it_is(capitalised(note))}.</sub>" for note in verdict.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -181,7 +183,12 @@ def markdown_row(one: Finding, least: str) -> str:
     """Return one row of the summary."""
     mark = "**slower**" if one.alarm else ""
     change = change_text(one.slowdown)
-    return f"| {name_of(one)} | {change} | {one.p_value:.2g} | {least} | {mark} |"
+    return f"| {as_it_is(name_of(one))} | {change} | {one.p_value:.2g} | {least} | {mark} |"
+
+
+def as_it_is(text: str) -> str:
+    """Return a text in one line in which Markdown sees no markup, whatever a file calls things."""
+    return re.sub(r"[\\`*\[\]<>|&~]", r"\\\g<0>", printable(" ".join(text.split())))
 
 
 def capitalised(text: str) -> str:
@@ -212,4 +219,6 @@ def junit(verdict: Verdict) -> str:
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    written = ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+    # XML has no way to write most of what is not printable.
+    return "".join(f"{printable(line)}\n" for line in written.split("\n"))

@@ -12,12 +12,12 @@ import typer
 
 from lanewise.cli.numbers import duration_s, positive_count
 from lanewise.cli.rdma.run import Program
-from lanewise.cli.samples_text import printable
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import require_apart, require_places, write_whole
 from lanewise.launch.machine import core_count
 from lanewise.launch.run import terminated_as_interrupted
+from lanewise.results.printable import printable
 
 
 def register(app: typer.Typer) -> None:
