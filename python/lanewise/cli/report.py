@@ -14,6 +14,7 @@ from lanewise.cli.numbers import counted
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, write_whole
+from lanewise.results.printable import printable
 from lanewise.results.table import UNLIMITED
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
     if not definition:
         texts = ("\n".join(samples_text.text_of(samples, columns)) for samples in loaded)
         return "\n\n".join(texts) + "\n"
+    warn(loaded)
     return "".join(f"{line}\n" for samples in loaded for line in looped_text(samples, definition))
 
 
@@ -182,6 +184,7 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
         refuse_costs(samples, format_)
         if not summarised:
             refuse_single_numbers(samples)
+    warn(loaded)
     if format_ == "parquet":
         write_parquet(frame_of(loaded), output or STANDARD_OUTPUT)
         return
@@ -190,6 +193,12 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
         write_csv(rows, output or STANDARD_OUTPUT)
     else:
         write_text(json_of(rows), output)
+
+
+def warn(loaded: Sequence[Samples]) -> None:
+    """Write to standard error what files warn of, where the format has no place for that."""
+    for sentence in (sentence for samples in loaded for sentence in samples.warnings):
+        sys.stderr.write(f"lanewise report: warning: {printable(sentence)}\n")
 
 
 def refuse_single_numbers(samples: Samples) -> None:

@@ -39,6 +39,21 @@ def test_a_truncated_file_becomes_a_page_that_says_so(tmp_path: Path) -> None:
     assert "the last line is cut off" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("words", ["--format csv", "--json", "--raw --format csv", "-o a.parquet"])
+def test_rows_of_a_run_that_was_interrupted_come_with_a_warning(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    specimen.write(Path("a.jsonl"), specimen.records()[:-2])
+
+    assert run(["report", "a.jsonl", *words.split()]) == 0
+
+    assert capsys.readouterr().err == (
+        "lanewise report: warning: a.jsonl: the run was interrupted after 7 points; "
+        "measure again with --resume to finish it\n"
+    )
+
+
 def test_two_formats_at_once_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
