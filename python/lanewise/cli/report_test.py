@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`lanewise report` writes its page, or says in one line why not."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,19 @@ def test_rows_of_a_run_that_was_interrupted_come_with_a_warning(
         "lanewise report: warning: a.jsonl: the run was interrupted after 7 points; "
         "measure again with --resume to finish it\n"
     )
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "lanewise", "report", str(pipe)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert f"{pipe} is a pipe, and can be read only once" in done.stderr
 
 
 def test_two_formats_at_once_are_refused(

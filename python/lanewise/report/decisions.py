@@ -72,9 +72,12 @@ NO_DECISIONS = Decisions((), (), (), ())
 
 
 def schema_of(path: Path) -> str:
-    """Return the schema that a file names, empty for samples and for what cannot be read."""
+    """Return the schema that a file names, empty for samples and for what cannot be read.
+
+    A pipe is not read, since that would wait for a writer, and what was read would be gone.
+    """
     try:
-        values = parsed(path.read_text(encoding="utf-8-sig"))
+        values = parsed(path.read_text(encoding="utf-8-sig")) if path.is_file() else None
     except (OSError, ValueError):
         return ""
     schema = str(values.get("schema", "")) if isinstance(values, dict) else ""
