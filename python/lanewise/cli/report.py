@@ -29,7 +29,8 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of measure, model fit, tune and run, or text of other benchmarks.",
+        help="Files of measure, or text of other benchmarks; for the page also files of "
+        "model fit, tune, run --interleaved and run --profile.",
     ),
 ]
 Output = Annotated[
@@ -135,14 +136,31 @@ def write_page(files: Sequence[Path], output: str) -> None:
 def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
     """Return the tables of all files; those of another tool are as wide as it prints them."""
     from lanewise.cli import samples_text
-    from lanewise.imports.load import load
 
-    loaded = [load(path) for path in files]
+    loaded = samples_in(files, "text")
     if not definition:
         texts = ("\n".join(samples_text.text_of(samples, columns)) for samples in loaded)
         return "\n\n".join(texts) + "\n"
     warn(loaded)
     return "".join(f"{line}\n" for samples in loaded for line in looped_text(samples, definition))
+
+
+def samples_in(files: Sequence[Path], format_: str) -> list[Samples]:
+    """Load files of samples; RequestError for others, of which those for the page are named so."""
+    from lanewise.imports.load import load
+
+    try:
+        return [load(path) for path in files]
+    except RequestError:
+        from lanewise.report.decisions import schema_of
+
+        for path, schema in ((path, schema_of(path)) for path in files):
+            if schema:
+                raise RequestError(
+                    f"{path} is of {schema}, not samples, and {format_} is of samples alone; "
+                    "leave it out, or write the page"
+                ) from None
+        raise
 
 
 def looped_text(samples: Samples, definition: str) -> Iterator[str]:
@@ -175,11 +193,10 @@ def write_text(text: str, output: str) -> None:
 
 def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: bool) -> None:
     """Write points, or repetitions, as rows."""
-    from lanewise.imports.load import load
     from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
     from lanewise.results.frame import frame_of, launch_frame_of
 
-    loaded = [load(path) for path in files]
+    loaded = samples_in(files, format_)
     for samples in loaded:
         refuse_costs(samples, format_)
         if not summarised:

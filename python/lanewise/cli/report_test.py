@@ -70,6 +70,22 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     assert f"{pipe} is a pipe, and can be read only once" in done.stderr
 
 
+@pytest.mark.parametrize("format_", ["text", "csv"])
+def test_a_file_for_the_page_alone_is_refused_as_such_by_other_formats(
+    format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
+    tuning = tmp_path / "tuning.json"
+    tuning.write_text('{"schema": "lanewise-tuning", "version": 1}')
+
+    assert run(["report", str(samples), str(tuning), "--format", format_]) == 2
+
+    assert capsys.readouterr().err == (
+        f"lanewise report: {tuning} is of lanewise-tuning, not samples, and {format_} is of "
+        "samples alone; leave it out, or write the page\n"
+    )
+
+
 def test_two_formats_at_once_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

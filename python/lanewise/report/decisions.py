@@ -100,8 +100,8 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
             rows.append(interleaved_row(interleaved.load(path)))
         else:
             raise RequestError(
-                f"{path}: a report is made of samples, platforms, tunings and interleaved runs, "
-                f"not {schema!r}"
+                f"{path}: a report is made of samples, platforms, tunings, profiles and "
+                f"interleaved runs, not {schema!r}"
             )
     return Decisions(models, choices, rows, [path.name for path in paths])
 
