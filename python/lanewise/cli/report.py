@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "text", "csv", "parquet", "json")
 SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 STANDARD_OUTPUT = "-"
 PAGE = "report.html"
 
@@ -107,6 +108,9 @@ def report(
 
 def format_of(named: str, output: str) -> str:
     """Return the format that is asked for by name, else by the suffix of the file to write."""
+    if Path(output).suffix in COMPRESSED:
+        plain = Path(output).with_suffix("")
+        raise RequestError(f"{output} would not be compressed; write {plain} and compress that")
     if named and named not in FORMATS:
         raise RequestError(f"no format '{named}'; use one of {', '.join(FORMATS)}")
     if named:

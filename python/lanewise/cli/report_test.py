@@ -86,6 +86,22 @@ def test_a_file_for_the_page_alone_is_refused_as_such_by_other_formats(
     )
 
 
+@pytest.mark.parametrize("words", [["--format", "csv"], []], ids=["csv", "by suffix"])
+def test_a_file_that_would_not_be_compressed_is_refused(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    specimen.write(Path("a.jsonl"), specimen.records())
+
+    assert run(["report", "a.jsonl", "-o", "x.csv.gz", *words]) == 2
+
+    assert "x.csv.gz would not be compressed; write x.csv and" in capsys.readouterr().err
+    assert not Path("x.csv.gz").exists()
+
+
 def test_two_formats_at_once_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
