@@ -173,6 +173,9 @@ def launch_notes(pairs: Sequence[tuple[Point, Point]], ratios: Sequence[Ratio]) 
         "interval and no test": [one for one in alike if one.launches >= LAUNCHES_MIN],
         "of single launches in which most repetitions have the same time, to its last digit: they "
         "have no interval and no test": [one for one in alike if one.launches < LAUNCHES_MIN],
+        "of points that have no time on a side, since all of their repetitions were late": [
+            one for one in ratios if math.isnan(one.first_s) or math.isnan(one.second_s)
+        ],
     }
     return [f"{which_of(ratios, found)} are {what}" for what, found in notes.items() if found]
 

@@ -173,6 +173,21 @@ def test_repetitions_of_a_coarse_clock_give_a_ratio_without_an_interval(
     assert compare(sides[0], sides[0]).ratios[0].low == 1
 
 
+def test_a_point_whose_repetitions_were_all_late_is_told(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(("median_s", "low_s", "high_s", "mean_s"))
+    records = specimen.records(sizes_bytes=[8, 16])
+    late = {**specimen.point_record("scatter", 8, [1e-6]), **nothing, "samples_s": []}
+    whole = load(specimen.write(tmp_path / "a", records))
+    lacking = load(specimen.write(tmp_path / "b", [records[0], late, *records[2:]]))
+
+    found = compare(whole, lacking)
+
+    assert found.notes[-1] == (
+        "1 of 2 ratios (scatter 8 B) are of points that have no time on a side, since all of their "
+        "repetitions were late"
+    )
+
+
 def test_a_run_that_was_interrupted_is_told(tmp_path: Path) -> None:
     whole = run_of(tmp_path / "a.jsonl")
     stopped = load(specimen.write(tmp_path / "b.jsonl", specimen.records()[:-2]))

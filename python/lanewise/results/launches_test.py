@@ -49,6 +49,13 @@ def test_a_point_of_one_launch_stays_as_it_is() -> None:
     assert alone.launch_count == 1
 
 
+def test_a_point_without_a_time_is_not_taken_for_one_of_which_a_tool_printed_the_mean() -> None:
+    late = point([1e-6], 1, median_s=None, low_s=None, high_s=None, mean_s=None)
+    printed = point([1e-6], 1, median_s=None, low_s=None, high_s=None)
+
+    assert (late.number, printed.number) == ("median", "mean")
+
+
 @pytest.mark.parametrize("launches", [1, 3])
 def test_by_students_rule_the_centre_is_the_mean(launches: int) -> None:
     points = [point([1e-6, 1e-6, 4e-6], launch) for launch in range(1, launches + 1)]

@@ -121,8 +121,11 @@ class Point:
 
     @property
     def number(self) -> str:
-        """Return what the centre is: "median" or "mean"."""
-        return "mean" if math.isnan(self.median_s) else "median"
+        """Return what the centre is: "median" or "mean".
+
+        It is "median" too where there is no time, since all repetitions were late.
+        """
+        return "mean" if math.isnan(self.median_s) and not math.isnan(self.mean_s) else "median"
 
 
 @dataclass(frozen=True)
