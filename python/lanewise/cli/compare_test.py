@@ -213,6 +213,23 @@ def test_names_of_a_file_are_text_in_junit_and_markdown(tmp_path: Path) -> None:
     assert r"Hosts differ: node1 and my\|op" in markdown.read_text()
 
 
+@pytest.mark.parametrize("options", [[], ["--gate", "5%"]], ids=["ratios", "gate"])
+@pytest.mark.parametrize("first", [True, False], ids=["A", "B"])
+def test_a_file_without_points_is_refused_by_what_it_is_of(
+    first: bool, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    polling = {
+        "record": "polling", "message_bytes": 8, "interval_s": 1e-5, "depth": 4,
+        "availability": [0.5], "rate_bytes_per_s": [3e9],
+    }  # fmt: skip
+    path = specimen.write(tmp_path / "polling.jsonl", [specimen.context_record(), polling])
+    files = [str(path), launched(tmp_path / "a.jsonl", 1)]
+
+    assert run(["compare", *(files if first else files[::-1]), *options]) == 2
+
+    assert "polling.jsonl is of polling or post-work-wait" in capsys.readouterr().err
+
+
 def test_options_of_the_gate_need_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,6 +103,8 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
     """
     if not 0 < confidence < 1:
         raise RequestError(f"confidence {confidence:g} is not between 0 and 1; try 0.95")
+    require_points(first)
+    require_points(second)
     first, second = by_definition_of(second, first), by_definition_of(first, second)
     ranks = (first.context.ranks, second.context.ranks)
     left, right = by_key(first, ranks[0] or ranks[1]), by_key(second, ranks[1] or ranks[0])
@@ -132,6 +134,15 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         paths=(str(first.path), str(second.path)),
         confidence=confidence,
     )
+
+
+def require_points(samples: Samples) -> None:
+    """Raise RequestError for a file that has nothing but what messages cost the processor."""
+    if (samples.polling or samples.waiting) and not samples.launch_points:
+        raise RequestError(
+            f"{samples.path} is of polling or post-work-wait, which are not compared; "
+            "show both files on one page with lanewise report"
+        )
 
 
 def printed_by(samples: Samples) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lanewise.errors import RequestError
 from lanewise.results import gate_reference
+from lanewise.results.compare import require_points
 from lanewise.results.definitions import by_definition_of, notes_of_definitions
 from lanewise.results.differing import around_what_differs, differing, mpi_of
 from lanewise.results.gate import Launches, Matrix, PointName
@@ -90,6 +91,7 @@ def notes_of_statistic(statistic: Statistic) -> list[str]:
 
 def several(samples: Samples, statistic: Statistic) -> list[dict[PointName, float]]:
     """Return the times of each launch; RequestError for a file of a single one."""
+    require_points(samples)
     times = times_of(samples, statistic)
     if len(times) < 2:
         again = "measure again with --launches 10"
