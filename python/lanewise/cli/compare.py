@@ -171,7 +171,8 @@ def tables_of(ratios: Sequence[Ratio]) -> dict[tuple[str, ...], list[Ratio]]:
 
 def title(ratio: Ratio) -> str:
     """Return the line above the table of a ratio."""
-    return f"# {ratio.operation}, {counted(ratio.ranks, 'rank')}{single_mark(ratio.launches)}"
+    ranks = counted(ratio.ranks, "rank") if ratio.ranks else "unknown ranks"
+    return f"# {ratio.operation}, {ranks}{single_mark(ratio.launches)}"
 
 
 def headings(ratio: Ratio) -> tuple[str, ...]:

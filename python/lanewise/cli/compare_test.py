@@ -230,6 +230,17 @@ def test_a_file_without_points_is_refused_by_what_it_is_of(
     assert "polling.jsonl is of polling or post-work-wait" in capsys.readouterr().err
 
 
+def test_ranks_that_no_file_names_are_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text("# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n8 2.0\n")
+
+    assert run(["compare", str(text), str(text)]) == 0
+
+    assert capsys.readouterr().out.startswith("# bcast, unknown ranks (1 launch)\n")
+
+
 def test_options_of_the_gate_need_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
