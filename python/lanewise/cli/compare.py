@@ -72,6 +72,7 @@ def compare_files(
     if gate and confidence:
         raise RequestError("--confidence is about intervals, and the gate has none; leave it out")
     confidence_level = confidence_of(confidence or CONFIDENCE)
+    gating.require_names(junit, markdown)
     require_apart({"--junit": junit, "--markdown": markdown}, first, second)
     runs = load_both(first, second)
     if gate:

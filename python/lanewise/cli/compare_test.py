@@ -241,6 +241,19 @@ def test_ranks_that_no_file_names_are_unknown(
     assert capsys.readouterr().out.startswith("# bcast, unknown ranks (1 launch)\n")
 
 
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_verdict_is_not_written_to_a_file_that_is_called_a_hyphen(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["compare", *files, "--gate", "5%", option, "-"]) == 2
+
+    assert f"{option} - is not a file name" in capsys.readouterr().err
+    assert not (tmp_path / "-").exists()
+
+
 def test_options_of_the_gate_need_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -157,6 +157,7 @@ def gate(
     rate = gating.rate_of(false_alarms)
     rule = Rule(share("--gate", gate), rate, looks=len(looks), share=shares_of(looks)[0])
     least_found = share("--find", find)
+    gating.require_names(junit, markdown)
     require_places(junit, markdown)
     kept = [path_in(folder, side.title) for side in chosen] if folder else []
     require_apart({"--junit": junit, "--markdown": markdown}, baseline, *kept)

@@ -59,6 +59,13 @@ class Shown:
     markdown: Path | None = None
 
 
+def require_names(junit: Path | None, markdown: Path | None) -> None:
+    """Raise RequestError for a hyphen, which stands for standard output elsewhere."""
+    for option, path in {"--junit": junit, "--markdown": markdown}.items():
+        if path == Path("-"):
+            raise RequestError(f"{option} - is not a file name; name a file such as gate.xml")
+
+
 def rate_of(text: str) -> float:
     """Return the rate of false alarms; RequestError where it is none."""
     rate = share("--false-alarms", text or RATE)
