@@ -76,11 +76,10 @@ def compare_files(
     require_apart({"--junit": junit, "--markdown": markdown}, first, second)
     runs = load_both(first, second)
     if gate:
-        gating.show(
-            verdict_of(runs, share("--gate", gate), gating.rate_of(false_alarms)),
-            gating.Shown(as_json, junit, markdown),
-            "compare",
-        )
+        limit, rate = share("--gate", gate), gating.rate_of(false_alarms)
+        require_two_files(first, second)
+        verdict = verdict_of(runs, limit, rate)
+        gating.show(verdict, gating.Shown(as_json, junit, markdown), "compare")
         return
     only_gate = {"--false-alarms": false_alarms, "--junit": junit, "--markdown": markdown}
     for name in (name for name, value in only_gate.items() if value):
@@ -92,6 +91,14 @@ def compare_files(
         typer.echo(json.dumps(as_object(found)))
     else:
         typer.echo("\n".join(text_of(found, columns_shown())))
+
+
+def require_two_files(first: Path, second: Path) -> None:
+    """Raise RequestError for one file on both sides, with which every gate passes."""
+    if first.samefile(second):
+        raise RequestError(
+            f"{second} is both A and B, so the gate would always pass; name the file of another run"
+        )
 
 
 def verdict_of(runs: tuple[Samples, Samples], gate: float, false_alarms: float) -> Verdict:

@@ -213,6 +213,30 @@ def test_names_of_a_file_are_text_in_junit_and_markdown(tmp_path: Path) -> None:
     assert r"Hosts differ: node1 and my\|op" in markdown.read_text()
 
 
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_verdict_is_not_written_to_a_file_that_is_called_a_hyphen(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["compare", *files, "--gate", "5%", option, "-"]) == 2
+
+    assert f"{option} - is not a file name" in capsys.readouterr().err
+    assert not (tmp_path / "-").exists()
+
+
+def test_the_gate_refuses_one_file_for_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = launched(tmp_path / "a.jsonl", 1)
+    (tmp_path / "link.jsonl").symlink_to(file)
+
+    assert run(["compare", file, str(tmp_path / "link.jsonl"), "--gate", "5%"]) == 2
+
+    assert "link.jsonl is both A and B, so the gate would always pass" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("options", [[], ["--gate", "5%"]], ids=["ratios", "gate"])
 @pytest.mark.parametrize("first", [True, False], ids=["A", "B"])
 def test_a_file_without_points_is_refused_by_what_it_is_of(
@@ -239,19 +263,6 @@ def test_ranks_that_no_file_names_are_unknown(
     assert run(["compare", str(text), str(text)]) == 0
 
     assert capsys.readouterr().out.startswith("# bcast, unknown ranks (1 launch)\n")
-
-
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_verdict_is_not_written_to_a_file_that_is_called_a_hyphen(
-    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
-    monkeypatch.chdir(tmp_path)
-
-    assert run(["compare", *files, "--gate", "5%", option, "-"]) == 2
-
-    assert f"{option} - is not a file name" in capsys.readouterr().err
-    assert not (tmp_path / "-").exists()
 
 
 def test_options_of_the_gate_need_the_gate(
