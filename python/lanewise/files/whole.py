@@ -6,28 +6,34 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 
+LINKS_MAX = 40  # as many as Linux follows
+
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a path to write to that becomes `path` when all went well, so no half file is left.
 
-    A link is followed.  What is no regular file, such as /dev/stdout or a pipe, is written to as it
-    is, never replaced.  Raises RequestError where the folder cannot be written to, RunError where
-    the disk is full.
+    A link is followed.  What is no regular file, such as a pipe, or is one that a descriptor has
+    open, such as /dev/stdout, gets the content at the end and is never replaced.
+    Raises RequestError where the place cannot be written to, RunError where the disk is full.
     """
     require_place(path)
-    as_it_is = path.exists() and not path.is_file()
+    as_it_is = _is_written_as_it_is(path)
     target = path if as_it_is else _led_to_by(path)
-    part = target if as_it_is else _beside(target, path)
+    part = _new_file(Path(tempfile.gettempdir()) if as_it_is else target.parent, path)
     try:
         yield part
-        if not as_it_is:
+        if as_it_is:
+            with part.open("rb") as content, os.fdopen(_open_as_it_is(path), "wb") as stream:
+                shutil.copyfileobj(content, stream)
+        else:
             part.chmod(0o666 & ~current_umask())
             part.replace(target)
     except OSError as error:
@@ -35,8 +41,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             f"{path} could not be written: {error.strerror}; free space there or name another"
         ) from None
     finally:
-        if not as_it_is:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def require_place(path: Path) -> None:
@@ -45,6 +50,7 @@ def require_place(path: Path) -> None:
         if path.is_dir():
             raise RequestError(f"{path} is a folder; name a file in it")
         exists = path.exists()
+        as_it_is = _is_written_as_it_is(path)
         folder = _led_to_by(path).parent
         missing = not exists and not folder.is_dir()
     except OSError as error:
@@ -54,7 +60,7 @@ def require_place(path: Path) -> None:
             f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"
         )
     # A regular file is replaced, which its folder must allow.
-    place = path if exists and not path.is_file() else folder
+    place = path if as_it_is else folder
     if not os.access(place, os.W_OK):
         why = f"you may not write in {place}" if place != path else os.strerror(errno.EACCES)
         raise RequestError(f"{path} cannot be written: {why}; name another")
@@ -123,10 +129,39 @@ def _led_to_by(path: Path) -> Path:
     raise RequestError(f"{path} cannot be written: {os.strerror(errno.ELOOP)}; name another")
 
 
-def _beside(target: Path, named: Path) -> Path:
-    """Return a new empty file in the folder of `target`."""
+def _is_written_as_it_is(path: Path) -> bool:
+    """Tell whether a path leads to what must not be replaced."""
+    return path.exists() and (not path.is_file() or _link_to_open_file(path) is not None)
+
+
+def _open_as_it_is(path: Path) -> int:
+    """Open what there is at `path` to write at its end, and return the descriptor.
+
+    A descriptor of this process is duplicated, so that what the process, or another with the same
+    open file, writes later comes after it.
+    """
+    link = _link_to_open_file(path)
+    if link is not None and Path("/proc/self").resolve() in link.parents:
+        return os.dup(int(link.name))
+    return os.open(path, os.O_WRONLY | os.O_APPEND)
+
+
+def _link_to_open_file(path: Path) -> Path | None:
+    """Return the link of /proc to what a descriptor has open, where a path leads to one."""
+    for _ in range(LINKS_MAX):
+        if not path.is_symlink():
+            return None
+        folder = path.parent.resolve()
+        if folder.parts[1:2] == ("proc",) and folder.name == "fd":
+            return folder / path.name
+        path = folder / path.readlink()
+    return None
+
+
+def _new_file(folder: Path, named: Path) -> Path:
+    """Return a new empty file in a folder."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{named.name}.", dir=folder)
     except OSError as error:
         raise RequestError(
             f"{named} cannot be written: {error.strerror}; name a file in a folder that can"

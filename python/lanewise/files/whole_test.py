@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
@@ -46,6 +48,41 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 
     assert got == ["text"]
     assert path.is_fifo()
+
+
+def test_what_goes_through_a_descriptor_is_added_to_its_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as stream:
+        stream.write("before\n")
+        stream.flush()
+        (tmp_path / "link").symlink_to(f"/dev/fd/{stream.fileno()}")
+        for name in (f"/proc/self/fd/{stream.fileno()}", tmp_path / "link"):
+            write_whole(Path(name), "written\n")
+        stream.write("after\n")
+
+    assert log.read_text() == "before\nwritten\nwritten\nafter\n"
+    assert {one.name for one in tmp_path.iterdir()} == {"log", "link"}
+
+
+def test_what_goes_through_a_descriptor_of_another_process_is_added_to_its_file(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    with log.open("a") as stream, subprocess.Popen(["cat"], stdin=-1, stdout=stream) as other:
+        write_whole(Path(f"/proc/{other.pid}/fd/1"), "written\n")
+        other.communicate(b"after\n")
+
+    assert log.read_text() == "before\nwritten\nafter\n"
+
+
+def test_what_goes_through_a_descriptor_reaches_a_file_without_a_name(tmp_path: Path) -> None:
+    with tempfile.TemporaryFile("w+", dir=tmp_path) as stream:
+        write_whole(Path(f"/dev/fd/{stream.fileno()}"), "text")
+        stream.seek(0)
+
+        assert stream.read() == "text"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
