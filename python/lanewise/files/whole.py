@@ -20,8 +20,9 @@ LINKS_MAX = 40  # as many as Linux follows
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a path to write to that becomes `path` when all went well, so no half file is left.
 
-    A link is followed.  What is no regular file, such as a pipe, or is one that a descriptor has
-    open, such as /dev/stdout, gets the content at the end and is never replaced.
+    A link is followed, and a file that is replaced keeps its mode, though not its hard links.  What
+    is no regular file, such as a pipe, or is one that a descriptor has open, such as /dev/stdout,
+    gets the content at the end and is never replaced.
     Raises RequestError where the place cannot be written to, RunError where the disk is full.
     """
     require_place(path)
@@ -34,7 +35,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             with part.open("rb") as content, os.fdopen(_open_as_it_is(path), "wb") as stream:
                 shutil.copyfileobj(content, stream)
         else:
-            part.chmod(0o666 & ~current_umask())
+            part.chmod(_mode_of(target))
             part.replace(target)
     except OSError as error:
         raise RunError(
@@ -59,11 +60,11 @@ def require_place(path: Path) -> None:
         raise RequestError(
             f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"
         )
+    if exists and not os.access(path, os.W_OK):
+        raise RequestError(f"{path} cannot be written: {os.strerror(errno.EACCES)}; name another")
     # A regular file is replaced, which its folder must allow.
-    place = path if as_it_is else folder
-    if not os.access(place, os.W_OK):
-        why = f"you may not write in {place}" if place != path else os.strerror(errno.EACCES)
-        raise RequestError(f"{path} cannot be written: {why}; name another")
+    if not as_it_is and not os.access(folder, os.W_OK):
+        raise RequestError(f"{path} cannot be written: you may not write in {folder}; name another")
 
 
 def require_places(*paths: Path | None) -> None:
@@ -156,6 +157,14 @@ def _link_to_open_file(path: Path) -> Path | None:
             return folder / path.name
         path = folder / path.readlink()
     return None
+
+
+def _mode_of(target: Path) -> int:
+    """Return the mode of the file that is replaced, else that of a new one."""
+    try:
+        return target.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o666 & ~current_umask()
 
 
 def _new_file(folder: Path, named: Path) -> Path:

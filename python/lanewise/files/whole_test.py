@@ -13,6 +13,7 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import (
+    current_umask,
     require_apart,
     require_place,
     require_there,
@@ -123,6 +124,32 @@ def test_a_folder_that_may_not_be_written_is_refused(
 
     with pytest.raises(RequestError, match=r"out\.json cannot be written: you may not write in "):
         require_place(tmp_path / "out.json")
+
+
+def test_a_file_that_may_not_be_written_is_refused_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text("kept")
+    # Root may write everywhere, so the answer of the system is made up.
+    monkeypatch.setattr(os, "access", lambda place, _mode: place != path)
+
+    with pytest.raises(RequestError, match=r"kept\.json cannot be written: Permission denied; "):
+        write_whole(path, "text")
+
+    assert path.read_text() == "kept"
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    write_whole(path, "first")
+    assert path.stat().st_mode & 0o777 == 0o666 & ~current_umask()
+
+    path.chmod(0o640)
+    write_whole(path, "second")
+
+    assert path.read_text() == "second"
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_folder_that_may_not_be_searched_is_refused(
