@@ -14,6 +14,7 @@ from pathlib import Path
 from lanewise.errors import RequestError, RunError
 
 LINKS_MAX = 40  # as many as Linux follows
+NAME_KEPT = 60  # letters of a name, whose 240 bytes at most leave room for an ending
 
 
 @contextlib.contextmanager
@@ -168,9 +169,9 @@ def _mode_of(target: Path) -> int:
 
 
 def _new_file(folder: Path, named: Path) -> Path:
-    """Return a new empty file in a folder."""
+    """Return a new empty file in a folder, called like `named` as far as names may be long."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{named.name}.", dir=folder)
+        handle, name = tempfile.mkstemp(prefix=f".{named.name[:NAME_KEPT]}.", dir=folder)
     except OSError as error:
         raise RequestError(
             f"{named} cannot be written: {error.strerror}; name a file in a folder that can"

@@ -152,6 +152,13 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    for path in (tmp_path / ("x" * 255), tmp_path / ("\u00fc" * 127)):
+        write_whole(path, "text")
+
+        assert path.read_text() == "text"
+
+
 def test_a_folder_that_may_not_be_searched_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
