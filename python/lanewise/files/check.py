@@ -35,8 +35,8 @@ def all_finite(values: Iterable[float]) -> bool:
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether a value is a whole number."""
-    return type(value) is int or (type(value) is float and value.is_integer())
+    """Tell whether a value is a whole number that can be computed with."""
+    return is_number(value) and value == int(value)
 
 
 TYPES: dict[str, Check] = {

@@ -141,8 +141,7 @@ def sentence_of(error: ValidationError) -> str:
 def expected(keyword: str, wanted: Any, instance: Any, schema: Mapping[str, Any]) -> str:
     """Return what a value should be."""
     if keyword == "type":
-        names = [wanted] if isinstance(wanted, str) else wanted
-        return f"not {' or '.join(KINDS[name] for name in names)}"
+        return other_type([wanted] if isinstance(wanted, str) else wanted, instance)
     if keyword == "const":
         return f"not {shown(wanted)}"
     if keyword == "enum":
@@ -155,6 +154,13 @@ def expected(keyword: str, wanted: Any, instance: Any, schema: Mapping[str, Any]
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         return f"not a list of {least} {f'to {most}' if most else 'or more'}"
     return "which does not follow the schema"
+
+
+def other_type(names: Iterable[str], instance: Any) -> str:
+    """Return what a value of another type should be."""
+    if type(instance) is int and {"number", "integer"} & {*names}:
+        return "outside the range of a double"
+    return f"not {' or '.join(KINDS[name] for name in names)}"
 
 
 def hint(name: str, known: Iterable[str]) -> str:

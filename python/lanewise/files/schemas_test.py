@@ -41,6 +41,15 @@ def sentence(**changes: Any) -> str:
         ({"colour": 3}, "unknown key 'colour'"),
         ({"root": -1}, "key 'root' is -1, below 0"),
         ({"samples_s": [1, None]}, "key 'samples_s[1]' is null, not a number"),
+        (
+            {"message_bytes": 10**400},
+            f"key 'message_bytes' is 1{'0' * 36}..., outside the range of a double",
+        ),
+        (
+            {"repetitions": -(10**400)},
+            f"key 'repetitions' is -1{'0' * 35}..., outside the range of a double",
+        ),
+        ({"median_s": 10**400}, f"key 'median_s' is 1{'0' * 36}..., outside the range of a double"),
         ({"operation": ["x" * 50]}, f"""key 'operation' is ["{"x" * 35}..., not a string"""),
         (
             {"stopped": "intervall"},
