@@ -46,6 +46,10 @@ class Fault:
     sentence: str
 
 
+class TwiceError(ValueError):
+    """A key that an object has twice, of which one would be lost."""
+
+
 def folder() -> Path:
     """Return where the schemas are: in the package where it is installed, else in the source."""
     package = Path(__file__).resolve().parents[1]
@@ -190,13 +194,22 @@ def shown(value: Any) -> str:
 def parsed(text: str) -> Any:
     """Return the value of a JSON text; ValueError says why there is none, whatever the text is."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return json.loads(text, object_pairs_hook=_object_of)
+    except (json.JSONDecodeError, TwiceError):
         raise
     except RecursionError:
         raise ValueError("values are nested too deeply") from None
     except ValueError:
         raise ValueError("a number has too many digits") from None
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise TwiceError(f"the key '{twice}' is there twice")
+    return values
 
 
 def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:

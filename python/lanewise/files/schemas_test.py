@@ -94,9 +94,13 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
         ("{", r"is not JSON .*; do b"),
         ("[" * 100_000, r"is not JSON \(values are nested too deeply\); do b"),
         ("1" * 5000, r"is not JSON \(a number has too many digits\); do b"),
+        (
+            '{"a": [{"b": 1, "c": 2, "b": 1}]}',
+            r"is not JSON \(the key 'b' is there twice\); do b",
+        ),
         ("[]", "is not a JSON object; do b"),
     ],
-    ids=["cut off", "deep", "digits", "list"],
+    ids=["cut off", "deep", "digits", "twice", "list"],
 )
 def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "x.json"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,14 @@ def schema_of(path: Path) -> str:
     """Return the schema that a file names, empty for samples and for what cannot be read.
 
     A pipe is not read, since that would wait for a writer, and what was read would be gone.
+    Raises RequestError for JSON that is refused whatever its schema, as with a key twice.
     """
     try:
         values = parsed(path.read_text(encoding="utf-8-sig")) if path.is_file() else None
-    except (OSError, ValueError):
+    except (OSError, UnicodeDecodeError, JSONDecodeError):
         return ""
+    except ValueError as error:
+        raise RequestError(f"{path} is not JSON ({error}); write it again") from None
     schema = str(values.get("schema", "")) if isinstance(values, dict) else ""
     # Samples whose first point is not there yet are one object too.
     return "" if schema == SAMPLES_SCHEMA else schema

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.report.decisions import ChoiceRow, decisions_of, interleaved_row, model_rows
+from lanewise.report.decisions import (
+    ChoiceRow,
+    decisions_of,
+    interleaved_row,
+    model_rows,
+    schema_of,
+)
 from lanewise.tuning import interleaved, specimen
 from lanewise.tuning.content import Choice
 from lanewise.tuning.write import save
@@ -98,3 +104,12 @@ def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
 
     with pytest.raises(RequestError, match=r"odd.json: a report is made of .* not 'lanewise-run'"):
         decisions_of([path])
+
+
+def test_a_file_with_a_key_twice_is_no_file_of_samples(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_text('{"schema": "lanewise-tuning", "layouts": [], "layouts": []}')
+
+    said = r"tuning\.json is not JSON \(the key 'layouts' is there twice\); write it again$"
+    with pytest.raises(RequestError, match=said):
+        schema_of(path)
