@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.schemas import object_in, require
+from lanewise.files.schemas import has_version, object_in, require
 
 SCHEMA_NAME = "lanewise-platform"
 SCHEMA_VERSION = 3
@@ -20,9 +20,9 @@ def load(path: str | Path) -> dict[str, Any]:
     values = object_in(path, missing=f"lanewise model fit -o {path} writes it", damaged=AGAIN)
     if values.get("schema") != SCHEMA_NAME:
         raise RequestError(f"{path} is not a platform file of lanewise model fit; name one")
-    if values.get("version") == 1:
+    if has_version(values, 1):
         values = as_version_2(values)
-    if values.get("version") == 2:
+    if has_version(values, 2):
         values = {**values, "version": SCHEMA_VERSION}  # which only adds the ranges of LMO
     require(values, "platform", str(path), remedy=AGAIN)
     return values

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import RequestError
-from lanewise.files.check import TYPES, Check, compiled
+from lanewise.files.check import TYPES, Check, compiled, one_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Place = Iterable[str | int]
 SHOWN_MAX = 40
+DEPTH_MAX = 64  # as native programs have it
+TOO_DEEP = "values are nested too deeply"
 KINDS = {
     "object": "an object",
     "array": "a list",
@@ -194,13 +196,28 @@ def shown(value: Any) -> str:
 def parsed(text: str) -> Any:
     """Return the value of a JSON text; ValueError says why there is none, whatever the text is."""
     try:
-        return json.loads(text, object_pairs_hook=_object_of)
+        value = json.loads(text, object_pairs_hook=_object_of)
     except (json.JSONDecodeError, TwiceError):
         raise
     except RecursionError:
-        raise ValueError("values are nested too deeply") from None
+        raise ValueError(TOO_DEEP) from None
     except ValueError:
         raise ValueError("a number has too many digits") from None
+    if text.count("[") + text.count("{") > DEPTH_MAX and _is_too_deep(value):
+        raise ValueError(TOO_DEEP)
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+    return bool(level)
 
 
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -210,6 +227,11 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise TwiceError(f"the key '{twice}' is there twice")
     return values
+
+
+def has_version(values: Mapping[str, Any], version: int) -> bool:
+    """Tell whether a file says that it is of a version; true is no 1."""
+    return one_of([version])(values.get("version"))
 
 
 def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:

@@ -27,6 +27,17 @@ SUITE = {
     **{"transports": {}, "launches": {}, "left_out": []},
 }
 
+PLATFORM = {
+    "schema": "lanewise-platform", "version": 3, "lanewise": "0.1.0",
+    "created": "2026-01-01T00:00:00Z", "ranks": 2, "hosts": ["a", "b"],
+    "fingerprint": {
+        "mpi": {"family": "openmpi", "library": "Open MPI v4.1.4"},
+        "launcher": "openmpi", "kernel": "6.1.0", "cpus": ["0", "1"], "settings": {},
+    },
+    "best": "hockney",
+    "models": {},
+}  # fmt: skip
+
 
 def sentence(**changes: Any) -> str:
     fault = fault_in({**POINT, **changes}, "samples", "point")
@@ -93,6 +104,7 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
     [
         ("{", r"is not JSON .*; do b"),
         ("[" * 100_000, r"is not JSON \(values are nested too deeply\); do b"),
+        (f'{{"a": {"[" * 64}{"]" * 64}}}', r"is not JSON \(values are nested too deeply\); do b"),
         ("1" * 5000, r"is not JSON \(a number has too many digits\); do b"),
         (
             '{"a": [{"b": 1, "c": 2, "b": 1}]}',
@@ -100,7 +112,7 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
         ),
         ("[]", "is not a JSON object; do b"),
     ],
-    ids=["cut off", "deep", "digits", "twice", "list"],
+    ids=["cut off", "deep", "65 deep", "digits", "twice", "list"],
 )
 def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "x.json"
@@ -109,6 +121,13 @@ def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
     with pytest.raises(RequestError, match=said):
         object_in(path, missing="do a", damaged="do b")
+
+
+def test_values_may_be_nested_64_deep(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(f'{{"a": {"[" * 63}{"]" * 63}, "b": "{"[" * 99}"}}')
+
+    assert object_in(path, missing="do a", damaged="do b")["b"] == "[" * 99
 
 
 def test_version_1_of_a_platform_had_other_names() -> None:
@@ -123,19 +142,17 @@ def test_version_1_of_a_platform_had_other_names() -> None:
 
 def test_version_2_of_a_platform_is_read_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "platform.json"
-    content = {
-        "schema": "lanewise-platform", "version": 2, "lanewise": "0.1.0",
-        "created": "2026-01-01T00:00:00Z", "ranks": 2, "hosts": ["a", "b"],
-        "fingerprint": {
-            "mpi": {"family": "openmpi", "library": "Open MPI v4.1.4"},
-            "launcher": "openmpi", "kernel": "6.1.0", "cpus": ["0", "1"], "settings": {},
-        },
-        "best": "hockney",
-        "models": {},
-    }  # fmt: skip
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps({**PLATFORM, "version": 2}))
 
-    assert platform.load(path) == {**content, "version": 3}
+    assert platform.load(path) == PLATFORM
+
+
+def test_a_version_of_a_platform_is_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "platform.json"
+    path.write_text(json.dumps({**PLATFORM, "version": True}))
+
+    with pytest.raises(RequestError, match="key 'version' is true, not 3"):
+        platform.load(path)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:

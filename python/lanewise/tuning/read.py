@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.schemas import fault_in, object_in, path_text, with_remedy
+from lanewise.files.schemas import fault_in, has_version, object_in, path_text, with_remedy
 from lanewise.tuning.content import (
     BYTES_MAX,
     SCHEMA_NAME,
@@ -69,7 +69,7 @@ def load_all(path: str | Path) -> tuple[Tuning, ...]:
 def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     """Return the tunings that a parsed file holds; FaultError for what does not fit."""
     refuse_newer(values)
-    is_version_1 = values.get("schema") == SCHEMA_NAME and values.get("version") == 1
+    is_version_1 = values.get("schema") == SCHEMA_NAME and has_version(values, 1)
     if is_version_1:
         values = from_version_1(values)
     for key, known in (("schema", SCHEMA_NAME), ("version", SCHEMA_VERSION)):

@@ -82,6 +82,7 @@ LAYOUT = ("layouts", 0)
 CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("schema",), "other", "schema is 'other'"),
     (("version",), 0, "version is '0'"),
+    (("version",), True, "version is 'True'"),
     (("version",), 3, "version 3 is newer than version 2, which .* reads; upgrade lanewise$"),
     (("rank",), 4, "unknown key 'rank'"),
     (("mpi", "vendor"), "x", "mpi: unknown key 'vendor'"),
