@@ -31,7 +31,7 @@ def test_a_path_file_is_read(tmp_path: Path) -> None:
     [
         ([], r"not a JSON object; write it again"),
         ({**WHOLE, "schema": "lanewise-tuning"}, r"not a path file; write one with"),
-        ({**WHOLE, "version": 2}, r"key 'version' is 2, not 1"),
+        ({**WHOLE, "version": 2}, r"version 2 is newer than version 1, which .*; upgrade"),
         ({**WHOLE, "hosts": {}}, r"key 'hosts' is \{\}, not a list"),
         ({**WHOLE, "hosts": [{"ports": []}]}, r"hosts\[0\]: key 'name' is missing"),
         (

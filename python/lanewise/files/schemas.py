@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Place = Iterable[str | int]
 SHOWN_MAX = 40
 DEPTH_MAX = 64  # as native programs have it
+UPGRADE = "upgrade lanewise"
 TOO_DEEP = "values are nested too deeply"
 KINDS = {
     "object": "an object",
@@ -104,7 +105,7 @@ def fault_in(value: Any, name: str, definition: str = "") -> Fault | None:
 
 
 def require(
-    value: Any,
+    value: Mapping[str, Any],
     name: str,
     where: str | Callable[[Place], str],
     *,
@@ -115,10 +116,25 @@ def require(
 
     `where` is the file, or tells the file and line of a path in it.
     """
+    if not definition and (sentence := newer(value, name)):
+        place = where if isinstance(where, str) else where(("version",))
+        raise RequestError(f"{place}: {sentence}; {UPGRADE}")
     fault = fault_in(value, name, definition)
     if fault is not None:
         place = where if isinstance(where, str) else where(fault.path)
         raise RequestError(f"{place}: {with_remedy(fault.sentence, remedy)}")
+
+
+def newer(value: Mapping[str, Any], name: str) -> str:
+    """Return what is wrong with a file of a later version than its schema, empty for others."""
+    known = schema_of(name)["properties"]
+    latest = known["version"]["const"]
+    version = value.get("version")
+    if value.get("schema") != known["schema"]["const"]:
+        return ""
+    if type(version) is not int or version <= latest:
+        return ""
+    return f"version {version} is newer than version {latest}, which this lanewise reads"
 
 
 def with_remedy(sentence: str, remedy: str) -> str:

@@ -100,6 +100,24 @@ def test_the_error_has_the_file_and_the_remedy() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["interleaved", "paths", "platform", "profile", "suite", "transport", "tuning"]
+)
+def test_a_file_of_a_later_version_is_called_newer(name: str) -> None:
+    known = schemas.schema_of(name)["properties"]
+    version = known["version"]["const"]
+    newer = {"schema": known["schema"]["const"], "version": version + 1, "a later key": 1}
+
+    said = (
+        f"^x.json: version {version + 1} is newer than version {version}, "
+        "which this lanewise reads; upgrade lanewise$"
+    )
+    with pytest.raises(RequestError, match=said):
+        require(newer, name, "x.json", remedy="write it again")
+    with pytest.raises(RequestError, match=r"^x.json: unknown key 'a later key'; write it again$"):
+        require({**newer, "version": "1"}, name, "x.json", remedy="write it again")
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("{", r"is not JSON .*; do b"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.schemas import object_in, require
+from lanewise.files.schemas import has_version, object_in, require
 from lanewise.files.whole import write_whole
 
 SCHEMA_NAME = "lanewise-suite"
@@ -85,10 +85,7 @@ def load(folder: Path) -> State:
     values = object_in(path, missing="name the folder of a lanewise suite", damaged=again)
     if values.get("schema") != SCHEMA_NAME:
         raise RequestError(f"{path} is no {SCHEMA_NAME} file")
-    version = values.get("version")
-    if version not in (1, SCHEMA_VERSION):
-        raise RequestError(f"{path} has another version than {SCHEMA_VERSION}; upgrade lanewise")
-    if version == 1:
+    if has_version(values, 1):
         values = as_version_2(values)
     require(values, "suite", str(path), remedy=again)
     return state_of(values)

@@ -69,7 +69,7 @@ def test_a_suite_from_before_there_were_digests_goes_on(tmp_path: Path) -> None:
     [
         ("{", "is not JSON"),
         ("{}", "is no lanewise-suite file"),
-        ('{"schema": "lanewise-suite", "version": 9}', "another version"),
+        ('{"schema": "lanewise-suite", "version": 9}', "version 9 is newer than version 2"),
         ('{"schema": "lanewise-suite", "version": 1}', "key 'asked' is missing"),
     ],
 )
@@ -77,6 +77,15 @@ def test_a_file_that_is_no_state_is_refused(tmp_path: Path, text: str, said: str
     (tmp_path / state.FILE).write_text(text, encoding="utf-8")
 
     with pytest.raises(RequestError, match=said):
+        state.load(tmp_path)
+
+
+def test_a_version_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    state.save(state.State(ASKED, "today"), tmp_path)
+    path = tmp_path / state.FILE
+    path.write_text(path.read_text().replace('"version": 2', '"version": true'))
+
+    with pytest.raises(RequestError, match="key 'version' is true, not 2"):
         state.load(tmp_path)
 
 

@@ -165,7 +165,7 @@ def test_the_ratio_is_of_medians_and_few_rounds_have_no_interval() -> None:
     [
         ({"novelty": 1}, "novelty"),
         ({"plain_s": []}, "plain_s"),
-        ({"version": 2}, "key 'version' is 2, not 1"),
+        ({"version": 2}, "version 2 is newer than version 1, which .*; upgrade"),
     ],
 )
 def test_what_it_does_not_know_is_refused_by_name(

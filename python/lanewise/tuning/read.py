@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.schemas import fault_in, has_version, object_in, path_text, with_remedy
+from lanewise.files.schemas import (
+    UPGRADE,
+    fault_in,
+    has_version,
+    newer,
+    object_in,
+    path_text,
+    with_remedy,
+)
 from lanewise.tuning.content import (
     BYTES_MAX,
     SCHEMA_NAME,
@@ -44,7 +52,7 @@ class FaultError(ValueError):
 class NewerError(FaultError):
     """A tuning file of a later version of Lanewise."""
 
-    remedy = "upgrade lanewise"
+    remedy = UPGRADE
 
 
 def load(path: str | Path) -> Tuning:
@@ -68,7 +76,8 @@ def load_all(path: str | Path) -> tuple[Tuning, ...]:
 
 def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     """Return the tunings that a parsed file holds; FaultError for what does not fit."""
-    refuse_newer(values)
+    if sentence := newer(values, "tuning"):
+        raise NewerError(sentence)
     is_version_1 = values.get("schema") == SCHEMA_NAME and has_version(values, 1)
     if is_version_1:
         values = from_version_1(values)
@@ -85,15 +94,6 @@ def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
     if len({one.hosts for one in layouts}) < len(layouts):
         raise FaultError("layouts has the same hosts twice")
     return layouts
-
-
-def refuse_newer(values: Mapping[str, Any]) -> None:
-    """Raise NewerError for a file of a version that a later Lanewise writes."""
-    version = values.get("version")
-    if values.get("schema") == SCHEMA_NAME and type(version) is int and version > SCHEMA_VERSION:
-        raise NewerError(
-            f"version {version} is newer than version {SCHEMA_VERSION}, which this lanewise reads"
-        )
 
 
 def whole_numbers(values: Any) -> Any:
