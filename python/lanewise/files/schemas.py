@@ -23,6 +23,7 @@ Place = Iterable[str | int]
 SHOWN_MAX = 40
 DEPTH_MAX = 64  # as native programs have it
 UPGRADE = "upgrade lanewise"
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 TOO_DEEP = "values are nested too deeply"
 KINDS = {
     "object": "an object",
@@ -221,7 +222,12 @@ def parsed(text: str) -> Any:
         raise ValueError("a number has too many digits") from None
     if text.count("[") + text.count("{") > DEPTH_MAX and _is_too_deep(value):
         raise ValueError(TOO_DEEP)
-    return value
+    return _with_text(value) if SURROGATE.search(text) else value
+
+
+def _with_text(value: Any) -> Any:
+    """Return a value with "?" for each surrogate without its pair, as of a name that is no text."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace"))
 
 
 def _is_too_deep(value: Any) -> bool:

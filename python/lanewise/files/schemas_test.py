@@ -141,6 +141,15 @@ def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> N
         object_in(path, missing="do a", damaged="do b")
 
 
+def test_a_surrogate_without_its_pair_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(r'{"\uDE00": 1.5, "a": ["\udce9", "\ud83d\ude00", "\\ud83d"]}')
+
+    values = object_in(path, missing="do a", damaged="do b")
+
+    assert values == {"?": 1.5, "a": ["?", "\U0001f600", r"\ud83d"]}
+
+
 def test_values_may_be_nested_64_deep(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(f'{{"a": {"[" * 63}{"]" * 63}, "b": "{"[" * 99}"}}')

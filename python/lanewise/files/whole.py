@@ -109,9 +109,12 @@ def require_there(path: Path, maker: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` to a file in place of what is there."""
+    """Write `text` to a file in place of what is there.
+
+    Names of files need not be text; "?" stands for what is none.
+    """
     with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="replace")
 
 
 def current_umask() -> int:

@@ -51,6 +51,14 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert path.is_fifo()
 
 
+def test_a_name_that_is_not_text_is_written_with_a_replacement(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+
+    write_whole(path, os.fsdecode(b"caf\xe9.jsonl"))
+
+    assert path.read_bytes() == b"caf?.jsonl"
+
+
 def test_what_goes_through_a_descriptor_is_added_to_its_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as stream:

@@ -100,7 +100,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("page.html.j2").render(
+    return environment.get_template("page.html.j2").render(
         title=title_of(runs) if runs else title_of_profiles(profiles),
         verdict=" ".join(verdict_of(runs, len(cautions))) if runs else lateness[0].summary,
         cautions=cautions,
@@ -122,8 +122,6 @@ def render_page(
         version=__version__,
         written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    # The name of a file need not be text.
-    return page.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _embedded(data: object) -> Markup:
