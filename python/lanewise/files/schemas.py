@@ -205,8 +205,8 @@ def path_text(path: Place) -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a value as JSON, a long one cut off."""
-    text = json.dumps(value)
+    """Write a value as JSON, a long one cut off; a date of TOML as a string."""
+    text = json.dumps(value, default=str)
     return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 

@@ -29,7 +29,7 @@ from lanewise.launch.hca import (
     PORTS_MAX,
     Device,
 )
-from lanewise.toml.tables import Tables
+from lanewise.toml.tables import Tables, shown
 from lanewise.toml.text import read_text
 
 _KEYS = ("ports", "devices", "link_layer", "lmc", "mtu", "congestion", "pcap", "lids")
@@ -83,7 +83,7 @@ class _Reader(Tables):
     def interfaces(self, key: str, value: Any, limit: int, remedy: str) -> tuple[str, ...]:
         names = isinstance(value, list) and all(isinstance(name, str) and name for name in value)
         if not names or not 1 <= len(value) <= limit or len(set(value)) != len(value):
-            raise self.refuse((key,), f"{key} = {value!r}: {remedy}")
+            raise self.refuse((key,), f"{key} = {shown(value)}: {remedy}")
         return tuple(value)
 
     def chosen(self, key: str, known: tuple[Any, ...]) -> Any:
@@ -91,13 +91,13 @@ class _Reader(Tables):
         value = self.values.get(key, known[0])
         if isinstance(value, bool) or value not in known:
             remedy = " or ".join(map(str, known))
-            raise self.refuse((key,), f"{key} = {value!r}: use {remedy}")
+            raise self.refuse((key,), f"{key} = {shown(value)}: use {remedy}")
         return value
 
     def text(self, key: str, default: str) -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str):
-            raise self.refuse((key,), f"{key} = {value!r} is not a string")
+            raise self.refuse((key,), f"{key} = {shown(value)} is not a string")
         return value
 
     def lids(self, lmc: int) -> tuple[tuple[str, int], ...]:

@@ -42,7 +42,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.toml.quantities import SHARE, SIZE, TIME
-from lanewise.toml.tables import Tables, hint
+from lanewise.toml.tables import Tables, hint, shown
 from lanewise.toml.text import read_text
 
 # Verbs, and errors that they may return; the first is the one that is meant where none is. Manuals
@@ -247,12 +247,14 @@ class _Reader(Tables):
             return peer_address(value) if value != "" else ""
         except ValueError:
             remedy = "use an address without a zone, such as 10.0.0.2 or fe80::1"
-            raise self.refuse((*path, "peer"), f"peer = {value!r}: {remedy}") from None
+            raise self.refuse((*path, "peer"), f"peer = {shown(value)}: {remedy}") from None
 
     def device(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str:
         value = table.get("device", "")
         if value and not (isinstance(value, str) and DEVICE.fullmatch(value)):
-            raise self.refuse((*path, "device"), f"device = {value!r}: use lanewise0 to lanewise7")
+            raise self.refuse(
+                (*path, "device"), f"device = {shown(value)}: use lanewise0 to lanewise7"
+            )
         return str(value)
 
     def time_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
@@ -279,7 +281,7 @@ class _Reader(Tables):
         if isinstance(table.get(key), str):
             time_us = round(self.quantity(table, path, key, TIME) / 1000)
             if time_us < 1:
-                raise self.refuse((*path, key), f"{key} = {table[key]!r}: use 1 us or more")
+                raise self.refuse((*path, key), f"{key} = {shown(table[key])}: use 1 us or more")
             return {f"{key}_us": time_us}
         return self.count(table, path, key, least)
 
@@ -301,5 +303,5 @@ class _Reader(Tables):
             raise self.refuse(path, f"{key} is missing: use one of {', '.join(known)}")
         if value not in known:
             remedy = hint(str(value), list(known))
-            raise self.refuse((*path, key), f"{key} = {value!r}: {remedy}")
+            raise self.refuse((*path, key), f"{key} = {shown(value)}: {remedy}")
         return str(value)

@@ -58,6 +58,7 @@ def test_a_shipped_transport_follows_the_schema_and_is_read(name: str) -> None:
             HEAD.replace("1", "2") + 'mpi = "openmpi"',
             "own.toml:2: version 2 is newer than version 1",
         ),
+        (HEAD + 'mpi = "openmpi"\ntitle = 2026-01-01', "'title' is \"2026-01-01\", not a string"),
         (HEAD + 'mpi = "lam"', "own.toml:3: key 'mpi' is \"lam\", none of openmpi, mpich, smpi"),
         (HEAD + 'mpi = "openmpi"\ncolour = "red"', "unknown key 'colour'"),
         (HEAD + 'mpi = "openmpi"\narguments = "-x"', "key 'arguments' is \"-x\", not a list"),

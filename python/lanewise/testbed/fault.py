@@ -26,7 +26,7 @@ from lanewise.testbed.plan import Plan, SlowWire
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path
 from lanewise.toml.quantities import MOMENT, size_text, time_text
-from lanewise.toml.tables import Tables, hint
+from lanewise.toml.tables import Tables, hint, shown
 from lanewise.toml.text import read_text
 
 ACTIONS = ("cut", "mend", "degrade", "kill")
@@ -57,7 +57,7 @@ def settings_of(words: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
         try:
             found.append((one.setting, quantities.parse(one.kind, text, one.least)))
         except ValueError as error:
-            raise ValueError(f"{key} = {text!r} {error}") from None
+            raise ValueError(f"{key} = {shown(text)} {error}") from None
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
 from lanewise.testbed.layout import link_queue_bytes
 from lanewise.toml.lines import Path
 from lanewise.toml.quantities import RATE, SIZE, TIME, size_text
-from lanewise.toml.tables import Tables, hint
+from lanewise.toml.tables import Tables, hint, shown
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
 _NO_SUBNETS = tuple(
@@ -156,7 +156,7 @@ class _Reader(Tables):
             reason = (
                 str(error) if isinstance(text, str) and ":" not in text else "not an IPv4 network"
             )
-            sentence = f"subnet = {text!r}: {reason}; give one such as 10.1.0.0/24"
+            sentence = f"subnet = {shown(text)}: {reason}; give one such as 10.1.0.0/24"
             raise self.refuse(path, sentence) from None
         for network, use in _NO_SUBNETS:
             if subnet.overlaps(network):
@@ -173,7 +173,9 @@ class _Reader(Tables):
         queue_bytes = self.quantity(table, path, "queue", SIZE, least=3000) or of_site.queue_bytes
         rate = self.quantity(table, path, "rate", RATE, least=1e3) or of_site.rate_bits_per_s
         if queue_bytes > QUEUE_BYTES_MAX:
-            raise self.refuse(at, f"queue = {table['queue']!r} is 4 GiB or more, which is too long")
+            raise self.refuse(
+                at, f"queue = {shown(table['queue'])} is 4 GiB or more, which is too long"
+            )
         if queue_bytes and not rate:
             raise self.refuse(at, "queue has no effect without a rate; give both, or neither")
         return Nic(rate, queue_bytes)
@@ -217,7 +219,7 @@ class _Reader(Tables):
         ends = self.needed(table, path, "between", "the names of two sites")
         at = (*path, "between")
         if not isinstance(ends, list) or len(ends) != 2 or ends[0] == ends[1]:
-            raise self.refuse(at, f"between = {ends!r}: give the names of two sites")
+            raise self.refuse(at, f"between = {shown(ends)}: give the names of two sites")
         for end in ends:
             if end not in sites:
                 sentence = f"between names '{end}', which is not a site; {hint(str(end), sites)}"
@@ -244,7 +246,9 @@ class _Reader(Tables):
         self.known(table, path, ("congestion", "buffer"))
         congestion = table.get("congestion", "")
         if not isinstance(congestion, str) or not re.fullmatch(r"[a-z0-9_]*", congestion):
-            raise self.refuse((*path, "congestion"), f"congestion = {congestion!r} is not a name")
+            raise self.refuse(
+                (*path, "congestion"), f"congestion = {shown(congestion)} is not a name"
+            )
         if not _may_be_loaded(congestion):
             self.require_listed(congestion)
         return Tcp(congestion, self.quantity(table, path, "buffer", SIZE, least=4096))
@@ -255,7 +259,7 @@ class _Reader(Tables):
         if congestion and listed and congestion not in listed:
             raise self.refuse(
                 ("tcp", "congestion"),
-                f"congestion = {congestion!r}: the kernel has {', '.join(listed)}",
+                f"congestion = {shown(congestion)}: the kernel has {', '.join(listed)}",
             )
 
     def name(self, table: dict[str, Any], path: Path) -> str:
@@ -268,7 +272,7 @@ class _Reader(Tables):
         if isinstance(value, str) and _NAME.fullmatch(value):
             return value
         rule = "a letter, then letters, digits and hyphens, at most 12, all lower case"
-        raise self.refuse(path, f"{key}: {value!r} is not a valid name; a name is {rule}")
+        raise self.refuse(path, f"{key}: {shown(value)} is not a valid name; a name is {rule}")
 
     def check_links(self, links: list[Link]) -> None:
         """Refuse two links between the same sites, and two of one name: of a, b-c and a-b, c."""

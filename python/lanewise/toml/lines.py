@@ -19,6 +19,7 @@ else:
 SyntaxFault = tomllib.TOMLDecodeError
 
 Path = tuple[str | int, ...]
+INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1  # of TOML; the parser takes any
 
 
 def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
@@ -105,6 +106,8 @@ def _is_too_much(statement: str) -> bool:
 
 def _paths(value: Any, path: Path) -> list[Path]:
     items: list[tuple[str | int, Any]] = []
+    if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
+        raise ValueError("a number has too many digits")
     if isinstance(value, dict):
         items = list(value.items())
     elif isinstance(value, list):

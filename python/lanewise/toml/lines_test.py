@@ -100,6 +100,10 @@ def test_a_statement_is_parsed_as_often_in_a_long_text_as_in_a_short_one(
     assert sum(len(call.args[0]) for call in parsed.call_args_list) < 4 * len(text)
 
 
+def test_whole_numbers_have_64_bits() -> None:
+    assert parse_with_lines(f"a = [{-(2**63)}, {2**63 - 1}]")[0] == {"a": [-(2**63), 2**63 - 1]}
+
+
 def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:
     with pytest.raises(SyntaxFault, match="line 2"):
         parse_with_lines("a = 1\nb = \n")
@@ -111,8 +115,10 @@ def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:
         ("[" * 5000, "values are nested too deeply"),
         (f"{{ {'b.' * 5000}b = 1 }}", "values are nested too deeply"),
         ("1" * 5000, "a number has too many digits"),
+        (f"[0x{'f' * 5000}]", "a number has too many digits"),
+        (f"{{ b = {2**63} }}", "a number has too many digits"),
     ],
-    ids=["lists", "tables", "digits"],
+    ids=["lists", "tables", "digits", "hexadecimal digits", "more than 64 bits"],
 )
 def test_a_text_with_more_than_can_be_read_is_refused_with_its_line(value: str, why: str) -> None:
     with pytest.raises(ValueError, match=rf"^{why} \(at line 2\)$"):

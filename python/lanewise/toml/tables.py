@@ -12,11 +12,19 @@ from lanewise.toml import quantities
 from lanewise.toml.lines import Path, parse_with_lines
 from lanewise.toml.quantities import Kind
 
+SHOWN_MAX = 40
+
 
 def hint(name: str, known: list[str]) -> str:
     """Return what somebody may have meant by `name`."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(known) or 'none'}"
+
+
+def shown(value: object) -> str:
+    """Write a value for an error, a long one cut off."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
 class Tables:
@@ -68,13 +76,14 @@ class Tables:
         try:
             return quantities.parse(kind, value, least)
         except ValueError as error:
-            raise self.refuse(path, f"{key} = {value!r} {error}") from None
+            raise self.refuse(path, f"{key} = {shown(value)} {error}") from None
 
     def whole(self, table: dict[str, Any], path: Path, key: str, default: int) -> int:
         """Return a whole number from 0 on."""
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**62:
-            raise self.refuse((*path, key), f"{key} = {value!r} is not a whole number from 0 on")
+            sentence = f"{key} = {shown(value)} is not a whole number from 0 on"
+            raise self.refuse((*path, key), sentence)
         return value
 
     def distinct(self, names: list[str], what: str, path: Callable[[int], Path]) -> None:

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is refused in a table is named with file, line and key."""
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.toml.tables import Tables
+
+
+def test_a_value_of_any_length_is_refused_in_one_line() -> None:
+    tables = Tables(f"a = [{'1, ' * 3000}]", "x.toml")
+
+    with pytest.raises(RequestError) as refused:
+        tables.whole(tables.values, (), "a", 0)
+
+    said = f"x.toml:1: a = [{'1, ' * 12}... is not a whole number from 0 on"
+    assert str(refused.value) == said
