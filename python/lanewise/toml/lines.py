@@ -2,11 +2,13 @@
 """Which line of a TOML text each key stands on.
 
 The parser of the standard library gives values without places.  The text is therefore cut into its
-statements, which are the shortest runs of lines that the parser takes, and each is parsed alone.
+statements, which end with their lines unless a bracket or a string is open, and each is parsed
+alone.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +21,15 @@ else:
 SyntaxFault = tomllib.TOMLDecodeError
 
 Path = tuple[str | int, ...]
+# Strings and comments, which hide brackets and ends of lines; and those that they do not hide.
+_TOKEN = re.compile(
+    r"""
+    \"{3} (?: [^\\] | \\. )*? \"{3,5} | \'{3} .*? \'{3,5}
+    | " (?: [^"\\\n] | \\. )* " | ' [^'\n]* '
+    | \# [^\n]* | [\[\]{}\n]
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1  # of TOML; the parser takes any
 
 
@@ -73,23 +84,17 @@ def _table_of(header: Path, last: dict[Path, int]) -> Path:
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield each statement, comment and blank line of a text with the line on which it begins."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    begin = 0
-    for end in range(1, len(lines) + 1):
-        statement = "\n".join(lines[begin:end])
-        if _is_whole(statement):
-            yield begin + 1, statement
-            begin = end
-
-
-def _is_whole(statement: str) -> bool:
-    try:
-        tomllib.loads(statement)
-    except SyntaxFault:
-        return False
-    except (RecursionError, ValueError):
-        return True
-    return True
+    text = text.replace("\r\n", "\n") + "\n"
+    begin, begin_line, line, depth = 0, 1, 1, 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        depth += (token in "[{") - (token in "]}")
+        line += token.count("\n")
+        if token == "\n" and depth == 0:
+            yield begin_line, text[begin : match.start()]
+            begin, begin_line = match.end(), line
+    if depth:  # of a text that nests too deeply for the parser to see that it has no end
+        yield begin_line, text[begin:]
 
 
 def _line_that_is_too_much(text: str) -> int:

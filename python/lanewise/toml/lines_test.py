@@ -88,10 +88,14 @@ def test_a_separator_of_lines_inside_a_string_begins_no_line() -> None:
     assert parse_with_lines('a = "x\u2028y\x85z"\nb = 1\n')[1][("b",)] == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[[fault]]\nat = 1\n" * 500, f"at = [\n{'1,' * 500}\n]\n".replace(",", ",\n")],
+    ids=["statements", "lines of one statement"],
+)
 def test_a_statement_is_parsed_as_often_in_a_long_text_as_in_a_short_one(
-    monkeypatch: pytest.MonkeyPatch,
+    text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "[[fault]]\nat = 1\n" * 500
     parsed = Mock(wraps=tomllib.loads)
     monkeypatch.setattr(tomllib, "loads", parsed)
 
@@ -123,6 +127,29 @@ def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:
 def test_a_text_with_more_than_can_be_read_is_refused_with_its_line(value: str, why: str) -> None:
     with pytest.raises(ValueError, match=rf"^{why} \(at line 2\)$"):
         parse_with_lines(f"x = 1\na = {value}\ny = 2\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"""\n[ # " \\""" \\\\\n"""',
+        "'''\n{ \"\"\" \\\n'''",
+        '"""\n\\\n  """""',
+        "'''\n'''''",
+        "[\"[\", '\"', \"\\\"\",\n# ] \"\n]",
+        "[\n'\\', []\n]",
+        '[\n{ "]" = 1 },\n[ # [\n]\n]',
+        '""\n\n\n',
+    ],
+    ids=[
+        "string of lines", "literal string of lines", "quotes at the end", "literal quotes",
+        "strings", "literal strings", "brackets", "blank lines",
+    ],
+)  # fmt: skip
+def test_a_statement_goes_on_until_its_brackets_and_strings_end(value: str) -> None:
+    text = f"a = {value}\n'[' = 1\n"
+
+    assert parse_with_lines(text)[1][("[",)] == text.count("\n")
 
 
 @given(st.lists(st.booleans(), max_size=30))
