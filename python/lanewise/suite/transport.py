@@ -91,7 +91,7 @@ def find(given: str) -> Transport:
     if not path.is_file() and given in shipped_names():
         path = FILES / f"{given}.toml"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         close = difflib.get_close_matches(given, shipped_names(), n=1)
         hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(shipped_names())}"

@@ -19,7 +19,7 @@ def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
         with path.open("rb") as file:
             content = file.read(BYTES_MAX + 1)
         if len(content) <= BYTES_MAX:
-            return content.decode("utf-8").replace("\r\n", "\n")
+            return content.decode("utf-8-sig").replace("\r\n", "\n")
         reason = f"it has more than {BYTES_MAX >> 20} MiB"
     except UnicodeDecodeError:
         reason = "it is not text"

@@ -15,6 +15,13 @@ def test_a_text_is_read_whatever_ends_its_lines(tmp_path: Path) -> None:
     assert read_text(file, "write it") == "# Zürich\n"
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    file = tmp_path / "bed.toml"
+    file.write_text("a = 1\n", encoding="utf-8-sig")
+
+    assert read_text(file, "write it") == "a = 1\n"
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
