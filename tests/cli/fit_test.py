@@ -193,3 +193,17 @@ def test_tells_who_runs_out_of_memory_to_fit_fewer_files(tmp_path: Path) -> None
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "lanewise-fit: out of memory; fit fewer files at a time\n"
+
+
+@OF_ONE_FILE
+@pytest.mark.parametrize("name", ["-x.jsonl", "[pairs]"], ids=["an option", "a list"])
+def test_samples_may_be_called_like_what_a_command_line_has_otherwise(
+    lanewise: Command, pairs: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(pairs.read_bytes())
+    monkeypatch.chdir(tmp_path)
+
+    done = lanewise("model", "fit", "-o", "-p.json", "--", name)
+
+    assert done.returncode == 0, done.stderr
+    assert read_platform("-p.json").values["ranks"] == fit(name).values["ranks"] == 3

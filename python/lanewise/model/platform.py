@@ -22,7 +22,7 @@ from lanewise.errors import RequestError
 from lanewise.files.platform import load as load_platform
 from lanewise.files.whole import write_whole
 from lanewise.model.predict import Question, read_prediction
-from lanewise.model.program import PREDICT, ask
+from lanewise.model.program import PREDICT, ask, file_word
 from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
 
 Samples = pd.DataFrame | str | Path | Sequence[str | Path]
@@ -86,7 +86,7 @@ def fit(samples: Samples) -> Platform:
     """
     with tempfile.TemporaryDirectory(prefix="lanewise-fit-") as folder:
         path = Path(folder) / "platform.json"
-        text = ask(*files_of(samples, Path(folder)), "-o", str(path))
+        text = ask(*map(file_word, files_of(samples, Path(folder))), "-o", str(path))
         return Platform(json.loads(path.read_text(encoding="utf-8")), text)
 
 

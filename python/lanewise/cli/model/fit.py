@@ -23,7 +23,7 @@ from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, require_places, require_there
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.room import room
-from lanewise.model.program import ask
+from lanewise.model.program import ask, file_word
 
 Files = Annotated[
     list[str] | None,
@@ -90,8 +90,8 @@ def fit(
         paths += measure_all(count, runs, words)
     elif ranks or launcher or host or hostfile or launcher_args:
         raise RequestError("the options below Launch are for measuring; add --measure or omit them")
-    line = [*paths, *(["-o", output] if output else []), *(["--json"] if as_json else [])]
-    sys.stdout.write(ask(*line))
+    line = [*([f"--output={output}"] if output else []), *(["--json"] if as_json else [])]
+    sys.stdout.write(ask(*line, *map(file_word, paths)))
 
 
 def experiments(ranks: int, folder: Path) -> dict[Path, dict[str, str]]:
