@@ -70,7 +70,9 @@ class NativeBuild:
 def read_build(manifest: Path) -> NativeBuild:
     """Read one lanewise-build.json; RequestError where it is damaged."""
     try:
-        values = json.loads(manifest.read_text(encoding="utf-8"))
+        values = dict(json.loads(manifest.read_text(encoding="utf-8")))
+        if not all(isinstance(value, str) for value in values.values()):
+            raise TypeError("a value is not text")
         return NativeBuild(
             folder=manifest.parent,
             mpi=values["mpi"],

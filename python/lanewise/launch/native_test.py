@@ -60,6 +60,15 @@ def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path) -> None:
         native.find_builds({"LANEWISE_NATIVE": str(folder)})
 
 
+def test_a_manifest_whose_values_are_no_texts_is_refused(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "mine", "mpich")
+    manifest = folder / native.MANIFEST
+    manifest.write_text(manifest.read_text().replace('"mpich"', '["mpich"]'))
+
+    with pytest.raises(RequestError, match=r"cannot be used.*make build"):
+        native.find_builds({"LANEWISE_NATIVE": str(folder)})
+
+
 def test_an_installed_build_is_found_below_the_prefix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
