@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Place = Iterable[str | int]
 SHOWN_MAX = 40
+FAULTS_MAX = 1000  # each takes a moment to find, and a list of samples may have millions
 DEPTH_MAX = 64  # as native programs have it
 UPGRADE = "upgrade lanewise"
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -98,7 +100,8 @@ def fault_in(value: Any, name: str, definition: str = "") -> Fault | None:
     """Return the first thing in `value` that does not follow a schema, None where all does."""
     if check_of(name, definition)(value):
         return None
-    errors = list(explainer()(schema_of(name, definition)).iter_errors(value))
+    found = explainer()(schema_of(name, definition)).iter_errors(value)
+    errors = list(islice(found, FAULTS_MAX))
     if not errors:
         return Fault((), f"it does not follow {name}.schema.json")
     first = min(errors, key=lambda error: (len(error.absolute_path), str(error.absolute_path)))

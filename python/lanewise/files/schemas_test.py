@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,6 +81,23 @@ def test_a_value_that_only_the_compiled_check_refuses_gets_a_sentence_too(
     monkeypatch.setattr(schemas, "check_of", lambda *_: lambda _value: False)
 
     assert sentence() == "it does not follow samples.schema.json"
+
+
+def test_of_many_faults_the_first_ones_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = next(schemas.explainer()(schemas.schema_of("samples", "point")).iter_errors({}))
+    looked_at = 0
+
+    def faults(_value: object) -> Iterator[object]:
+        nonlocal looked_at
+        for looked_at in range(1, 10 * schemas.FAULTS_MAX):  # noqa: B007 (counted)
+            yield fault
+
+    monkeypatch.setattr(
+        schemas, "explainer", lambda: lambda _schema: SimpleNamespace(iter_errors=faults)
+    )
+
+    assert fault_in({}, "samples", "point") is not None
+    assert looked_at == schemas.FAULTS_MAX
 
 
 def test_the_place_within_a_file_is_said() -> None:
