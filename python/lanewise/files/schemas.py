@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -259,10 +260,17 @@ def has_version(values: Mapping[str, Any], version: int) -> bool:
     return one_of([version])(values.get("version"))
 
 
+def text_in(path: Path) -> str:
+    """Return the text of a file; OSError where there is none, as in a device without an end."""
+    if path.is_char_device():
+        raise OSError(errno.EINVAL, "it is a device")
+    return path.read_text(encoding="utf-8-sig")
+
+
 def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:
     """Return the JSON object in a file; RequestError with a remedy for each way it can fail."""
     try:
-        values = parsed(path.read_text(encoding="utf-8-sig"))
+        values = parsed(text_in(path))
     except FileNotFoundError:
         raise RequestError(f"{path} does not exist; {missing}") from None
     except OSError as error:

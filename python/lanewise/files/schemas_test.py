@@ -169,6 +169,13 @@ def test_a_surrogate_without_its_pair_is_no_text(tmp_path: Path) -> None:
     assert values == {"?": 1.5, "a": ["?", "\U0001f600", r"\ud83d"]}
 
 
+def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **_named: pytest.fail("it was read"))
+
+    with pytest.raises(RequestError, match=r"^/dev/zero cannot be read: it is a device; do a$"):
+        object_in(Path("/dev/zero"), missing="do a", damaged="do b")
+
+
 def test_values_may_be_nested_64_deep(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(f'{{"a": {"[" * 63}{"]" * 63}, "b": "{"[" * 99}"}}')

@@ -17,7 +17,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.platform import load as load_platform
-from lanewise.files.schemas import parsed
+from lanewise.files.schemas import parsed, text_in
 from lanewise.results.quantity import percent_text, size_text, time_text
 from lanewise.results.records import SCHEMA_NAME as SAMPLES_SCHEMA
 from lanewise.tuning import interleaved
@@ -79,7 +79,7 @@ def schema_of(path: Path) -> str:
     Raises RequestError for JSON that is refused whatever its schema, as with a key twice.
     """
     try:
-        values = parsed(path.read_text(encoding="utf-8-sig")) if path.is_file() else None
+        values = parsed(text_in(path)) if path.is_file() else None
     except (OSError, UnicodeDecodeError, JSONDecodeError):
         return ""
     except ValueError as error:

@@ -106,6 +106,12 @@ def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         decisions_of([path])
 
 
+def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **_named: pytest.fail("it was read"))
+
+    assert schema_of(Path("/dev/zero")) == ""
+
+
 def test_a_file_with_a_key_twice_is_no_file_of_samples(tmp_path: Path) -> None:
     path = tmp_path / "tuning.json"
     path.write_text('{"schema": "lanewise-tuning", "layouts": [], "layouts": []}')

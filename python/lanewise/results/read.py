@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.schemas import parsed, shown
+from lanewise.files.schemas import parsed, shown, text_in
 from lanewise.results.launches import over_launches
 from lanewise.results.records import (
     SCHEMA_NAME,
@@ -113,7 +113,7 @@ def place_of(point: Point, arguments: list[str]) -> tuple[int, str, int, int, in
 def text_of(path: Path) -> str:
     """Return the content of `path`; RequestError where it cannot be read as text."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return text_in(path)
     except FileNotFoundError:
         remedy = f"; lanewise measure -o {path} writes it" if path.suffix == ".jsonl" else ""
         raise RequestError(f"{path} does not exist{remedy}") from None

@@ -142,6 +142,13 @@ def test_a_value_that_is_no_such_number_is_refused_by_name(
         load(path)
 
 
+def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **_named: pytest.fail("it was read"))
+
+    with pytest.raises(RequestError, match=r"^/dev/zero cannot be read: it is a device$"):
+        load("/dev/zero")
+
+
 def test_a_missing_key_is_refused_by_name(tmp_path: Path) -> None:
     point = specimen.point_record("scatter", 8, [1e-6])
     del point["median_s"]
