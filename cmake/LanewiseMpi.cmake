@@ -4,6 +4,9 @@
 # LANEWISE_MPI_VERSION and the target lanewise::mpi, whose LANEWISE_HAS_... say
 # which parts of MPI 4 this MPI has.
 
+if(NOT LANEWISE_MPI MATCHES "^(auto|openmpi|mpich|smpi)$")
+  message(FATAL_ERROR "LANEWISE_MPI is '${LANEWISE_MPI}'; name auto, openmpi, mpich or smpi")
+endif()
 if(LANEWISE_MPI STREQUAL "smpi")
   if(CMAKE_CXX_COMPILER MATCHES smpicxx)
     message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is not the compiler for this tree any more; "

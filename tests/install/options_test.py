@@ -162,6 +162,16 @@ def test_a_tree_is_optimised_unless_somebody_names_another_build_type(
     assert manifest["build_type"] == build_type
 
 
+@pytest.mark.parametrize("value", ["MPICH", ""])
+def test_a_misspelt_mpi_is_refused_and_not_taken_for_another_one(
+    tmp_path: Path, value: str
+) -> None:
+    status, said = configure(tmp_path, f"-DLANEWISE_MPI={value}", *LESS)
+
+    assert status != 0
+    assert f"LANEWISE_MPI is '{value}'; name auto, openmpi, mpich or smpi" in said
+
+
 def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("no mpicc.mpich; install libmpich-dev")
