@@ -60,14 +60,25 @@ RELEASE \"MPICH\" MPICH_VERSION
 FAMILY other
 #endif
 ")
-  set(include_flags "")
+  separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+  if(CMAKE_SYSROOT)
+    list(APPEND flags --sysroot=${CMAKE_SYSROOT})
+  endif()
+  if(CMAKE_C_COMPILER_TARGET AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    list(APPEND flags --target=${CMAKE_C_COMPILER_TARGET})
+  endif()
   foreach(directory IN LISTS MPI_C_INCLUDE_DIRS)
-    list(APPEND include_flags "-I${directory}")
+    list(APPEND flags "-I${directory}")
   endforeach()
-  execute_process(COMMAND ${CMAKE_C_COMPILER} -E ${include_flags} ${PROJECT_BINARY_DIR}/mpi_family.c
-    OUTPUT_VARIABLE family_text ERROR_QUIET)
+  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} -E ${PROJECT_BINARY_DIR}/mpi_family.c
+    OUTPUT_VARIABLE family_text ERROR_VARIABLE family_error)
   string(REGEX MATCH "FAMILY ([a-z]+)" family_line "${family_text}")
   set(LANEWISE_MPI_FAMILY "${CMAKE_MATCH_1}")
+  if(NOT LANEWISE_MPI_FAMILY)
+    message(FATAL_ERROR "${CMAKE_C_COMPILER} -E cannot read the mpi.h of this MPI; name its "
+      "wrapper with MPI_C_COMPILER, or its folder in CMAKE_C_FLAGS. The compiler says:\n"
+      "${family_error}")
+  endif()
   string(REGEX MATCH "RELEASE ([^\n]+)" release_line "${family_text}")
   string(REPLACE "\"" "" LANEWISE_MPI_VERSION "${CMAKE_MATCH_1}")
   string(REPLACE " . " "." LANEWISE_MPI_VERSION "${LANEWISE_MPI_VERSION}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -170,6 +171,43 @@ def test_a_misspelt_mpi_is_refused_and_not_taken_for_another_one(
 
     assert status != 0
     assert f"LANEWISE_MPI is '{value}'; name auto, openmpi, mpich or smpi" in said
+
+
+def test_an_mpi_that_is_only_among_the_flags_of_the_user_is_known(tmp_path: Path) -> None:
+    if shutil.which("mpicc.openmpi") is None:
+        pytest.skip("no mpicc.openmpi; install libopenmpi-dev")
+    asked = ["mpicc.openmpi", "--showme:incdirs"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    flags = " ".join(f"-I{folder}" for folder in said.split())
+    linked = "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed -lmpi"
+
+    status, said = configure(tmp_path, f"-DCMAKE_C_FLAGS={flags}", linked, *LESS)
+
+    assert status == 0, said
+    assert "Lanewise for Open MPI" in said
+
+
+def test_an_mpi_whose_header_cannot_be_read_stops_with_what_the_compiler_says(
+    tmp_path: Path,
+) -> None:
+    compiler = tmp_path / "clang"
+    compiler.write_text(
+        '#!/bin/sh\ncase "$*" in *-E*mpi_family.c) echo "called with $*" >&2; exit 1 ;; esac\n'
+        'exec clang "$@"\n', encoding="utf-8",
+    )  # fmt: skip
+    compiler.chmod(0o755)
+    target = f"{platform.machine()}-linux-gnu"
+    given = {"C_COMPILER": compiler, "C_FLAGS": "-DOWN", "SYSROOT": "/",
+             "C_COMPILER_TARGET": target}  # fmt: skip
+
+    status, said = configure(
+        tmp_path / "build", *(f"-DCMAKE_{name}={value}" for name, value in given.items()), *LESS
+    )
+
+    assert status != 0
+    assert "-E cannot read the mpi.h of this MPI" in said
+    (words,) = re.findall(r"called with ([^;]*)", said)
+    assert {"-DOWN", "--sysroot=/", f"--target={target}"} <= set(words.split())
 
 
 def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
