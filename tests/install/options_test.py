@@ -210,6 +210,25 @@ def test_an_mpi_whose_header_cannot_be_read_stops_with_what_the_compiler_says(
     assert {"-DOWN", "--sysroot=/", f"--target={target}"} <= set(words.split())
 
 
+@pytest.mark.parametrize(
+    ("compiler", "macro", "version"),
+    [("c++", "__GNUC__", "GNU 11"), ("clang++", "__clang_major__", "Clang 13")],
+)
+def test_a_compiler_that_is_too_old_is_named_with_what_is_needed(
+    tmp_path: Path, compiler: str, macro: str, version: str
+) -> None:
+    older = tmp_path / compiler
+    claim = f"-U{macro} -D{macro}={version.split()[1]}"
+    older.write_text(f'#!/bin/sh\nexec {compiler} {claim} "$@"\n', encoding="utf-8")
+    older.chmod(0o755)
+
+    status, said = configure(tmp_path / "build", f"-DCMAKE_CXX_COMPILER={older}", *LESS)
+
+    assert status != 0
+    assert f"{older} is {version}." in said
+    assert "Lanewise needs GCC 12 or Clang 14, or newer; name one with CMAKE_CXX_COMPILER" in said
+
+
 def test_an_mpiexec_that_was_mended_is_asked_again(tmp_path: Path) -> None:
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("no mpicc.mpich; install libmpich-dev")
