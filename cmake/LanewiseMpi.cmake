@@ -7,6 +7,15 @@
 if(NOT LANEWISE_MPI MATCHES "^(auto|openmpi|mpich|smpi)$")
   message(FATAL_ERROR "LANEWISE_MPI is '${LANEWISE_MPI}'; name auto, openmpi, mpich or smpi")
 endif()
+
+# Tells find_program whether a compiler wrapper belongs to the family that LANEWISE_MPI names.
+function(lw_wrapper_is_of_the_family result wrapper)
+  execute_process(COMMAND ${wrapper} -E ${lw_family_source} OUTPUT_VARIABLE text ERROR_QUIET)
+  if(NOT text MATCHES "FAMILY ${LANEWISE_MPI}")
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
 if(LANEWISE_MPI STREQUAL "smpi")
   if(CMAKE_CXX_COMPILER MATCHES smpicxx)
     message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is not the compiler for this tree any more; "
@@ -28,11 +37,32 @@ if(LANEWISE_MPI STREQUAL "smpi")
   set(LANEWISE_MPI_FAMILY smpi)
   set(LANEWISE_MPI_VERSION "SimGrid SMPI")
 else()
+  # Preprocessed, it tells the family of an MPI and its version, and what mpi.h declares.
+  set(lw_family_source ${PROJECT_BINARY_DIR}/mpi_family.c)
+  file(WRITE ${lw_family_source} "#include <mpi.h>
+#if defined(OPEN_MPI)
+FAMILY openmpi
+RELEASE Open MPI OMPI_MAJOR_VERSION . OMPI_MINOR_VERSION . OMPI_RELEASE_VERSION
+#elif defined(MPICH_VERSION) || defined(MPICH)
+FAMILY mpich
+RELEASE \"MPICH\" MPICH_VERSION
+#else
+FAMILY other
+#endif
+")
   if(LANEWISE_MPI MATCHES "^(openmpi|mpich)$")
+    # Of two installations the one that is first on PATH is meant. Debian's have the name of the
+    # family in those of their programs; a module's or conda's are called as if there were no other.
+    find_program(LANEWISE_MPICC NAMES mpicc.${LANEWISE_MPI} mpicc NAMES_PER_DIR
+      VALIDATOR lw_wrapper_is_of_the_family)
+    # Where there is none, one of another family is refused below by its name.
     find_program(LANEWISE_MPICC NAMES mpicc.${LANEWISE_MPI} mpicc)
-    find_program(LANEWISE_MPICXX NAMES mpicxx.${LANEWISE_MPI} mpicxx)
-    find_program(LANEWISE_MPIEXEC NAMES mpiexec.${LANEWISE_MPI} mpiexec)
     set(MPI_C_COMPILER ${LANEWISE_MPICC} CACHE FILEPATH "")
+    cmake_path(GET MPI_C_COMPILER PARENT_PATH wrappers)
+    find_program(LANEWISE_MPICXX NAMES mpicxx.${LANEWISE_MPI} mpicxx NAMES_PER_DIR
+      HINTS ${wrappers})
+    find_program(LANEWISE_MPIEXEC NAMES mpiexec.${LANEWISE_MPI} mpiexec NAMES_PER_DIR
+      HINTS ${wrappers})
     set(MPI_CXX_COMPILER ${LANEWISE_MPICXX} CACHE FILEPATH "")
     set(MPIEXEC_EXECUTABLE ${LANEWISE_MPIEXEC} CACHE FILEPATH "")
   endif()
@@ -49,17 +79,6 @@ else()
   target_link_libraries(lanewise_mpi INTERFACE MPI::MPI_C)
   target_compile_definitions(lanewise_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
-  file(WRITE ${PROJECT_BINARY_DIR}/mpi_family.c "#include <mpi.h>
-#if defined(OPEN_MPI)
-FAMILY openmpi
-RELEASE Open MPI OMPI_MAJOR_VERSION . OMPI_MINOR_VERSION . OMPI_RELEASE_VERSION
-#elif defined(MPICH_VERSION) || defined(MPICH)
-FAMILY mpich
-RELEASE \"MPICH\" MPICH_VERSION
-#else
-FAMILY other
-#endif
-")
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
   if(CMAKE_SYSROOT)
     list(APPEND flags --sysroot=${CMAKE_SYSROOT})
@@ -70,7 +89,7 @@ FAMILY other
   foreach(directory IN LISTS MPI_C_INCLUDE_DIRS)
     list(APPEND flags "-I${directory}")
   endforeach()
-  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} -E ${PROJECT_BINARY_DIR}/mpi_family.c
+  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} -E ${lw_family_source}
     OUTPUT_VARIABLE family_text ERROR_VARIABLE family_error)
   string(REGEX MATCH "FAMILY ([a-z]+)" family_line "${family_text}")
   set(LANEWISE_MPI_FAMILY "${CMAKE_MATCH_1}")

@@ -173,6 +173,38 @@ def test_a_misspelt_mpi_is_refused_and_not_taken_for_another_one(
     assert f"LANEWISE_MPI is '{value}'; name auto, openmpi, mpich or smpi" in said
 
 
+def put_mpi(folder: Path, mpi: str) -> Path:
+    """Make a folder whose compiler wrappers and launcher have plain names, as a module's have."""
+    folder.mkdir()
+    for name in ("mpicc", "mpicxx", "mpiexec"):
+        named = shutil.which(f"{name}.{mpi}")
+        if named is None:
+            pytest.skip(f"no {name}.{mpi}; install what packaging/apt-packages.txt names for {mpi}")
+        (folder / name).write_text(f'#!/bin/sh\nexec {named} "$@"\n', encoding="utf-8")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("first", ["openmpi", "mpich"])
+def test_the_mpi_that_is_first_on_path_is_taken_if_it_is_of_the_family(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    debian = Path(str(shutil.which("mpicc.openmpi"))).parent
+    module = put_mpi(tmp_path / "module", first)
+    monkeypatch.setenv("PATH", f"{module}{os.pathsep}{os.environ['PATH']}")
+
+    status, said = configure(tmp_path / "build", "-DLANEWISE_MPI=openmpi", *LESS)
+
+    assert status == 0, said
+    kept = (tmp_path / "build/CMakeCache.txt").read_text(encoding="utf-8")
+    found = [
+        re.findall(rf"^LANEWISE_{name}:FILEPATH=(.*)$", kept, re.MULTILINE)
+        for name in ("MPICC", "MPICXX", "MPIEXEC")
+    ]
+    folder, ending = (module, "") if first == "openmpi" else (debian, ".openmpi")
+    assert found == [[f"{folder}/{name}{ending}"] for name in ("mpicc", "mpicxx", "mpiexec")]
+
+
 def test_an_mpi_that_is_only_among_the_flags_of_the_user_is_known(tmp_path: Path) -> None:
     if shutil.which("mpicc.openmpi") is None:
         pytest.skip("no mpicc.openmpi; install libopenmpi-dev")

@@ -38,11 +38,15 @@ def recorded(choice: Choice, transport: str) -> list[str]:
 
 
 def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:
-    """Return the path of the first of a launcher's programs on PATH, None where there is none."""
-    for name in launcher.executables:
-        path = shutil.which(name, path=environment.get("PATH"))
-        if path is not None and launcher.mark in version_text(launcher, path):
-            return path
+    """Return the path of the first of a launcher's programs on PATH, None where there is none.
+
+    Of two installations the one that is first on PATH is meant, whatever its programs are called.
+    """
+    for folder in os.get_exec_path(environment):
+        for name in launcher.executables:
+            path = shutil.which(name, path=folder)
+            if path is not None and launcher.mark in version_text(launcher, path):
+                return path
     return None
 
 

@@ -44,6 +44,19 @@ def test_outside_of_a_job_the_launcher_of_the_mpi_is_chosen(machine: dict[str, s
     assert choose("", machine).launcher.name == "openmpi"
 
 
+def test_of_two_installations_of_an_mpi_the_first_on_path_starts_the_ranks(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    distribution = tmp_path / "distribution"
+    put(distribution / "mpirun.openmpi", "echo 'mpirun.openmpi (Open MPI) 4.1.4'")
+    put(tmp_path / "other/mpirun", "echo HYDRA build details")
+
+    for first, chosen in (("bin", "bin/mpirun"), ("other", "distribution/mpirun.openmpi")):
+        path = f"{tmp_path / first}:{distribution}"
+        found = choose("openmpi", {**machine, "PATH": path}).executable
+        assert found == str(tmp_path / chosen)
+
+
 def test_in_a_slurm_job_srun_is_chosen_where_it_can_start_the_mpi(machine: dict[str, str]) -> None:
     put_srun(machine, "none pmi2 pmix_v4")
 
