@@ -5,8 +5,11 @@
 
 # The MPIs to build for: the one that is installed, else Open MPI. `make build MPI="openmpi mpich"`
 # builds for both, each in a tree of its own.
-installed := $(foreach mpi,openmpi mpich,$(if $(shell command -v mpirun.$(mpi)),$(mpi)))
-MPI       ?= $(firstword $(installed) openmpi)
+named := $(strip $(foreach mpi,openmpi mpich,$(if $(shell command -v mpirun.$(mpi)),$(mpi))))
+MPI   ?= $(firstword $(or $(named),$(plain),openmpi))
+
+# The MPI that mpirun starts: that of a module or of conda has no other name.
+plain  = $(shell mpirun --version 2>&1 | sed -n 's/.*Open MPI.*/openmpi/p; s/.*HYDRA.*/mpich/p')
 
 tree_openmpi := release
 tree_mpich   := mpich
@@ -25,7 +28,8 @@ lanewise := .venv/bin/lanewise
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 demo_mpi    := $(firstword $(MPI))
-demo_launch := mpirun.$(demo_mpi) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
+demo_mpirun  = $(if $(filter $(plain),$(demo_mpi)),mpirun,mpirun.$(demo_mpi))
+demo_launch  = $(demo_mpirun) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
 
 # Recipes print what they do in words; make V=1 shows each command.
 $(V).SILENT:

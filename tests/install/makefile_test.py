@@ -26,10 +26,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, *words: str) -> tuple[int, str]:
+def make(folder: Path, *words: str, **environment: str) -> tuple[int, str]:
     """Return the status of make and what it would do, or says."""
     without = ("MPI", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-    told = {key: value for key, value in os.environ.items() if key not in without}
+    told = {key: value for key, value in os.environ.items() if key not in without} | environment
     done = subprocess.run(
         ["make", "-n", *words], cwd=folder, env=told, capture_output=True, text=True, check=False
     )
@@ -96,3 +96,53 @@ def test_an_mpi_that_there_is_not_is_refused_before_anything_is_done(
 
 def test_what_does_not_build_for_an_mpi_does_not_mind_its_name(folder: Path) -> None:
     assert make(folder, "clean", "MPI=openmpi5")[0] == 0
+
+
+def put(path: Path, script: str) -> None:
+    """Make a program."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def without_mpi(folder: Path) -> Path:
+    """Return a folder, for PATH, of what the Makefile calls but an MPI."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("make", "nproc", "sed", "grep"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    return tools
+
+
+@pytest.mark.parametrize(
+    ("version", "tree", "launch"),
+    [
+        ("mpirun (Open MPI) 5.0.5", "release", "mpirun --oversubscribe"),
+        ("HYDRA build details:", "mpich", "mpirun"),
+    ],
+)
+def test_an_mpi_whose_launcher_has_the_plain_name_is_the_one_that_is_installed(
+    folder: Path, without_mpi: Path, version: str, tree: str, launch: str
+) -> None:
+    put(without_mpi / "mpirun", f"echo '{version}'")
+
+    status, said = make(folder, "demo", PATH=str(without_mpi))
+
+    assert status == 0, said
+    assert f"examples.demo demo build/{tree}/bin -- {launch}\n" in said.replace(" \n", "\n")
+
+
+def test_the_demonstration_starts_with_the_launcher_of_the_mpi_that_is_built_for(
+    folder: Path, without_mpi: Path
+) -> None:
+    put(without_mpi / "mpirun.openmpi", "echo 'mpirun.openmpi (Open MPI) 4.1.4'")
+    put(without_mpi / "mpirun", "echo 'mpirun.openmpi (Open MPI) 4.1.4'")
+    module = folder / "module"
+    for version, launch in (("mpirun (Open MPI) 5.0.5", "mpirun"), ("HYDRA", "mpirun.openmpi")):
+        put(module / "mpirun", f"echo '{version}'")
+
+        status, said = make(folder, "demo", PATH=f"{module}{os.pathsep}{without_mpi}")
+
+        assert status == 0, said
+        assert f"examples.demo demo build/release/bin -- {launch} --oversubscribe\n" in said
