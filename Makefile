@@ -27,7 +27,7 @@ lanewise := .venv/bin/lanewise
 # would only take the caches of the processor from one another.
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-demo_mpi    := $(firstword $(MPI))
+demo_mpi    := $(firstword $(filter-out smpi,$(MPI)))
 demo_mpirun  = $(if $(filter $(plain),$(demo_mpi)),mpirun,mpirun.$(demo_mpi))
 demo_launch  = $(demo_mpirun) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
 
@@ -50,7 +50,7 @@ build: known-mpi packages-build .venv/installed ## Build the programs for the MP
 demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
 demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 demo: known-mpi announce-demo packages-demo build ## Show on one page what Lanewise does here
-	$(python) -m examples.demo demo build/$(firstword $(trees))/bin -- $(demo_launch)
+	$(python) -m examples.demo demo build/$(tree_free)/bin -- $(demo_launch)
 
 # An environment module may export MPI for its own purposes, so only targets that use it check it.
 known-mpi:
@@ -59,6 +59,7 @@ known-mpi:
 	  $(error there is no MPI '$(mpi)'; name one or more of openmpi, mpich and smpi))
 
 announce-demo:
+	$(if $(demo_mpi),,$(error make demo launches real ranks; name openmpi or mpich))
 	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
 	echo "cores the whole takes 6 to 11 minutes the first time. The page will be demo/index.html"
 

@@ -94,6 +94,21 @@ def test_an_mpi_that_there_is_not_is_refused_before_anything_is_done(
     assert len(said.splitlines()) == 1
 
 
+def test_the_demonstration_is_refused_where_no_real_mpi_is_asked_for(folder: Path) -> None:
+    status, said = make(folder, "demo", "MPI=smpi")
+
+    assert status == 2
+    assert "make demo launches real ranks; name openmpi or mpich" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_demonstration_runs_under_the_real_one_of_several_mpis(folder: Path) -> None:
+    status, said = make(folder, "demo", "MPI=smpi mpich")
+
+    assert status == 0, said
+    assert re.search(r"examples.demo demo build/mpich/bin -- mpirun", said)
+
+
 def test_what_does_not_build_for_an_mpi_does_not_mind_its_name(folder: Path) -> None:
     assert make(folder, "clean", "MPI=openmpi5")[0] == 0
 
