@@ -191,3 +191,5 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
   packages-build packages-demo packages-docs packages-harness packages-test packages-extra \
   packages-bench
 .NOTPARALLEL:
+# venv leaves a file that looks complete where it fails halfway, as without python3-venv.
+.DELETE_ON_ERROR:

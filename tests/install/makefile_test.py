@@ -28,10 +28,15 @@ def folder(tmp_path: Path) -> Path:
 
 def make(folder: Path, *words: str, **environment: str) -> tuple[int, str]:
     """Return the status of make and what it would do, or says."""
+    return make_really(folder, "-n", *words, **environment)
+
+
+def make_really(folder: Path, *words: str, **environment: str) -> tuple[int, str]:
+    """Return the status of make, which does what it is asked for, and what it says."""
     without = ("MPI", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     told = {key: value for key, value in os.environ.items() if key not in without} | environment
     done = subprocess.run(
-        ["make", "-n", *words], cwd=folder, env=told, capture_output=True, text=True, check=False
+        ["make", *words], cwd=folder, env=told, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -161,3 +166,17 @@ def test_the_demonstration_starts_with_the_launcher_of_the_mpi_that_is_built_for
 
         assert status == 0, said
         assert f"examples.demo demo build/release/bin -- {launch} --oversubscribe\n" in said
+
+
+def test_an_environment_that_could_not_be_made_is_made_again(folder: Path) -> None:
+    put(folder / "packaging/bootstrap.sh", "true")
+    python = folder / "tools/python"
+
+    for status in (1, 0):
+        made = f"mkdir -p .venv && touch .venv/pyvenv.cfg; exit {status}"
+        put(python, f'[ "$1" = -c ] || {{ {made}; }}')
+
+        ended, said = make_really(folder, f"system={python}", ".venv/pyvenv.cfg")
+
+        assert (ended == 0) is (status == 0), said
+        assert "Making a virtual environment" in said
