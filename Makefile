@@ -19,7 +19,12 @@ trees_known  := release mpich smpi asan
 # What needs no MPI is built in the first tree of a real MPI that is asked for.
 tree_free    := $(firstword $(filter-out smpi,$(trees)))
 
-system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
+# The first of these that is new enough makes the virtual environment.
+pythons    := /usr/bin/python3 python3
+new_enough := import sys; sys.exit(sys.version_info < (3, 10))
+system      = $(or $(shell for one in $(pythons); do \
+  $$one -c '$(new_enough)' 2>/dev/null && echo $$one && break; done),python3)
+
 python   := .venv/bin/python
 lanewise := .venv/bin/lanewise
 
@@ -167,7 +172,9 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 
 .venv/pyvenv.cfg: | packages-build
 	echo "Making a virtual environment with $(system)"
-	$(system) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 is needed")'
+	$(system) -c '$(new_enough)' || { \
+	  echo "$(system) is no Python 3.10 or newer; name one: make system=python3.12 build" >&2; \
+	  exit 1; }
 	$(system) -m venv .venv
 
 .venv/installed: pyproject.toml VERSION .venv/pyvenv.cfg

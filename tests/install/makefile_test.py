@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,32 @@ def test_an_environment_that_could_not_be_made_is_made_again(folder: Path) -> No
 
         assert (ended == 0) is (status == 0), said
         assert "Making a virtual environment" in said
+
+
+def put_python(path: Path, minor: int) -> None:
+    """Make a Python 3 that knows its version, and says so of an environment."""
+    script = f"import sys; sys.version_info = (3, {minor}); exec(sys.argv[1])"
+    real = f"exec {sys.executable} -c '{script}' \"$2\""
+    put(path, f'[ "$1" = -c ] || {{ echo made with {minor}; exit; }}\n{real}')
+
+
+def test_the_environment_is_made_with_the_first_python_that_is_new_enough(folder: Path) -> None:
+    put(folder / "packaging/bootstrap.sh", "true")
+    for minor in (9, 12, 13):
+        put_python(folder / f"tools/3.{minor}", minor)
+    candidates = "tools/none tools/3.9 tools/3.12 tools/3.13"
+
+    status, said = make_really(folder, f"pythons={candidates}", ".venv/pyvenv.cfg")
+
+    assert status == 0, said
+    assert "made with 12" in said
+
+
+def test_a_python_that_is_too_old_is_refused_with_how_to_name_another(folder: Path) -> None:
+    put(folder / "packaging/bootstrap.sh", "true")
+    put_python(folder / "tools/3.9", 9)
+
+    status, said = make_really(folder, "system=tools/3.9", ".venv/pyvenv.cfg")
+
+    assert status == 2
+    assert "tools/3.9 is no Python 3.10 or newer; name one: make system=python3.12 build" in said
