@@ -6,8 +6,8 @@
 #     packaging/bootstrap.sh GROUP...
 #
 # It installs as root, else through sudo. Where neither is available, it prints the missing packages
-# and exits with status 2. Where nothing is missing it prints nothing and does not run apt, so it
-# costs nothing to call it before every build.
+# that the build cannot do without, and exits with status 2. Where nothing is missing it prints
+# nothing and does not run apt, so it costs nothing to call it before every build.
 set -eu
 
 list=$(dirname "$0")/apt-packages.txt
@@ -61,6 +61,20 @@ offered() {
     done
 }
 
+# Drops packages that nobody has to install: a program that a module or conda has put on PATH serves
+# as well, and ccache only saves time.
+needed() {
+    for package in $packages; do
+        case $package in
+        ccache) continue ;;
+        build-essential) program=c++ ;;
+        ninja-build) program=ninja ;;
+        *) program=$package ;;
+        esac
+        command -v "$program" >/dev/null 2>&1 || printf '%s ' "$package"
+    done
+}
+
 wanted_here() {
     if have_lists; then missing | offered; else missing; fi | tr '\n' ' '
 }
@@ -74,6 +88,8 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null 2>&1 && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
     as_root='sudo env DEBIAN_FRONTEND=noninteractive'
 else
+    packages=$(needed)
+    [ -n "$packages" ] || exit 0
     fail "these packages are missing, and neither root nor sudo is available; ask for
     apt-get install $packages"
 fi
