@@ -30,6 +30,13 @@ if(BUILD_SHARED_LIBS)
   endforeach()
   configure_file(cmake/lanewise.pc.in ${PROJECT_BINARY_DIR}/lanewise.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/lanewise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  if(TARGET lanewise_paths)
+    install(EXPORT lanewise-paths NAMESPACE lanewise:: FILE lanewise-paths-targets.cmake
+      DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
+    configure_file(cmake/lanewise-paths.pc.in ${PROJECT_BINARY_DIR}/lanewise-paths.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/lanewise-paths.pc
+      DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
 endif()
 
 if(NOT TARGET lanewise-native)

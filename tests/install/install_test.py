@@ -156,6 +156,15 @@ int main(void) {
     return 0;
 }
 """
+LINK_PATHS = """
+cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES CXX)
+find_package(lanewise REQUIRED COMPONENTS paths)
+add_executable(use_paths use_paths.cpp)
+target_link_libraries(use_paths PRIVATE lanewise::paths)
+"""
+# A program that calls verbs itself, as those do that have queue pairs to protect.
+CALL_VERBS = USE_PATHS.replace("return 0", "return ibv_node_type_str(IBV_NODE_CA) == NULL")
 
 
 def test_the_library_of_paths_has_what_its_headers_declare(prefix: Path, tmp_path: Path) -> None:
@@ -169,6 +178,53 @@ def test_the_library_of_paths_has_what_its_headers_declare(prefix: Path, tmp_pat
          f"-L{library.parent}", "-llanewise_paths")  # fmt: skip
 
     told = call(program, LD_LIBRARY_PATH=str(library.parent))
+    assert told == f"{VERSION}: a value cannot be used\n"
+
+
+def test_find_package_serves_the_library_of_paths_without_an_mpi(
+    prefix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(LINK_PATHS, encoding="utf-8")
+    (tmp_path / "use_paths.cpp").write_text(CALL_VERBS, encoding="utf-8")
+    build = tmp_path / "build"
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON"]
+
+    call("cmake", "-S", tmp_path, "-B", build, "-G", "Ninja", *options)
+    call("cmake", "--build", build)
+
+    assert call(build / "use_paths") == f"{VERSION}: a value cannot be used\n"
+
+
+def test_find_package_brings_both_libraries_unasked(prefix: Path, tmp_path: Path) -> None:
+    both = LINK_PATHS.replace(" COMPONENTS paths", "").replace("CXX)", "C CXX)")
+    linked = both.replace("lanewise::paths", "lanewise::paths lanewise::lanewise")
+    (tmp_path / "CMakeLists.txt").write_text(linked, encoding="utf-8")
+    (tmp_path / "use_paths.cpp").write_text(CALL_VERBS, encoding="utf-8")
+
+    call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def test_find_package_says_what_the_library_of_paths_lacks(prefix: Path, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(LINK_PATHS, encoding="utf-8")
+    line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    nothing = {**os.environ, "PKG_CONFIG_LIBDIR": str(tmp_path)}
+
+    done = subprocess.run(line, env=nothing, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "lanewise::paths needs libibverbs, which pkg-config" in " ".join(done.stderr.split())
+
+
+def test_pkg_config_serves_the_library_of_paths(prefix: Path, tmp_path: Path) -> None:
+    (described,) = prefix.rglob("lanewise-paths.pc")
+    source, program = tmp_path / "use_paths.c", tmp_path / "use_paths"
+    source.write_text(CALL_VERBS, encoding="utf-8")
+    flags = call("pkg-config", "--cflags", "--libs", "lanewise-paths",
+                 PKG_CONFIG_PATH=str(described.parent)).split()  # fmt: skip
+
+    call("cc", source, "-o", program, *flags)
+
+    told = call(program, LD_LIBRARY_PATH=str(described.parents[1]))
     assert told == f"{VERSION}: a value cannot be used\n"
 
 
