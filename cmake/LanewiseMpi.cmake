@@ -77,7 +77,11 @@ FAMILY other
   endif()
   add_library(lanewise_mpi INTERFACE)
   target_link_libraries(lanewise_mpi INTERFACE MPI::MPI_C)
-  target_compile_definitions(lanewise_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  # The C++ bindings in Open MPI 4's mpi.h make a program in C++ need their library. A program of a
+  # user that is linked with it keeps them.
+  set(has_bindings $<IN_LIST:MPI::MPI_CXX,$<TARGET_PROPERTY:LINK_LIBRARIES>>)
+  target_compile_definitions(lanewise_mpi INTERFACE
+    "$<$<NOT:${has_bindings}>:OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX>")
 
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
   if(CMAKE_SYSROOT)

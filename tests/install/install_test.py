@@ -147,6 +147,33 @@ def test_the_module_of_fortran_serves_another_project(prefix: Path, tmp_path: Pa
     assert "rank 1 received the sum 12288.0" in told
 
 
+LINK_IN_CXX = """
+cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES C CXX)
+find_package(MPI REQUIRED COMPONENTS CXX)
+find_package(lanewise REQUIRED)
+add_executable(consumer main.cpp)
+target_link_libraries(consumer PRIVATE lanewise::lanewise {others})
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "statement"), [("", "MPI_Init(0, 0)"), ("MPI::MPI_CXX", "MPI::Init()")]
+)
+def test_a_program_in_cxx_has_the_bindings_of_open_mpi_if_it_is_linked_with_them(
+    prefix: Path, tmp_path: Path, others: str, statement: str
+) -> None:
+    folder, *_ = call("mpicc.openmpi", "--showme:incdirs").split()
+    if "OMPI_BUILD_CXX_BINDINGS 1" not in Path(folder, "mpi.h").read_text(encoding="utf-8"):
+        pytest.skip("this Open MPI has no C++ bindings")
+    (tmp_path / "CMakeLists.txt").write_text(LINK_IN_CXX.format(others=others), encoding="utf-8")
+    source = f"#include <lanewise/measure.h>\nint main() {{ {statement}; return !lw_version(); }}\n"
+    (tmp_path / "main.cpp").write_text(source, encoding="utf-8")
+
+    call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "--build", tmp_path / "build")
+
+
 USE_PATHS = """
 #include <lanewise/paths.h>
 #include <stdio.h>
