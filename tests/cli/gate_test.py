@@ -473,6 +473,20 @@ def test_the_action_keeps_a_baseline_where_launches_of_a_gate_before_are_removed
     assert [path.name for path in launches.iterdir()] == ["base.jsonl"]
 
 
+def test_the_action_refuses_a_base_beside_a_baseline(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (step,) = loaded(yaml, "action.yml")["runs"]["steps"]
+    environment = {**os.environ, "BASE": "./old", "BASELINE": "launches.jsonl"}
+
+    done = subprocess.run(
+        ["bash", "-c", step["run"]], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lanewise gate: base and baseline are both given; give one of them\n"
+
+
 def assert_nothing_is_shown_of_the_gate_before(
     action: Any, folder: Path, environment: dict[str, str]
 ) -> None:
