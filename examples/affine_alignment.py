@@ -159,6 +159,9 @@ class Tables:
 
 def main() -> None:
     """Align the two sequences of the command line."""
+    if len(sys.argv) != 3:
+        sys.stderr.write("use: affine_alignment.py SEQUENCE SEQUENCE\n")
+        sys.exit(2)
     with tempfile.TemporaryDirectory() as folder:
         found = align(Path(folder) / "tables", sys.argv[1], sys.argv[2])
     sys.stdout.write(f"score {found.score}\n{found.down}\n{found.across}\n")

@@ -16,7 +16,7 @@ from lanewise.wavefront import library
 
 pytest.importorskip("numba", reason="install numba for kernels in Python")
 
-from examples.affine_alignment import NEVER, Alignment, Scoring, align
+from examples.affine_alignment import NEVER, Alignment, Scoring, align, main
 
 try:
     find_library(library.NAME, os.environ)
@@ -83,3 +83,15 @@ def test_the_way_back_goes_through_many_strips(tmp_path: Path) -> None:
     assert found.down == down[:700]
     assert found.across.count("-") == 60
     assert score_of(found, Scoring()) == found.score == 3 * 640 - 5 - 59
+
+
+def test_a_call_without_two_sequences_says_what_to_give(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["affine_alignment.py", "GGTTGACTA"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "use: affine_alignment.py SEQUENCE SEQUENCE\n"

@@ -40,6 +40,11 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const int frames = argc > 1 ? atoi(argv[1]) : 100;
+    if (frames < 1) {
+        if (rank == 0) fprintf(stderr, "use: frames FRAMES(1..)\n");
+        MPI_Finalize();
+        return 2;
+    }
     const int own = WIDTH * ROWS_PER_RANK;
 
     float *picture = NULL;

@@ -109,6 +109,11 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int steps = argc > 1 ? atoi(argv[1]) : 1000;
+    if (steps < 1) {
+        if (rank == 0) fprintf(stderr, "use: gas STEPS(1..) [exact]\n");
+        MPI_Finalize();
+        return 2;
+    }
     const int exact = argc > 2 && strcmp(argv[2], "exact") == 0;
     int *counts = calloc((size_t)ranks, sizeof *counts);
     int *places = calloc((size_t)ranks, sizeof *places);
