@@ -72,6 +72,16 @@ def test_the_scripts_of_a_recipe_are_sound_shell(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
+def test_python_is_compiled_in_the_image_and_not_in_each_container(name: str) -> None:
+    text = "\n".join(RECIPES[name].scripts)
+
+    _, _, later = text.partition("make build")
+
+    (compiled,) = re.findall(r"\.venv/bin/python -m compileall -q (.*)$", later, re.MULTILINE)
+    assert compiled.split() == [".venv/lib", "python"]
+
+
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_container_runs_the_command_where_it_is_built(name: str) -> None:
     recipe = RECIPES[name]
     (root,) = [target for source, target in recipe.copies if source == "."]
