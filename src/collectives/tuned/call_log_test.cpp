@@ -124,6 +124,47 @@ TEST(CallLog, ends_each_of_several_calls_that_share_the_handle_of_what_is_comple
     EXPECT_EQ(log.unrecorded.nonblocking, 0U);
 }
 
+/* A program tests so, and finds nothing. */
+void find_pending(MPI_Request request) {
+    const CompletionCall completion_call(1, [&](int) { return request; });
+}
+
+std::int64_t asking_ns(const LoggedCall& call) {
+    return call.exit_ns - call.entry_ns - call.asked_after_ns - call.computing_ns;
+}
+
+TEST(CallLog, counts_all_that_a_program_waits_which_does_nothing_but_test_as_time_in_calls) {
+    const Duplicate comm;
+    const Handle handle;
+    Logged logged;
+    start_and_keep(comm.get(), handle.get());
+
+    for (int test = 0; test < 1000; ++test) find_pending(handle.get());
+    find_complete(handle.get());
+    const auto log = logged.end();
+
+    ASSERT_THAT(log.calls, SizeIs(1));
+    EXPECT_EQ(log.in_calls_ns, asking_ns(log.calls[0]));
+}
+
+TEST(CallLog, counts_time_in_calls_once_where_a_program_tests_several_requests_in_turn) {
+    const Duplicate comm;
+    const Handle first;
+    const Handle second;
+    Logged logged;
+    for (const auto *handle : {&first, &second}) start_and_keep(comm.get(), handle->get());
+
+    const auto begin_ns = monotonic_ns();
+    for (int test = 0; test < 1000; ++test) {
+        for (const auto *handle : {&first, &second}) find_pending(handle->get());
+    }
+    const auto elapsed_ns = monotonic_ns() - begin_ns;
+    const auto log = logged.end();
+
+    EXPECT_GT(log.in_calls_ns, 0);
+    EXPECT_LE(log.in_calls_ns, elapsed_ns);
+}
+
 TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
     const Duplicate comm;
     MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);

@@ -92,15 +92,21 @@ void count_active(const Pending& pending) {
 // A program that tests again so soon has computed nothing meanwhile.
 constexpr std::int64_t polling_pause_max_ns = 1000;
 
-void asked(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
+/* When this thread last left a call that waited or tested. */
+constinit thread_local std::int64_t asked_last_ns = 0;
+
+/* Returns the pause before this call that counts as waiting. */
+std::int64_t asked(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
+    std::int64_t counted_ns = 0;
     if (std::exchange(pending.asked, true)) {
         const auto pause_ns = entry_ns - pending.call.exit_ns;
-        if (pause_ns > 0 && pause_ns < polling_pause_max_ns) pending.asking_ns += pause_ns;
+        if (pause_ns > 0 && pause_ns < polling_pause_max_ns) counted_ns = pause_ns;
     } else {
         pending.call.asked_after_ns = entry_ns - pending.call.entry_ns;
     }
-    pending.asking_ns += exit_ns - entry_ns;
+    pending.asking_ns += counted_ns + exit_ns - entry_ns;
     pending.call.exit_ns = exit_ns;
+    return counted_ns;
 }
 
 void end_call(Pending& pending) {
@@ -198,6 +204,8 @@ void CompletionCall::end() {
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
     bool any = false;
+    std::int64_t pause_ns = 0;
+    auto left_ns = exit_ns;
     for (std::size_t i = 0; i < handles_.size(); ++i) {
         const auto found = active_call(in.by_request, handles_[i], entry_ns_);
         if (found == in.by_request.end()) continue;
@@ -206,12 +214,18 @@ void CompletionCall::end() {
         const bool is_done =
             all_done_ || std::ranges::find(done_, static_cast<int>(i)) != done_.end();
         // A program that does nothing but test waits in this bookkeeping, too.
-        asked(pending, entry_ns_, is_done ? exit_ns : monotonic_ns());
+        if (!is_done) left_ns = monotonic_ns();
+        pause_ns = std::max(pause_ns, asked(pending, entry_ns_, is_done ? exit_ns : left_ns));
         if (!is_done) continue;
         end_call(pending);
         if (pending.form == profile::Form::nonblocking) in.by_request.erase(found);
     }
-    if (any) add_time_in_calls(exit_ns - entry_ns_);
+    if (any) {
+        // A call that asked for another request since then has been counted.
+        pause_ns = std::min(pause_ns, entry_ns_ - asked_last_ns);
+        add_time_in_calls(pause_ns + left_ns - entry_ns_);
+        asked_last_ns = left_ns;
+    }
     count_requests(in);
 }
 
