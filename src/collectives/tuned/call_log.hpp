@@ -108,6 +108,16 @@ bool took_part(int code);
 /* Whether this thread is inside a recorded call: what an MPI calls meanwhile is part of it. */
 extern constinit thread_local bool inside_recorded;
 
+/* While it lives, this thread is inside a recorded call, which an exception may leave: error
+   handlers of programs may throw. */
+class InsideRecorded {
+  public:
+    InsideRecorded() { inside_recorded = true; }
+    ~InsideRecorded() { inside_recorded = false; }
+    InsideRecorded(const InsideRecorded&) = delete;
+    InsideRecorded& operator=(const InsideRecorded&) = delete;
+};
+
 /* Where this thread called a function from that leads here by way of the MPI; null: nowhere. */
 extern constinit thread_local const void *outer_site;
 
@@ -115,7 +125,7 @@ extern constinit thread_local const void *outer_site;
 template <typename Go>
 int recorded(const collectives::Call& call, const void *site, const Go& go) {
     if (inside_recorded) return go();
-    inside_recorded = true;
+    const InsideRecorded here;
     const auto entry_ns = monotonic_ns();
     const int code = go();
     const void *called_from = outer_site ? outer_site : site;
@@ -126,7 +136,6 @@ int recorded(const collectives::Call& call, const void *site, const Go& go) {
         add_time_in_calls(exit_ns - entry_ns);
     }
     if (noting_results && code == MPI_SUCCESS) note_result(call, called_from);
-    inside_recorded = false;
     return code;
 }
 

@@ -181,6 +181,27 @@ TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
     EXPECT_EQ(log.calls[0].bytes, sizeof value);
 }
 
+/* As the MPI does whose error handler throws. */
+struct Thrown {};
+int throw_error() {
+    throw Thrown{};
+}
+
+TEST(CallLog, goes_on_after_an_error_handler_that_throws) {
+    const Duplicate comm;
+    const auto call = barrier_on(comm.get());
+    Logged logged;
+
+    EXPECT_THROW(recorded(call, nullptr, throw_error), Thrown);
+    EXPECT_THROW(recorded_start(call, nullptr, throw_error, [] { return MPI_REQUEST_NULL; }),
+                 Thrown);
+    MPI_Barrier(comm.get());
+    const auto log = logged.end();
+
+    ASSERT_THAT(log.calls, SizeIs(1));
+    EXPECT_EQ(log.calls[0].call, 0U);
+}
+
 /* What the ranks know each of these communicators by, for a log that they begin in any order. */
 std::vector<std::uint64_t> ids_of(const std::vector<MPI_Comm>& comms, Logged& logged) {
     std::vector<std::size_t> numbers(comms.size());

@@ -39,13 +39,12 @@ template <typename Go>
 int recorded_start(const collectives::Call& call, const void *site, const Go& go,
                    const std::function<MPI_Request()>& request) {
     if (inside_recorded) return go();
-    inside_recorded = true;
+    const InsideRecorded here;
     const auto entry_ns = monotonic_ns();
     const int code = go();
     if (code == MPI_SUCCESS) {
         keep_started(call, outer_site ? outer_site : site, request(), entry_ns, monotonic_ns());
     }
-    inside_recorded = false;
     return code;
 }
 
