@@ -143,6 +143,24 @@ def test_a_profile_alone_becomes_a_page_with_bars(browser: Any, tmp_path: Path) 
     assert "rank 1 100 % (500 ms late)" in page.path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("in_calls_s", "parts"), [(0.7, 3), (1.0, 4)])
+def test_the_bars_of_a_profile_have_a_part_for_calls_that_are_not_attributed_where_there_are_some(
+    in_calls_s: float, parts: int, browser: Any, tmp_path: Path
+) -> None:
+    first, second = profile_specimen.values()["processes"]
+    processes = [{**first, "in_calls_s": in_calls_s}, second]
+    profile = profile_specimen.write(tmp_path / "profile.json", processes=processes)
+    count = (
+        "document.body.dataset.parts = document.querySelectorAll('.legendtext').length;"
+        "document.body.id = 'body';"
+    )
+
+    page = write_report([profile], tmp_path / "report.html").path
+    elements = browser.open(page, script=count).by_id
+
+    assert elements["body"]["data-parts"] == str(parts)
+
+
 def test_the_narrow_axis_of_a_profile_has_its_first_and_last_tick_alone(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# Times in single calls are corrected for the drift of clocks, and their sum on a rank is not.
+NEGLIGIBLE = 0.001
+
 
 @dataclass(frozen=True)
 class CallSite:
@@ -114,13 +117,17 @@ class Calls:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """The time of one rank: outside of collective calls, waiting in them, and transferring."""
+    """The time of one rank: outside of collective calls, waiting in them, and transferring.
+
+    `unattributed_s` is the time in calls of which it is not known what part was waiting.
+    """
 
     rank: int
     host: str
     outside_s: float
     waiting_s: float
     transfer_s: float
+    unattributed_s: float
     lateness_s: float
     awaited_s: float
 
@@ -150,8 +157,8 @@ class Profile:
     def rank_times(self) -> list[RankTimes]:
         """Return the times of each rank, for all of its calls.
 
-        Where not all calls were kept, the time in calls, which is known, is split as that of the
-        calls that were kept, and each of these stands for as many as were forgotten with it.
+        Where one in several calls was kept, the time in calls, which is known, is split as that of
+        the calls that were kept, and each of these stands for as many as were forgotten with it.
         """
         parts: dict[int, list[Part]] = defaultdict(list)
         for place in self.places:
@@ -167,12 +174,26 @@ def times_of(process: Process, parts: Iterable[Part], one_in: int) -> RankTimes:
     waiting_s = sum(part.waiting_s for part in parts)
     kept_s = waiting_s + sum(part.transfer_s for part in parts)
     share = waiting_s / kept_s if kept_s > 0 else 0.0
+    unattributed_s = time_without_parts(process.in_calls_s, kept_s, one_in)
+    attributed_s = process.in_calls_s - unattributed_s
     return RankTimes(
         rank=process.rank,
         host=process.host,
         outside_s=max(0.0, process.elapsed_s - process.in_calls_s),
-        waiting_s=share * process.in_calls_s,
-        transfer_s=(1 - share) * process.in_calls_s,
+        waiting_s=share * attributed_s,
+        transfer_s=(1 - share) * attributed_s,
+        unattributed_s=unattributed_s,
         lateness_s=one_in * sum(part.lateness_s for part in parts),
         awaited_s=one_in * sum(part.awaited_s for part in parts),
     )
+
+
+def time_without_parts(in_calls_s: float, kept_s: float, one_in: int) -> float:
+    """Return the time in calls that no part of a rank stands for.
+
+    The parts of a call that waits for several collectives each have all of its time.
+    """
+    if one_in > 1 and kept_s > 0:
+        return 0.0
+    rest_s = in_calls_s - kept_s
+    return rest_s if rest_s > NEGLIGIBLE * in_calls_s else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,20 @@ def test_processes_that_are_out_of_order_or_too_few_are_named(tmp_path: Path) ->
         load(specimen.write(tmp_path / "p.json", clock={"hosts": 3, "drift_s": 0.0}))
 
 
+def in_calls(
+    folder: Path, seconds: float, places: list[specimen.Json] | None = None, **counts: int
+) -> Path:
+    """Write a profile whose first rank, in places of 0.7 s, spent so long in calls."""
+    values = specimen.values()
+    first, second = values["processes"]
+    return specimen.write(
+        folder / "p.json",
+        processes=[{**first, "in_calls_s": seconds}, second],
+        calls={**values["calls"], **counts},
+        places=values["places"] if places is None else places,
+    )
+
+
 def test_the_place_with_most_waiting_comes_first(tmp_path: Path) -> None:
     profile = load(specimen.write(tmp_path / "p.json"))
 
@@ -73,11 +88,52 @@ def test_the_time_of_a_rank_is_split_without_a_rest(tmp_path: Path) -> None:
 
 
 def test_where_one_in_two_calls_was_kept_the_known_time_in_calls_is_split(tmp_path: Path) -> None:
-    processes = [{**one, "in_calls_s": 1.4} for one in specimen.values()["processes"]]
+    path = in_calls(tmp_path, 1.4, one_in=2)
 
-    first = load(specimen.write(tmp_path / "p.json", processes=processes)).rank_times()[0]
+    first = load(path).rank_times()[0]
 
-    assert (first.waiting_s, first.transfer_s) == pytest.approx((1.0, 0.4))
+    assert (first.waiting_s, first.transfer_s, first.unattributed_s) == pytest.approx((1.0, 0.4, 0))
+
+
+def test_the_time_of_a_call_that_waits_for_several_is_counted_once(tmp_path: Path) -> None:
+    first = load(in_calls(tmp_path, 0.35)).rank_times()[0]
+
+    assert (first.waiting_s, first.transfer_s, first.unattributed_s) == pytest.approx(
+        (0.25, 0.1, 0)
+    )
+
+
+def test_time_in_calls_that_are_not_attributed_is_neither_waiting_nor_transfer(
+    tmp_path: Path,
+) -> None:
+    path = in_calls(tmp_path, 1.0, intercommunicator=2)
+
+    first, second = load(path).rank_times()
+
+    assert (first.outside_s, first.waiting_s, first.transfer_s) == pytest.approx((1.0, 0.5, 0.2))
+    assert (first.unattributed_s, second.unattributed_s) == pytest.approx((0.3, 0))
+
+
+@pytest.mark.parametrize("one_in", [1, 64])
+def test_where_no_call_was_kept_all_time_in_calls_is_not_attributed(
+    one_in: int, tmp_path: Path
+) -> None:
+    first = load(in_calls(tmp_path, 1.0, one_in=one_in, places=[])).rank_times()[0]
+
+    assert (first.waiting_s, first.transfer_s, first.unattributed_s) == (0, 0, 1.0)
+
+
+def test_the_table_has_a_column_of_time_that_is_not_attributed_where_there_is_some(
+    tmp_path: Path,
+) -> None:
+    lines = text_of(load(in_calls(tmp_path, 1.1, intercommunicator=2)))
+
+    assert lines[0].endswith("10 % transfer, 10 % in calls that are not attributed")
+    [heading] = [line for line in lines if line.startswith("rank ")]
+    assert re.split("  +", heading)[4:7] == ["transfer", "not attributed", "late"]
+    [row] = [line for line in lines if line.startswith("0 ")]
+    assert " ".join(row.split()) == "0 node1 900 ms 500 ms 200 ms 400 ms 0 s 0 s"
+    assert "not attributed" not in "\n".join(text_of(load(specimen.write(tmp_path / "q.json"))))
 
 
 def test_where_one_in_two_calls_was_kept_delays_of_ranks_are_those_of_all_calls(

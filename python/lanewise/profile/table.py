@@ -11,6 +11,7 @@ from lanewise.results.quantity import size_text, time_text
 PLACES_SHOWN = 12
 RANKS_SHOWN = 16
 LATE_SHOWN = 2
+UNATTRIBUTED = "not attributed"
 
 Rows = list[list[str]]
 
@@ -37,10 +38,12 @@ def summary(profile: Profile, ranks: Sequence[RankTimes]) -> str:
     hosts = "one host" if profile.hosts == 1 else f"{profile.hosts} hosts"
     waiting = share_text(sum(one.waiting_s for one in ranks), total_s)
     transfer = share_text(sum(one.transfer_s for one in ranks), total_s)
+    unattributed_s = sum(one.unattributed_s for one in ranks)
+    rest = f", {share_text(unattributed_s, total_s)} in calls that are not attributed"
     return (
         f"who was late: {len(ranks)} rank{'s' if len(ranks) > 1 else ''} on {hosts}, "
         f"{time_text(profile.elapsed_s)}; {waiting} of it waiting for late ranks in collectives, "
-        f"{transfer} transfer"
+        f"{transfer} transfer{rest if unattributed_s > 0 else ''}"
     )
 
 
@@ -86,18 +89,27 @@ def late_text(profile: Profile, place: Place, part: Part) -> str:
 
 
 def rank_rows(ranks: Sequence[RankTimes]) -> Rows:
-    """Return a row for each rank under a heading; of many ranks those that were waited for."""
+    """Return a row for each rank under a heading; of many ranks those that were waited for.
+
+    Without time in calls that are not attributed there is no column for it.
+    """
     shown = list(ranks)
     if len(shown) > RANKS_SHOWN:
         latest = sorted(shown, key=lambda one: -one.awaited_s)[:RANKS_SHOWN]
         shown = sorted(latest, key=lambda one: one.rank)
-    heading = ["rank", "host", "outside", "waiting", "transfer", "late", "waited for by others"]
-    return [heading, *(rank_row(one) for one in shown)]
+    heading = ["rank", "host", "outside", "waiting", "transfer", UNATTRIBUTED, "late",
+               "waited for by others"]  # fmt: skip
+    rows = [heading, *(rank_row(one) for one in shown)]
+    if any(one.unattributed_s > 0 for one in ranks):
+        return rows
+    column = heading.index(UNATTRIBUTED)
+    return [[*row[:column], *row[column + 1 :]] for row in rows]
 
 
 def rank_row(one: RankTimes) -> list[str]:
     """Return the cells of one rank."""
-    times = (one.outside_s, one.waiting_s, one.transfer_s, one.lateness_s, one.awaited_s)
+    times = (one.outside_s, one.waiting_s, one.transfer_s, one.unattributed_s, one.lateness_s,
+             one.awaited_s)  # fmt: skip
     return [str(one.rank), one.host, *map(time_text, times)]
 
 

@@ -9,6 +9,9 @@ function drawLateness(place, figure) {
     ["transfer", figure.transfer_s, style("--curve-1")],
     ["waiting for late ranks", figure.waiting_s, style("--curve-2")],
   ];
+  if (greatest(figure.unattributed_s) > 0) {
+    kinds.push(["in calls that are not attributed", figure.unattributed_s, style("--curve-3")]);
+  }
   const bar = { type: "bar", orientation: "h", y: figure.names };
   const traces = kinds.map(([name, values, color]) => ({
     ...bar, name, x: values, marker: { color }, text: values.map(timeText), textposition: "none",

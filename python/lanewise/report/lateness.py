@@ -70,6 +70,7 @@ def figure_of(name: str, profile: Profile) -> Json:
         "outside_s": [one.outside_s for one in times],
         "waiting_s": [one.waiting_s for one in times],
         "transfer_s": [one.transfer_s for one in times],
+        "unattributed_s": [one.unattributed_s for one in times],
         "lateness_s": [one.lateness_s for one in times],
     }
 
