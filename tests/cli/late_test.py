@@ -202,6 +202,19 @@ def test_a_full_log_keeps_the_same_calls_on_all_ranks(
     assert profile.calls.attributed + profile.calls.forgotten == ranks * (8 * 8 + 8 * 2 + 1000)
 
 
+@pytest.mark.one_mpi
+def test_a_function_that_is_inlined_is_one_place_for_each_of_its_callers(
+    mpi: str, compiled: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g -O2 inlined.c")))
+
+    texts = {profile.sites[place.site].text() for place in profile.places}
+    assert texts == {
+        "total inlined.c:7 in residual inlined.c:12",
+        "total inlined.c:7 in energy inlined.c:16",
+    }
+
+
 @OF_DUPLICATES
 def test_duplicates_are_told_apart_in_whatever_order_ranks_use_them(
     mpi: str, compiled: Compile, profiled: RunProfiled

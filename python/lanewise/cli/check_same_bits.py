@@ -288,7 +288,8 @@ def source_of(difference: Difference | None) -> str:
         return ""
     # A call returns to the instruction behind it, which may belong to the next line.
     names = [*names_in(site.object, [max(0, site.offset - 1)]), {}][0]
-    return names.get("source") or names.get("function") or site.symbol
+    place = names.get("source") or names.get("function") or site.symbol
+    return " in ".join(filter(None, (place, names.get("inlined_into"))))
 
 
 def text_of(found: Sequence[Compared]) -> str:

@@ -21,13 +21,18 @@ class CallSite:
     symbol: str = ""
     function: str = ""
     source: str = ""
+    inlined_into: str = ""
 
     def text(self) -> str:
-        """Return the best name there is: `solve solver.c:120`, `solve app+0x4a1`, `app+0x4a1`."""
+        """Return the best name there is: `solve solver.c:120`, `solve app+0x4a1`, `app+0x4a1`.
+
+        A function that is inlined is followed by its callers: `sum sum.h:7 in solve solver.c:120`.
+        """
         if not self.object:
             return "an unknown place"
         place = self.source or f"{Path(self.object).name}+{self.offset:#x}"
-        return f"{self.function or self.symbol} {place}".strip()
+        name = f"{self.function or self.symbol} {place}".strip()
+        return f"{name} in {self.inlined_into}" if self.inlined_into else name
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,10 @@ def test_of_many_ranks_those_that_were_waited_for_longest_are_shown(tmp_path: Pa
     ("site", "text"),
     [
         (CallSite("/a/app", 16, "", "solve", "solver.c:12"), "solve solver.c:12"),
+        (
+            CallSite("/a/app", 16, "", "f", "a.h:1", "g a.c:2 in h a.c:3"),
+            "f a.h:1 in g a.c:2 in h a.c:3",
+        ),
         (CallSite("/a/app", 16, "", "solve"), "solve app+0x10"),
         (CallSite("/a/libx.so", 16, "exported"), "exported libx.so+0x10"),
         (CallSite("/a/app", 16), "app+0x10"),
@@ -225,13 +229,25 @@ def test_a_site_is_called_by_the_best_name_there_is(site: CallSite, text: str) -
 
 
 def test_the_names_of_addr2line_are_read() -> None:
-    output = "main\n/src/a.c:12\nf(int)\n/src/b.cc:7 (discriminator 3)\ng\n??:?\n??\n??:0\n"
+    output = (
+        "0x10\nmain\n/src/a.c:12\n0x000000000000002a\nf(int)\n/src/b.cc:7 (discriminator 3)\n"
+        "0x30\ng\n??:?\n0x40\n??\n??:0\n"
+    )
 
     assert sources.names_from(output) == [
         {"function": "main", "source": "a.c:12"},
         {"function": "f(int)", "source": "b.cc:7"},
         {"function": "g"},
         {},
+    ]
+
+
+def test_a_function_that_is_inlined_has_the_names_of_its_callers() -> None:
+    output = "0x10\nsum\n/src/a.h:3\nstep\n/src/a.c:12\nmain\n/src/a.c:40\n0x20\nmain\n/src/a.c:9\n"
+
+    assert sources.names_from(output) == [
+        {"function": "sum", "source": "a.h:3", "inlined_into": "step a.c:12 in main a.c:40"},
+        {"function": "main", "source": "a.c:9"},
     ]
 
 
@@ -271,7 +287,9 @@ def test_names_that_are_not_utf8_are_read_as_far_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "addr2line"
-    program.write_text("#!/bin/sh\nprintf 'l\\366se\\n/src/l\\366ser.c:7\\n'\n", encoding="ascii")
+    program.write_text(
+        "#!/bin/sh\nprintf '0x10\\nl\\366se\\n/src/l\\366ser.c:7\\n'\n", encoding="ascii"
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
 

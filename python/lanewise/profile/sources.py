@@ -8,6 +8,7 @@ file has no symbols, the offsets stay.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections import defaultdict
@@ -19,6 +20,7 @@ from lanewise.files.whole import write_whole
 
 TIMEOUT_S = 60.0
 UNKNOWN = "??"
+ADDRESS = re.compile("0x[0-9a-f]+")
 
 Names = Mapping[str, str]
 NamesOf = Callable[[str, Sequence[int]], list[Names]]
@@ -33,7 +35,7 @@ def add_sources(path: Path, program: str, names_of: NamesOf | None = None) -> No
 
 
 def name_sites(sites: Sequence[dict[str, Any]], names_of: NamesOf) -> None:
-    """Add `function` and `source` to the sites, asking once for each file."""
+    """Add `function`, `source` and `inlined_into` to the sites, asking once for each file."""
     by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for site in sites:
         by_file[site["object"]].append(site)
@@ -51,7 +53,7 @@ def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
         return []
     try:
         done = subprocess.run(
-            [program, "-f", "-C", "-e", file, *map(hex, offsets)],
+            [program, "-a", "-i", "-f", "-C", "-e", file, *map(hex, offsets)],
             capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
@@ -60,12 +62,27 @@ def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
 
 
 def names_from(output: str) -> list[Names]:
-    """Return the names in what addr2line prints: a line with the function, one with the place."""
-    lines = output.splitlines()
-    return [_names(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
+    """Return the names in what addr2line prints.
+
+    A line with the address precedes two lines, with the function and the place, for the call and
+    for each function that it was inlined into.
+    """
+    found: list[list[str]] = []
+    for line in output.splitlines():
+        if ADDRESS.fullmatch(line):
+            found.append([])
+        elif found:
+            found[-1].append(line)
+    return [_names(lines) for lines in found]
 
 
-def _names(function: str, place: str) -> Names:
+def _names(lines: Sequence[str]) -> Names:
+    own, *outer = [_frame(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)] or [{}]
+    into = " in ".join(" ".join(frame.values()) for frame in outer if frame)
+    return {**own, "inlined_into": into} if into else own
+
+
+def _frame(function: str, place: str) -> Names:
     found = {}
     if function != UNKNOWN:
         found["function"] = function
