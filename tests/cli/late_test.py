@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -213,6 +214,22 @@ def test_a_function_that_is_inlined_is_one_place_for_each_of_its_callers(
         "total inlined.c:7 in residual inlined.c:12",
         "total inlined.c:7 in energy inlined.c:16",
     }
+
+
+@pytest.mark.parametrize(
+    "folder", ["x" * 200 + "/" + "y" * 200, os.fsdecode(b"caf\xe9")], ids=["long", "not UTF-8"]
+)
+@pytest.mark.one_mpi
+def test_places_have_their_names_whatever_the_path_of_the_program_is(
+    folder: str, mpi: str, compiled: Compile, profiled: RunProfiled, tmp_path: Path
+) -> None:
+    program = tmp_path / folder / "inlined"
+    program.parent.mkdir(parents=True)
+    shutil.copy(compiled(mpi, "mpicc", "-g -O2 inlined.c"), program)
+
+    profile = profiled(mpi, str(program))
+
+    assert {profile.sites[place.site].function for place in profile.places} == {"total"}
 
 
 @OF_DUPLICATES

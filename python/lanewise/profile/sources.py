@@ -8,6 +8,7 @@ file has no symbols, the offsets stay.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ from lanewise.files.whole import write_whole
 TIMEOUT_S = 60.0
 UNKNOWN = "??"
 ADDRESS = re.compile("0x[0-9a-f]+")
+# As tuned/call_site.hpp writes what is not UTF-8.
+ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 Names = Mapping[str, str]
 NamesOf = Callable[[str, Sequence[int]], list[Names]]
@@ -49,16 +52,24 @@ def name_sites(sites: Sequence[dict[str, Any]], names_of: NamesOf) -> None:
 def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
     """Ask addr2line for the function and the line at each offset; nothing where it cannot tell."""
     program = shutil.which("addr2line")
-    if program is None or not Path(file).is_file():
+    path = path_of(file)
+    if program is None or not Path(path).is_file():
         return []
     try:
         done = subprocess.run(
-            [program, "-a", "-i", "-f", "-C", "-e", file, *map(hex, offsets)],
+            [program, "-a", "-i", "-f", "-C", "-e", path, *map(hex, offsets)],
             capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return []
     return names_from(done.stdout)
+
+
+def path_of(file: str) -> str:
+    """Return the path of a file that ranks named, where bytes that are not UTF-8 are escaped."""
+    if Path(file).exists():
+        return file
+    return ESCAPED.sub(lambda found: os.fsdecode(bytes.fromhex(found[1])), file)
 
 
 def names_from(output: str) -> list[Names]:

@@ -5,6 +5,8 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
 #include <new>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/json.hpp"
 #include "collectives/profile/attribution.hpp"
 #include "collectives/profile/clock_line.hpp"
 #include "collectives/tuned/agreement.hpp"
@@ -206,27 +209,65 @@ std::vector<PartSums> add_up(const Parts& found) {
     });
 }
 
-/* Sites of all ranks, each once, and for each of this rank's its place among them. */
+/* Texts travel as elements of their own, so that they may be longer than MPI counts; spaces fill
+   the last one. */
+using Piece = std::array<char, 64>;
+
+std::vector<Piece> pieces_of(std::string text) {
+    text.resize((text.size() + sizeof(Piece) - 1) / sizeof(Piece) * sizeof(Piece), ' ');
+    std::vector<Piece> pieces(text.size() / sizeof(Piece));
+    std::memcpy(pieces.data(), text.data(), text.size());
+    return pieces;
+}
+
+std::vector<Piece> sites_as_pieces(const std::vector<const void *>& addresses) {
+    Json sites = Json::array();
+    for (const void *address : addresses) {
+        const auto site = call_site(address);
+        sites.push_back({site.offset, site.object, site.symbol});
+    }
+    return pieces_of(json_text(sites));
+}
+
+/* Sites of all ranks, each once, and for each that a rank has its place among them. */
+struct NumberedSites {
+    std::vector<CallSite> all;
+    std::vector<std::uint32_t> numbers;
+    std::vector<int> counts; /* by rank */
+};
+
+NumberedSites number_sites(const Gathered<Piece>& texts) {
+    NumberedSites found;
+    const auto *text = reinterpret_cast<const char *>(texts.values.data());
+    for (const int pieces : texts.counts) {
+        const auto size = static_cast<std::size_t>(pieces) * sizeof(Piece);
+        const auto sites = parse_json({text, size});
+        text += size;
+        for (const auto& one : sites) {
+            const CallSite site{one[0], one[1], one[2]};
+            const auto known = std::ranges::find(found.all, site);
+            found.numbers.push_back(static_cast<std::uint32_t>(known - found.all.begin()));
+            if (known == found.all.end()) found.all.push_back(site);
+        }
+        found.counts.push_back(static_cast<int>(sites.size()));
+    }
+    return found;
+}
+
+/* The sites of all ranks, on rank 0 only, and for each of this rank's its place among them. */
 struct Sites {
-    std::vector<CallSite> all; /* on rank 0 only */
+    std::vector<CallSite> all;
     std::vector<std::uint32_t> numbers;
 };
 
 Sites agree_on_sites(const std::vector<const void *>& addresses) {
-    std::vector<CallSite> mine;
-    for (const void *address : addresses) mine.push_back(call_site(address));
-    const auto gathered = gather(mine);
-    Sites sites;
-    std::vector<std::uint32_t> numbers;
-    for (const auto& site : gathered.values) {
-        const auto known = std::ranges::find(sites.all, site);
-        numbers.push_back(static_cast<std::uint32_t>(known - sites.all.begin()));
-        if (known == sites.all.end()) sites.all.push_back(site);
-    }
-    sites.numbers.resize(mine.size());
-    const auto places = places_of(gathered.counts);
-    PMPI_Scatterv(numbers.data(), gathered.counts.data(), places.data(), MPI_UINT32_T,
-                  sites.numbers.data(), static_cast<int>(mine.size()), MPI_UINT32_T, 0,
+    const auto texts = gather(make_everywhere([&] { return sites_as_pieces(addresses); }));
+    auto found =
+        make_everywhere([&] { return world_rank() == 0 ? number_sites(texts) : NumberedSites(); });
+    Sites sites{std::move(found.all), std::vector<std::uint32_t>(addresses.size())};
+    const auto places = places_of(found.counts);
+    PMPI_Scatterv(found.numbers.data(), found.counts.data(), places.data(), MPI_UINT32_T,
+                  sites.numbers.data(), static_cast<int>(addresses.size()), MPI_UINT32_T, 0,
                   MPI_COMM_WORLD);
     return sites;
 }

@@ -18,8 +18,8 @@ double seconds(std::int64_t ns) {
 }
 
 Json site_of(const CallSite& site) {
-    Json entry = {{"object", site.object.data()}, {"offset", site.offset}};
-    if (site.symbol[0] != '\0') entry["symbol"] = site.symbol.data();
+    Json entry = {{"object", site.object}, {"offset", site.offset}};
+    if (!site.symbol.empty()) entry["symbol"] = site.symbol;
     return entry;
 }
 

@@ -178,9 +178,9 @@ std::size_t number_of(const void *address, Notes& to) {
     if (!unseen) return known->second;
     const auto site = call_site(address);
     write(to, {{"site", known->second},
-               {"object", site.object.data()},
+               {"object", site.object},
                {"offset", site.offset},
-               {"symbol", site.symbol.data()}});
+               {"symbol", site.symbol}});
     return known->second;
 }
 
