@@ -32,6 +32,18 @@ def test_a_negative_time_is_refused(tmp_path: Path) -> None:
         load(specimen.write(tmp_path / "p.json", places=places))
 
 
+@pytest.mark.parametrize("key", ["bytes", "calls", "waiting_s", "awaited_s"])
+@pytest.mark.parametrize("digits", [308, 400])
+def test_a_number_that_is_too_large_to_compute_with_is_refused(
+    digits: int, key: str, tmp_path: Path
+) -> None:
+    ranks = [specimen.part(0, **{key: 10**digits})]
+    places = [{"operation": "bcast", "site": 0, "ranks": ranks}]
+
+    with pytest.raises(RequestError, match=key):
+        load(specimen.write(tmp_path / "p.json", places=places))
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
