@@ -118,6 +118,7 @@ class Calls:
     intercommunicator: int
     incomplete: int
     mismatched: int
+    unplaced: int = 0
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,16 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     )
 
 
+def test_calls_whose_places_are_not_told_apart_are_counted(tmp_path: Path) -> None:
+    calls = {**specimen.values()["calls"], "unplaced": 3}
+
+    lines = text_of(load(specimen.write(tmp_path / "p.json", calls=calls)))
+
+    assert lines[-1] == (
+        "Calls from more places than are told apart, which share the row of an unknown place: 3."
+    )
+
+
 def test_of_many_ranks_those_that_were_waited_for_longest_are_shown(tmp_path: Path) -> None:
     processes = [
         {"rank": rank, "host": "node1", "elapsed_s": 2.0, "in_calls_s": 0.5} for rank in range(40)

@@ -114,7 +114,7 @@ def rank_row(one: RankTimes) -> list[str]:
 
 
 def notes_of(profile: Profile) -> list[str]:
-    """Return a sentence for each kind of call that the tables leave out, or count twice."""
+    """Return a sentence for each kind of call that the tables leave out, merge or count twice."""
     calls = profile.calls
     found = []
     overlapping = sum(one.in_calls_s > one.elapsed_s for one in profile.processes)
@@ -129,6 +129,11 @@ def notes_of(profile: Profile) -> list[str]:
             f"1 in {calls.one_in} calls was kept, chosen by a hash of its number; the sums by "
             "place are of those, and those by rank are scaled to all calls. "
             "LANEWISE_PROFILE_CALLS makes more room."
+        )
+    if calls.unplaced > 0:
+        found.append(
+            "Calls from more places than are told apart, which share the row of an unknown place: "
+            f"{calls.unplaced}."
         )
     lacking_room = calls.forgotten if calls.one_in == 1 else 0
     left_out = (

@@ -54,7 +54,10 @@ std::uint16_t number_of(const void *address, Recorder& to) {
         auto& site = to.sites[slot];
         if (site.address == address) return site.number;
         if (site.address) continue;
-        if (to.log.sites.size() == sites_max) return 0;
+        if (to.log.sites.size() == sites_max) {
+            ++to.log.unrecorded.unplaced;
+            return 0;
+        }
         site = {address, static_cast<std::uint16_t>(to.log.sites.size())};
         to.log.sites.push_back(address);
         return site.number;
@@ -168,6 +171,7 @@ bool prepare_log(std::size_t capacity) {
     auto& to = recorder();
     try {
         to.log = {};
+        to.sites = {};
         to.log.calls.reserve(capacity);
         to.log.sites.reserve(sites_max);
         to.log.sites.push_back(nullptr);

@@ -53,11 +53,12 @@ struct LoggedCommunicator {
     std::vector<int> sources = {}; /* of blocks from neighbors, once there was such a call */
 };
 
-/* What was not recorded. */
+/* What was not recorded, or not all of it. */
 struct Unrecorded {
     std::uint64_t nonblocking = 0;    /* never seen to complete */
     std::uint64_t between_groups = 0; /* on intercommunicators */
     std::uint64_t forgotten = 0;      /* for want of room */
+    std::uint64_t unplaced = 0;       /* all but the place, of which there were too many */
 };
 
 struct CallLog {

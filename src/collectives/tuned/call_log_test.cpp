@@ -269,6 +269,22 @@ TEST(CallLog, counts_calls_as_forgotten_where_there_are_more_requests_than_are_l
     EXPECT_THAT(log.calls, SizeIs(1)) << "the communicator itself was listed in time";
 }
 
+TEST(CallLog, counts_calls_from_more_places_than_it_tells_apart) {
+    constexpr std::size_t places = 3000;
+    const std::vector<char> program(places);
+    Logged logged;
+
+    std::size_t unplaced = 0;
+    for (const char& place : program) {
+        if (number_of_site(&place) == 0) ++unplaced;
+    }
+    const auto log = logged.end();
+
+    EXPECT_EQ(log.sites.size() + unplaced, places + 1) << "the first site is the unknown one";
+    EXPECT_GT(unplaced, 0U);
+    EXPECT_EQ(log.unrecorded.unplaced, unplaced);
+}
+
 TEST(CallLog, takes_no_more_room_than_there_can_be) {
     EXPECT_FALSE(prepare_log(~std::size_t{0}));
 }

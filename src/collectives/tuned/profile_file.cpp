@@ -53,6 +53,7 @@ Json counts_of(const ProfileContent& content) {
         sum.nonblocking += one.unrecorded.nonblocking;
         sum.between_groups += one.unrecorded.between_groups;
         sum.forgotten += one.unrecorded.forgotten;
+        sum.unplaced += one.unrecorded.unplaced;
     }
     const auto left_out = content.incomplete_records + content.mismatched_records;
     return {{"attributed", recorded - left_out},
@@ -61,7 +62,8 @@ Json counts_of(const ProfileContent& content) {
             {"nonblocking", sum.nonblocking},
             {"intercommunicator", sum.between_groups},
             {"incomplete", content.incomplete_records},
-            {"mismatched", content.mismatched_records}};
+            {"mismatched", content.mismatched_records},
+            {"unplaced", sum.unplaced}};
 }
 
 Json part_of(const profile::Part& part, const profile::Sums& sums) {
