@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import TextIO
 
 import typer
 
@@ -209,7 +210,7 @@ def execute(app: typer.Typer, arguments: list[str], program: str) -> int:
     except USAGE_ERROR as error:
         return complain(name, usage_sentence(error, name), 2)
     except OSError as error:
-        drop_output()
+        drop_output(sys.stdout)
         return complain(name, system_sentence(error), 1)
     except Exception as error:
         if os.environ.get(TRACEBACK):
@@ -259,13 +260,13 @@ def fault_sentence(error: Exception) -> str:
     )
 
 
-def drop_output() -> None:
-    """Forget what standard output could not take, so that nobody tries again at the end."""
+def drop_output(stream: TextIO) -> None:
+    """Forget what a stream could not take, so that nobody tries again at the end."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
         null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
+        os.dup2(null, stream.fileno())
         os.close(null)
 
 

@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from lanewise.cli import drop_output
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.files.whole import require_apart, require_place, require_places
@@ -346,15 +347,15 @@ def say_of_report(options: tuned.Options, status: int) -> None:
     if report is None:
         return
     if not report.exists():
-        sys.stderr.write(
+        tell(
             "lanewise run: there is no report; it is written when a program that has called "
-            "MPI_Init calls MPI_Finalize\n"
+            "MPI_Init calls MPI_Finalize"
         )
         return
     if status != 0 or tuning is None or not report.is_file():
         return
     if sentence := unmatched.sentence(report, tuning):
-        sys.stderr.write(f"lanewise run: {sentence}\n")
+        tell(f"lanewise run: {sentence}")
 
 
 def show_profile(profile: Path | None, program: str) -> None:
@@ -367,9 +368,9 @@ def show_profile(profile: Path | None, program: str) -> None:
     if profile is None:
         return
     if not profile.is_file():
-        sys.stderr.write(
+        tell(
             "lanewise run: there is no profile; it is written when a program that has called "
-            "MPI_Init calls MPI_Finalize\n"
+            "MPI_Init calls MPI_Finalize"
         )
         return
     try:
@@ -377,4 +378,12 @@ def show_profile(profile: Path | None, program: str) -> None:
         lines = table.text_of(read.load(profile))
     except (LanewiseError, OSError, ValueError) as error:
         lines = [f"lanewise run: {profile} cannot be shown: {error}"]
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    tell(*lines)
+
+
+def tell(*lines: str) -> None:
+    """Write lines to standard error, where the program may have left nobody who reads them."""
+    try:
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+    except OSError:
+        drop_output(sys.stderr)

@@ -14,6 +14,8 @@ from lanewise.cli.run_tuned import (
     require_profile_calls,
     show_profile,
 )
+from lanewise.profile import specimen
+from lanewise.profile.read import load
 
 Capture = pytest.CaptureFixture[str]
 
@@ -126,3 +128,16 @@ def test_a_profile_that_is_damaged_is_said_to_be_and_ends_nothing(
 
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"lanewise run: {profile} cannot be shown: ")
+
+
+def test_a_profile_ends_nothing_where_nobody_can_read_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = specimen.write(tmp_path / "profile.json")
+
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr("sys.stderr", full)
+        show_profile(profile, "mpirun ./app")
+        show_profile(tmp_path / "none.json", "mpirun ./app")
+
+    assert load(profile).program == "mpirun ./app"
