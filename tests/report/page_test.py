@@ -59,6 +59,31 @@ def test_each_operation_of_each_run_becomes_a_curve(browser: Any, write_page: Wr
     assert elements["curves-1-gather-plot"]["data-curves"] == "1"
 
 
+def test_a_curve_has_the_colour_of_its_run_and_a_legend_where_it_is_alone(
+    browser: Any, write_page: WritePage
+) -> None:
+    page = write_page(monday=run_records("scatter"), tuesday=run_records("scatter", "gather"))
+    words = (
+        "const drawn = (name) => document.getElementById(name).data.filter((one) => one.name)"
+        "  .map((one) => `${one.name} ${one.line.color}`);"
+        "document.body.dataset.same = drawn('curves-0-scatter-plot')[1]"
+        "  === drawn('curves-1-gather-plot')[0];"
+        "document.body.dataset.legend = document.getElementById('curves-1-gather-plot')"
+        "  .querySelector('.legendtext').textContent;"
+        "document.body.id = 'body';"
+    )
+
+    elements = browser.open(page, script=words).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["body"]["data-same"] == "true"
+    assert elements["body"]["data-legend"] == "tuesday"
+    assert re.search(
+        r'swatch curve-2"></span>tuesday</td>\s*<td class="">8 B',
+        page.read_text(encoding="utf-8").partition('id="curves-1-gather-table"')[2],
+    )
+
+
 def test_an_operation_of_one_size_is_drawn(browser: Any, write_page: WritePage) -> None:
     page = write_page(samples=specimen.records(("barrier",), (0,)))
 

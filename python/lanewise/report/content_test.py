@@ -181,6 +181,22 @@ def test_the_title_names_operations_and_host(tmp_path: Path) -> None:
     )
 
 
+def test_a_run_has_one_label_and_colour_in_all_figures(tmp_path: Path) -> None:
+    runs = [
+        run_of(tmp_path / "monday.jsonl", point("scatter")),
+        run_of(tmp_path / "tuesday.jsonl", point("scatter"), point("gather")),
+        run_of(tmp_path / "wednesday.jsonl", point("pairs", peer=1, reply_bytes=8)),
+    ]
+
+    scatter, gather, pairs = figures_of(runs)
+
+    drawn = [
+        [(one["label"], one["run"]) for one in figure["curves"]] for figure in (scatter, gather)
+    ]
+    assert drawn == [[("monday", 0), ("tuesday", 1)], [("tuesday", 1)]]
+    assert pairs["title"] == "pairs, 8 B there and back · wednesday"
+
+
 def test_points_are_drawn_in_order_of_size(tmp_path: Path) -> None:
     run = run_of(tmp_path / "a", point(message_bytes=64), point(message_bytes=0))
 

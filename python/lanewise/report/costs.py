@@ -37,8 +37,7 @@ class CostTable:
 
 def cost_tables(runs: Sequence[Samples]) -> list[CostTable]:
     """Return the tables of all files; none where no file has such a record."""
-    holders = [run for run in runs if run.polling or run.waiting]
-    labelled = list(zip(labels_of(holders), holders, strict=True))
+    labelled = list(zip(labels_of(runs), runs, strict=True))
     polling = [(label, *_polling_cells(one)) for label, run in labelled for one in run.polling]
     waiting = [(label, *_waiting_cells(one)) for label, run in labelled for one in run.waiting]
     kinds = (
@@ -50,7 +49,7 @@ def cost_tables(runs: Sequence[Samples]) -> list[CostTable]:
         for name, title, note, heading, cells in kinds
         if cells
     ]
-    return tables if len(holders) > 1 else [_without_label(table) for table in tables]
+    return tables if len(runs) > 1 else [_without_label(table) for table in tables]
 
 
 def _without_label(table: CostTable) -> CostTable:

@@ -34,7 +34,7 @@ function band(curve, kept, places, colour) {
 }
 
 function line(curve, kept, places, index) {
-  const colour = curveColour(index);
+  const colour = curveColour(curve.run);
   const bars = kept.length > 1 ? undefined : {
     type: "data", symmetric: false, thickness: 1.2, width: 6, color: colour,
     array: kept.map((i) => bandHigh(curve, i) - curve.median_s[i]),
@@ -46,7 +46,7 @@ function line(curve, kept, places, index) {
     text: kept.map((i) => hoverText(curve, i)), customdata: kept.map((i) => [index, i]),
     hovertemplate: "%{text}<extra></extra>",
     line: { color: colour, width: 1.8 },
-    marker: { color: colour, size: 6, symbol: symbols[index % symbols.length] },
+    marker: { color: colour, size: 6, symbol: symbols[curve.run % symbols.length] },
   };
 }
 
@@ -86,14 +86,14 @@ function curveFigure(figure) {
     const kept = drawable(curve);
     if (!kept.length) return;
     const places = kept.map((i) => (curve.bytes[i] > 0 ? curve.bytes[i] : zero));
-    if (kept.length > 1) traces.push(band(curve, kept, places, curveColour(index)));
+    if (kept.length > 1) traces.push(band(curve, kept, places, curveColour(curve.run)));
     traces.push(line(curve, kept, places, index));
     xs.push(...places);
     ys.push(...kept.flatMap((i) => [curve.median_s[i], bandLow(curve, i), bandHigh(curve, i)]));
   });
   const hasZero = curves.some((curve) => curve.bytes.includes(0));
   if (!traces.length) return { traces };
-  const layout = curveLayout(curves.length > 1, spanOf(xs, 1.3), spanOf(ys, 1.25));
+  const layout = curveLayout(figure.runs > 1, spanOf(xs, 1.3), spanOf(ys, 1.25));
   return { traces, layout, zeroAt: hasZero ? zero : null };
 }
 

@@ -99,7 +99,7 @@ function showPoint(figure, index, i) {
   const samples = curve.samples_s[i];
   if (!samples.length) { Plotly.purge(place); place.textContent = "No samples were kept."; return; }
   const logarithmic = least(samples) > 0 && greatest(samples) > 4 * least(samples);
-  const colour = figure.kind === "heat" ? curveColour(0) : curveColour(index);
+  const colour = curveColour(curve.run ?? 0);
   const layout = { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) };
   Plotly.react(place, spreadTraces(curve, i, colour, logarithmic), layout,
     { ...config, displayModeBar: false });

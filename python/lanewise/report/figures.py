@@ -3,8 +3,8 @@
 
 One figure of curves for each operation, a curve for each run that measured it;
 one heat map of host against host for each size of `pairs`; one list for
-`triplets`.  Every point carries its samples, so that the page can show the
-distribution behind it.
+`triplets`.  A run has the same label and colour in all of them.  Every point
+carries its samples, so that the page can show the distribution behind it.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ STOPPED_IN_LAUNCHES = {
 
 def figures_of(runs: Sequence[Samples]) -> list[Json]:
     """Return the figures for all `runs`: curves in the order measured, then pairs, triplets."""
-    curves = [_curves(index, name, runs) for index, name in enumerate(_operations(runs))]
-    pairs = _tuples(runs, is_pair, "heat", _heat)
-    triplets = _tuples(runs, is_triplet, "list", _list)
+    labels = labels_of(runs)
+    curves = [_curves(index, name, runs, labels) for index, name in enumerate(_operations(runs))]
+    pairs = _tuples(runs, labels, is_pair, "heat", _heat)
+    triplets = _tuples(runs, labels, is_triplet, "list", _list)
     return curves + pairs + triplets
 
 
@@ -88,19 +89,21 @@ def _operations(runs: Sequence[Samples]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _curves(index: int, name: str, runs: Sequence[Samples]) -> Json:
+def _curves(index: int, name: str, runs: Sequence[Samples], labels: Sequence[str]) -> Json:
     def belongs(point: Point) -> bool:
         return is_plain(point) and point.operation == name
 
-    holders = [run for run in runs if any(map(belongs, run.points))]
     curves = []
-    for run, label in zip(holders, labels_of(holders), strict=True):
+    for number, (run, label) in enumerate(zip(runs, labels, strict=True)):
         points = sorted(filter(belongs, run.points), key=lambda point: point.message_bytes)
-        curves.append(_series(label, points, lambda p: f"{name}, {size_text(p.message_bytes)}"))
+        if points:
+            series = _series(label, points, lambda p: f"{name}, {size_text(p.message_bytes)}")
+            curves.append({**series, "run": number})
     return {
         "id": f"curves-{index}-{_slug(name)}",
         "kind": "curves",
         "title": name,
+        "runs": len(runs),
         "curves": curves,
         "first": _first(curves),
     }
@@ -108,15 +111,15 @@ def _curves(index: int, name: str, runs: Sequence[Samples]) -> Json:
 
 def _tuples(
     runs: Sequence[Samples],
+    labels: Sequence[str],
     wanted: Callable[[Point], bool],
     kind: str,
     make: Callable[[Samples, str, list[Point]], Json],
 ) -> list[Json]:
     """Return a figure for each run, operation and sizes among the points that are wanted."""
     figures: list[Json] = []
-    holders = [run for run in runs if any(map(wanted, run.points))]
-    for run, label in zip(holders, labels_of(holders), strict=True):
-        suffix = f" · {label}" if len(holders) > 1 else ""
+    for run, label in zip(runs, labels, strict=True):
+        suffix = f" · {label}" if len(runs) > 1 else ""
         for group in _grouped(filter(wanted, run.points)):
             title = f"{group[0].operation}, {ways_text(group[0])}{suffix}"
             place = f"{kind}-{len(figures)}-{_slug(group[0].operation)}"

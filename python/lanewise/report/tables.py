@@ -32,10 +32,10 @@ _LAUNCHED_ALONE = {"--events", "--resume", "--plan"}
 
 @dataclass(frozen=True)
 class PointRow:
-    """One point of a figure; `at` is `curve:point`, `curve` counts from zero."""
+    """One point of a figure; `at` is `curve:point`, `run` counts from zero."""
 
     at: str
-    curve: int
+    run: int
     label: str
     point: str
     median: str
@@ -64,7 +64,7 @@ def _point_row(figure: Json, index: int, curve: Json, i: int) -> PointRow:
     moves = is_curve and figure["title"] == "pingpong" and median and median > 0
     return PointRow(
         at=f"{index}:{i}",
-        curve=index,
+        run=curve.get("run", 0),
         label=curve["label"],
         point=size_text(curve["bytes"][i]) if is_curve else curve["point_text"][i],
         median=time_text(median),
