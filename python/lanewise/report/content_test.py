@@ -54,6 +54,22 @@ def test_labels_name_the_method_where_the_launcher_is_the_same(tmp_path: Path) -
     assert labels_of(runs) == ["max", "root"]
 
 
+def test_of_many_hosts_a_label_names_the_first_and_the_last(tmp_path: Path) -> None:
+    names = [[f"cn{rack}{at:03d}.cluster.example.org" for at in range(64)] for rack in range(2)]
+    placements = [
+        [{"rank": rank, "host": host} for rank, host in enumerate(hosts)] for hosts in names
+    ]
+
+    labels = labels_of(
+        [
+            run_of(tmp_path / f"{index}", ranks=64, placement=placement)
+            for index, placement in enumerate(placements)
+        ]
+    )
+
+    assert labels == [f"64 hosts ({hosts[0]} … {hosts[-1]})" for hosts in names]
+
+
 def test_runs_that_are_alike_are_called_by_their_file(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / f"{name}.jsonl") for name in ("monday", "tuesday")]
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from lanewise.results.read import Samples
 from lanewise.results.records import Context
 
+HOSTS_NAMED_MAX = 3
 _FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH", "smpi": "SimGrid SMPI"}
 
 
@@ -28,6 +29,13 @@ def mpi_name(mpi: dict[str, str]) -> str:
 def hosts_of(context: Context) -> list[str]:
     """Return the hosts of a run, each once, in the order of their first rank."""
     return list(dict.fromkeys(str(place.get("host", "?")) for place in context.placement))
+
+
+def hosts_name(hosts: Sequence[str]) -> str:
+    """Name hosts, of many of them the first and the last."""
+    if len(hosts) <= HOSTS_NAMED_MAX:
+        return ", ".join(hosts)
+    return f"{len(hosts)} hosts ({hosts[0]} … {hosts[-1]})"
 
 
 def buffers_name(context: Context) -> str:
@@ -57,7 +65,7 @@ _CONDITIONS: tuple[Callable[[Context], str], ...] = (
     _tool_name,
     lambda context: mpi_name(context.mpi),
     _ranks_name,
-    lambda context: ", ".join(hosts_of(context)),
+    lambda context: hosts_name(hosts_of(context)),
     lambda context: context.method,
     lambda context: f"{context.start} start",
     lambda context: f"{context.clock} clock",

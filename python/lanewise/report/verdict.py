@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from lanewise.report.labels import hosts_of, mpi_name
+from lanewise.report.labels import HOSTS_NAMED_MAX, hosts_name, hosts_of, mpi_name
 from lanewise.results.cautions import half_width
 from lanewise.results.intervals import CONFIDENCE
 from lanewise.results.quantity import percent_text
@@ -170,7 +170,7 @@ def _hosts(runs: Sequence[Samples]) -> str:
     hosts = list(dict.fromkeys(host for run in runs for host in hosts_of(run.context)))
     if not hosts:
         return "an unnamed host"
-    return _listed(hosts) if len(hosts) <= 3 else f"{len(hosts)} hosts ({hosts[0]} … {hosts[-1]})"
+    return _listed(hosts) if len(hosts) <= HOSTS_NAMED_MAX else hosts_name(hosts)
 
 
 def _listed(words: Sequence[str], joint: str = "and") -> str:
