@@ -88,7 +88,7 @@ def test_no_command_measures_a_text_again(text: Path, tmp_path: Path) -> None:
     page = write_report([text], tmp_path / "report.html", load).path
 
     assert "lanewise measure" not in body_of(page)
-    assert "lanewise report osu.txt -o report.html" in body_of(page)
+    assert f"lanewise report {text} -o {page}" in body_of(page)
 
 
 def test_the_average_of_a_tool_is_not_called_a_median(text: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_line_that_writes_the_page_again_quotes_names(tmp_path: Path) -> Non
 
     page = write_report([samples], tmp_path / "report.html").path
 
-    assert "lanewise report &#39;two words.jsonl&#39; -o report.html" in body_of(page)
+    assert f"lanewise report &#39;{samples}&#39; -o {page}" in body_of(page)
 
 
 def test_a_file_whose_name_is_not_text_becomes_a_page(tmp_path: Path) -> None:

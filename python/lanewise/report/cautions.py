@@ -7,9 +7,10 @@ make one warning and not ten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from lanewise.report.labels import names_of
 from lanewise.results.cautions import cautions_of
 from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
@@ -24,17 +25,19 @@ def page_cautions(runs: Sequence[Samples]) -> list[str]:
     for run in runs:
         for sentence in [*cautions_of(run), *_drawing_cautions(run.points)]:
             by_sentence.setdefault(sentence, []).append(run.path)
-    return [_with_files(sentence, paths, len(runs)) for sentence, paths in by_sentence.items()]
+    every = [run.path for run in runs]
+    names = dict(zip(every, names_of(every), strict=True))
+    return [_with_files(sentence, paths, names) for sentence, paths in by_sentence.items()]
 
 
-def _with_files(sentence: str, paths: list[Path], run_count: int) -> str:
+def _with_files(sentence: str, paths: list[Path], names: Mapping[Path, str]) -> str:
     text = sentence.rstrip(".") + "."
     if text.startswith(tuple(map(str, paths))):
         return text
-    files = [path.name for path in paths]
-    if run_count == 1 or all(name in sentence for name in files):
+    files = list(dict.fromkeys(names[path] for path in paths))
+    if len(names) == 1 or all(name in sentence for name in files):
         return text[:1].upper() + text[1:]
-    where = "all files" if len(files) == run_count else ", ".join(dict.fromkeys(files))
+    where = "all files" if len(files) == len(names) else ", ".join(files)
     return f"{where}: {text}"
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lanewise.errors import RequestError
 from lanewise.report.cautions import page_cautions
 from lanewise.report.figures import SAMPLES_DRAWN_MAX, figures_of
-from lanewise.report.labels import labels_of, mpi_name
+from lanewise.report.labels import labels_of, mpi_name, names_of
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
 from lanewise.report.verdict import title_of, verdict_of
 from lanewise.report.write import write_report
@@ -74,6 +74,29 @@ def test_runs_that_are_alike_are_called_by_their_file(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / f"{name}.jsonl") for name in ("monday", "tuesday")]
 
     assert labels_of(runs) == ["monday", "tuesday"]
+
+
+def test_runs_in_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("old/samples.jsonl", "new/samples.jsonl", "b.jsonl")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+
+    assert labels_of([run_of(path) for path in paths]) == ["old/samples", "new/samples", "b"]
+    assert names_of(paths) == ["old/samples.jsonl", "new/samples.jsonl", "b.jsonl"]
+
+
+def test_files_that_differ_in_their_suffix_are_called_with_it(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name) for name in ("a.jsonl", "a.txt")]
+
+    assert labels_of(runs) == ["a.jsonl", "a.txt"]
+
+
+@given(st.sets(st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map("/".join), min_size=1))
+def test_no_two_files_have_one_name(paths: set[str]) -> None:
+    names = names_of([Path(path) for path in paths])
+
+    assert len(set(names)) == len(paths)
+    assert all(path.endswith(name) for path, name in zip(paths, names, strict=True))
 
 
 def test_runs_that_differ_in_their_buffers_are_called_by_them(tmp_path: Path) -> None:
@@ -162,6 +185,17 @@ def test_a_warning_of_one_file_names_it(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / "a.jsonl"), run_of(tmp_path / "b.jsonl", governor="powersave")]
 
     assert page_cautions(runs)[0].startswith("b.jsonl: the frequency governor")
+
+
+def test_a_warning_names_a_file_so_that_it_can_be_told_from_the_others(tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+    runs = [
+        run_of(tmp_path / "old" / "samples.jsonl"),
+        run_of(tmp_path / "new" / "samples.jsonl", governor="powersave"),
+    ]
+
+    assert page_cautions(runs)[0].startswith("new/samples.jsonl: the frequency governor")
 
 
 def test_an_interrupted_run_is_warned_of(tmp_path: Path) -> None:
@@ -307,11 +341,27 @@ def test_every_key_of_a_context_has_a_row(tmp_path: Path) -> None:
 def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) -> None:
     arguments = ["scatter", "--sizes", "8", "--ranks=4", "--events", "-o", "/old/x.jsonl"]
 
-    command = command_of(run_of(tmp_path / "a.jsonl", arguments=arguments))
+    path = tmp_path / "a.jsonl"
+    command = command_of(run_of(path, arguments=arguments))
 
-    assert command == "lanewise measure scatter --sizes 8 -n 4 --launcher openmpi -o a.jsonl"
-    over_tcp = run_of(tmp_path / "b.jsonl", arguments=arguments, transport="openmpi-tcp")
-    assert command_of(over_tcp).endswith(" -n 4 --transport openmpi-tcp -o b.jsonl")
+    assert command == f"lanewise measure scatter --sizes 8 -n 4 --launcher openmpi -o {path}"
+    over_tcp = run_of(path, arguments=arguments, transport="openmpi-tcp")
+    assert command_of(over_tcp).endswith(f" -n 4 --transport openmpi-tcp -o {path}")
+
+
+def test_the_command_to_write_the_page_again_has_its_files_as_they_were_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [Path("old/samples.jsonl"), Path("new/samples.jsonl")]
+    for path in files:
+        path.parent.mkdir()
+        specimen.write(path, specimen.records())
+
+    page = write_report(files, Path("new/page.html")).path.read_text(encoding="utf-8")
+
+    assert "lanewise report old/samples.jsonl new/samples.jsonl -o new/page.html" in page
+    assert '<th class="name">old/samples.jsonl</th><th class="name">new/samples.jsonl</th>' in page
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

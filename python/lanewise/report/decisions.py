@@ -107,7 +107,7 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
                 f"{path}: a report is made of samples, platforms, tunings, profiles and "
                 f"interleaved runs, not {schema!r}"
             )
-    return Decisions(models, choices, rows, [path.name for path in paths])
+    return Decisions(models, choices, rows, list(map(str, paths)))
 
 
 def model_rows(platform: Json) -> list[ModelRow]:

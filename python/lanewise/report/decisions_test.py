@@ -50,7 +50,7 @@ def test_a_rule_is_a_row_with_its_gain_and_no_rule_is_said(tmp_path: Path) -> No
         ChoiceRow("scatter", "64 B to 64 B", "binomial", "2.00 times as fast"),
         ChoiceRow("bcast", "every size", "the MPI's default", "nothing was faster"),
     ]
-    assert found.files == ["tuning.json"]
+    assert found.files == [str(path)]
 
 
 def test_the_gain_of_a_rule_is_that_of_its_lanes_alone(tmp_path: Path) -> None:

@@ -3,13 +3,15 @@
 
 A legend that repeats what all curves share says nothing, so a label holds only
 the conditions that differ between the curves, in the order a reader asks for
-them, and the file name where the conditions are all the same.
+them, and the file where the conditions are all the same.  Of its path there is
+as much as no other file has.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from lanewise.results.read import Samples
 from lanewise.results.records import Context
@@ -77,6 +79,20 @@ _CONDITIONS: tuple[Callable[[Context], str], ...] = (
 )
 
 
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return the shortest ending of each path that no other path has, `old/samples.jsonl`."""
+    distinct = set(paths)
+
+    def is_its_own(path: Path, count: int) -> bool:
+        return sum(one.parts[-count:] == path.parts[-count:] for one in distinct) == 1
+
+    counts = [
+        next((n for n in range(1, len(path.parts)) if is_its_own(path, n)), len(path.parts))
+        for path in paths
+    ]
+    return [str(Path(*path.parts[-count:])) for path, count in zip(paths, counts, strict=True)]
+
+
 def labels_of(runs: Sequence[Samples]) -> list[str]:
     """Return one label for each run, no two alike.
 
@@ -107,10 +123,13 @@ def _adds_nothing(words: list[list[str]], values: list[str]) -> bool:
 
 
 def _apart(labels: list[str], runs: Sequence[Samples]) -> list[str]:
-    """Add the file name, then a number, to the labels that are alike."""
+    """Add the name of the file, then a number, to the labels that are alike."""
+    names = names_of([run.path for run in runs])
+    stems = [name.removesuffix(Path(name).suffix) for name in names]
+    shown = stems if len(set(stems)) == len(set(names)) else names
     named = [
-        f"{label} · {run.path.stem}".removeprefix(" · ") if labels.count(label) > 1 else label
-        for label, run in zip(labels, runs, strict=True)
+        f"{label} · {name}".removeprefix(" · ") if labels.count(label) > 1 else label
+        for label, name in zip(labels, shown, strict=True)
     ]
     return [
         f"{label} ({named[: index + 1].count(label)})" if named.count(label) > 1 else label

@@ -82,5 +82,5 @@ def title_of_profiles(profiles: Sequence[Profile]) -> str:
 
 def command_of_profile(profile: Profile) -> str:
     """Return the command that records a profile again."""
-    name = shlex.quote(profile.path.name)
+    name = shlex.quote(str(profile.path))
     return f"lanewise run --profile {name} -- {profile.program or 'mpirun ./app'}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lanewise.report.figures import Json
+from lanewise.report.labels import names_of
 from lanewise.results.quantity import rate_text, size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Context
@@ -111,15 +112,16 @@ def glance_of(figures: Sequence[Json]) -> Glance:
 
 def clock_rows(runs: Sequence[Samples]) -> list[tuple[str, str, str, str, str]]:
     """Return file, time since synchronisation, residual, its uncertainty, true error."""
+    names = names_of([run.path for run in runs])
     return [
         (
-            run.path.name,
+            name,
             time_text(check.span_s),
             time_text(check.residual_s),
             time_text(check.uncertainty_s),
             "not known" if math.isnan(check.error_s) else time_text(check.error_s),
         )
-        for run in runs
+        for run, name in zip(runs, names, strict=True)
         for check in run.clock_checks
     ]
 
@@ -164,7 +166,7 @@ def command_of(run: Samples) -> str:
         words += ["--transport", context.transport]
     elif context.launcher:
         words += ["--launcher", context.launcher]
-    return shlex.join([*words, "-o", run.path.name])
+    return shlex.join([*words, "-o", str(run.path)])
 
 
 def _own_arguments(context: Context) -> list[str]:

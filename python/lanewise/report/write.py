@@ -28,6 +28,7 @@ from lanewise.report.cautions import page_cautions
 from lanewise.report.costs import cost_tables
 from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, schema_of
 from lanewise.report.figures import Json, figures_of
+from lanewise.report.labels import names_of
 from lanewise.report.lateness import (
     command_of_profile,
     profiles_in,
@@ -73,7 +74,7 @@ def write_report(
     if not runs and (decided or not profiles):
         raise RequestError("a report needs samples; name a file of `lanewise measure` too")
     figures = figures_of(runs)
-    write_whole(output, render_page(runs, figures, decisions_of(decided), profiles))
+    write_whole(output, render_page(runs, figures, output, decisions_of(decided), profiles))
     curves = sum(len(figure["curves"]) for figure in figures if figure["kind"] == "curves")
     return Page(output, len(figures) + len(profiles), curves)
 
@@ -81,18 +82,19 @@ def write_report(
 def render_page(
     runs: Sequence[Samples],
     figures: Sequence[Json],
+    output: Path,
     decisions: Decisions = NO_DECISIONS,
     profiles: Sequence[Profile] = (),
 ) -> str:
-    """Return the page as text."""
+    """Return the page as text; `output` is where it will be."""
     cautions = page_cautions(runs)
     lateness = sections_of(profiles)
     measures = [
         *(command_of(run) for run in runs if not run.context.imported),
         *(command_of_profile(profile) for profile in profiles),
     ]
-    files = [run.path.name for run in runs]
-    all_files = [*files, *decisions.files, *(profile.path.name for profile in profiles)]
+    paths = [run.path for run in runs]
+    files = [*map(str, paths), *decisions.files, *(str(profile.path) for profile in profiles)]
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -111,10 +113,10 @@ def render_page(
         clocks=clock_rows(runs),
         number_of=number_of,
         costs=cost_tables(runs),
-        files=files,
+        files=names_of(paths),
         context=context_rows(runs),
         measures=measures,
-        commands=[*measures, shlex.join(["lanewise", "report", *all_files, "-o", "report.html"])],
+        commands=[*measures, shlex.join(["lanewise", "report", *files, "-o", str(output)])],
         data=_embedded({"figures": [*figures, *(one.figure for one in lateness)]}),
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in _SCRIPTS],
