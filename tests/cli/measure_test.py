@@ -16,6 +16,7 @@ from tuned_job import Compile
 
 from lanewise.launch.choose import choose
 from lanewise.launch.native import MEASURE
+from lanewise.report.tables import command_of
 from lanewise.results.read import load
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -314,6 +315,22 @@ def test_the_srun_line_is_printed_where_srun_is_not_installed(
     words = shlex.split(done.stdout)
     assert Path(words[0]).name == "srun"
     assert {"--ntasks=4", "--mpi=pmix", "--launcher=srun"} <= set(words)
+
+
+def test_further_arguments_of_the_launcher_are_recorded_and_repeated(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    options = ("-n", 2, "--launcher", "openmpi", *FEW)
+
+    done = lanewise("measure", "bcast", *options, "--launcher-args", "--bind-to none")
+
+    assert done.returncode == 0, done.stderr
+    samples = load(tmp_path / "s.jsonl")
+    assert samples.context.launcher_args == "--bind-to none"
+    assert "--launcher-args=--bind-to none" in shlex.split(command_of(samples))
+    resumed = lanewise("measure", "bcast", *options, "--resume")
+    assert resumed.returncode == 2
+    assert 'was measured with launcher_args "--bind-to none", not ""' in resumed.stderr
 
 
 def test_a_user_operation_is_measured_by_its_own_name(

@@ -122,7 +122,8 @@ def starter_of(
     require_launcher(choice)
     ranks = launching.rank_count(choice, values)
     arguments = [*native.arguments(values), f"--time-limit={values['time_limit']}"]
-    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"])]
+    further = launching.launcher_arguments(values["launcher_args"])
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"], further)]
     job = launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
     plan(choice.launcher, job)
     job = with_reference(choice.launcher, job)

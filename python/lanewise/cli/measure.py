@@ -128,7 +128,8 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(choice, values)
     arguments = NATIVE.arguments(values)
-    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"])]
+    further = launching.launcher_arguments(values["launcher_args"])
+    arguments += [f"--ranks={ranks}", *recorded(choice, values["transport"], further)]
     return launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
 
 

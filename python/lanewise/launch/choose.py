@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -31,10 +32,17 @@ class Choice:
     pmi_plugin: str = ""
 
 
-def recorded(choice: Choice, transport: str) -> list[str]:
-    """Return the words by which a native program records by what its ranks communicate."""
+def recorded(choice: Choice, transport: str, launcher_arguments: Sequence[str] = ()) -> list[str]:
+    """Return the words by which a native program records by what its ranks communicate.
+
+    Programs that write samples also record further arguments of the launcher.
+    """
     words = [f"--launcher={choice.launcher.name}"]
-    return [*words, f"--transport={transport}"] if transport else words
+    if transport:
+        words.append(f"--transport={transport}")
+    if launcher_arguments:
+        words.append(f"--launcher-args={shlex.join(launcher_arguments)}")
+    return words
 
 
 def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:

@@ -16,6 +16,7 @@ from lanewise.launch.describe import OptionDescription
 # What only other programs ask of a native program, and what a launch of ranks says by itself.
 INTERNAL = (
     "events", "finalists", "plan", "ranks", "launch", "launches", "launcher", "transport",
+    "launcher-args",
 )  # fmt: skip
 
 

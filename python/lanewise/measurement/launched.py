@@ -59,7 +59,7 @@ def job_of(request: Request, asked: Asked, choice: Choice, folder: Path, path: P
     ranks = request.ranks or room_of(asked, choice).ranks
     words = arguments_of(described, {**texts, "operations": request.operations})
     words += [f"--output={path.resolve()}", f"--ranks={ranks}"]
-    words += recorded(choice, asked.transport)
+    words += recorded(choice, asked.transport, asked.launcher_arguments)
     return job_running(asked, choice, folder, (MEASURE, *words), ranks)
 
 

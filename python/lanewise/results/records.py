@@ -32,6 +32,7 @@ class Context:
     start: str
     stopping: dict[str, Any]
     launcher: str = ""
+    launcher_args: str = ""
     transport: str = ""
     placement: list[dict[str, Any]] = field(default_factory=list)
     cores: int = 0

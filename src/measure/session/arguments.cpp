@@ -141,6 +141,8 @@ void declare_output(Options& options, Arguments& arguments) {
                    "Launches that write the output together");
     options.text("--launcher", "NAME", arguments.launcher, "Launcher to record in the output");
     options.text("--transport", "NAME", arguments.transport, "Transport to record in the output");
+    options.text("--launcher-args", "TEXT", arguments.launcher_args,
+                 "Further arguments of the launcher to record in the output");
     options.flag("--events", arguments.events, "Print JSON events instead of the table");
     options.flag("--plan", arguments.plan,
                  "Check the arguments and print the points without measuring");

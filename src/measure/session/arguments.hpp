@@ -54,6 +54,7 @@ struct Arguments {
     int launches = 1;
     std::string launcher;
     std::string transport;
+    std::string launcher_args;
     std::vector<std::string> words; /* as typed */
 };
 

@@ -155,6 +155,7 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
         {"lanewise", lw_version()},
         {"mpi", mpi_record()},
         {"launcher", arguments.launcher.empty() ? LANEWISE_MPI_FAMILY : arguments.launcher},
+        {"launcher_args", arguments.launcher_args},
         {"ranks", bench.harness().size()},
         {"placement", placement(bench.harness())},
         {"cores", host.cores},
@@ -268,14 +269,17 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     if (lines->records.empty()) return unfinished;
     const auto before = as_version_2(lines->records.front());
     for (const char *key :
-         {"record",     "schema", "version", "mpi",      "launcher",        "ranks", "clock",
-          "definition", "method", "start",   "stopping", "pipeline_length", "root",  "weights",
-          "reply",      "order",  "window",  "buffers",  "transport",       "work_s"}) {
+         {"record",    "schema",     "version",      "mpi",   "launcher", "ranks",
+          "clock",     "definition", "method",       "start", "stopping", "pipeline_length",
+          "root",      "weights",    "reply",        "order", "window",   "buffers",
+          "transport", "work_s",     "launcher_args"}) {
         if (before.contains(key) == context.contains(key) &&
             before.value(key, Json()) == context.value(key, Json()))
             continue;
         // Files from before there were windows hold nothing that streams.
         if (std::string(key) == "window" && !before.contains(key)) continue;
+        // Files from before arguments of the launcher were recorded do not tell them.
+        if (std::string(key) == "launcher_args" && !before.contains(key)) continue;
         // Those from before there was a choice have plain buffers.
         const bool chosen = std::string(key) != "buffers" || before.contains(key);
         if (!chosen && context[key] == buffers_record(measure::plain_buffers)) continue;

@@ -28,6 +28,7 @@ Json context_of(int ranks) {
             {"version", 2},
             {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4.1.4"}, {"standard", "3.1"}}},
             {"launcher", "openmpi"},
+            {"launcher_args", "--bind-to core"},
             {"ranks", ranks},
             {"clock", "monotonic"},
             {"method", "max"},
@@ -186,11 +187,21 @@ TEST_F(UnfinishedFile, WithAContextOnlyIsKept) {
 
 TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
     const std::pair<const char *, Json> changes[] = {
-        {"ranks", 8},       {"method", "global"},        {"start", "window"},
-        {"clock", "wtime"}, {"launcher", "mpich"},       {"pipeline_length", 4},
-        {"root", 3},        {"schema", "other"},         {"stopping", {{"rule", "student"}}},
-        {"reply", "4K"},    {"weights", {3.0}},          {"order", "sequential"},
-        {"window", 8},      {"buffers", {{"turns", 3}}},
+        {"ranks", 8},
+        {"method", "global"},
+        {"start", "window"},
+        {"clock", "wtime"},
+        {"launcher", "mpich"},
+        {"launcher_args", ""},
+        {"pipeline_length", 4},
+        {"root", 3},
+        {"schema", "other"},
+        {"stopping", {{"rule", "student"}}},
+        {"reply", "4K"},
+        {"weights", {3.0}},
+        {"order", "sequential"},
+        {"window", 8},
+        {"buffers", {{"turns", 3}}},
     };
     for (const auto& [key, value] : changes) {
         auto context = context_of(4);
@@ -202,6 +213,14 @@ TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
         EXPECT_THAT(sentence, HasSubstr(path_));
         EXPECT_THAT(sentence, HasSubstr(std::string("with ") + key + " " + value.dump()));
     }
+}
+
+TEST_F(UnfinishedFile, FromBeforeLauncherArgumentsWereRecordedIsKept) {
+    auto context = context_of(4);
+    context.erase("launcher_args");
+    write({context});
+
+    EXPECT_EQ(read(context_of(4)).keep_bytes, whole_bytes_);
 }
 
 TEST_F(UnfinishedFile, OfANewerSchemaIsRefused) {
