@@ -51,12 +51,6 @@ def _drawing_cautions(points: Sequence[Point]) -> list[str]:
         stopped = [point for point in points if point.stopped == kind]
         if stopped:
             found.append(f"{_counted(len(stopped))} {words}: {_named(stopped)}")
-    negative = [point for point in points if not point.centre_s > 0]
-    if negative:
-        found.append(
-            f"{_counted(len(negative))} without a positive time cannot be drawn on a logarithmic "
-            f"axis and stand in the table only: {_named(negative)}"
-        )
     return found
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from lanewise.report.labels import HOSTS_NAMED_MAX, hosts_name, hosts_of, mpi_name
-from lanewise.results.cautions import half_width
+from lanewise.results.cautions import half_width, has_interval
 from lanewise.results.intervals import CONFIDENCE
 from lanewise.results.quantity import percent_text
 from lanewise.results.read import Samples
@@ -61,7 +61,7 @@ def _printed(run: Samples) -> str:
     ranks = f", between {context.ranks} ranks" if context.ranks else ""
     printed = str(context.imported.get("number", "average"))
     number = "median" if any(one.number == "median" for one in run.points) else printed
-    known = any(not math.isnan(half_width(one)) for one in run.points)
+    known = any(map(has_interval, run.points))
     interval = f" with its {100 * CONFIDENCE:.4g} % interval" if known else ""
     counts = sorted({one.launch_count for one in run.points})
     runs = _listed([str(count) for count in counts], "or")
@@ -150,6 +150,8 @@ def _how_well(runs: Sequence[Samples]) -> list[str]:
         return []
     most = widths[min(len(widths) - 1, math.ceil(0.9 * len(widths)) - 1)]
     which = "the points" if len(widths) == len(points) else "those with an interval"
+    if any(has_interval(point) and not point.centre_s > 0 for point in points):
+        which += " and a positive time"
     return [
         f"Half of {which} are known within ±{percent_text(statistics.median(widths))}, "
         f"nine in ten within ±{percent_text(most)}."

@@ -36,6 +36,12 @@ def cautions_of(samples: Samples) -> list[str]:
     if samples.context.mpi.get("family") != "smpi":
         found += launch_cautions([one for one in measured if one.samples_s], samples.context)
     found += point_cautions(measured, float(samples.context.stopping.get("error", math.inf)))
+    not_positive = [point for point in samples.points if not point.centre_s > 0]
+    if not_positive:
+        found.append(
+            "points without a positive time have no width in per cent and no place on a "
+            f"logarithmic axis: {named(not_positive)}"
+        )
     return found
 
 
@@ -122,7 +128,7 @@ def point_cautions(points: Iterable[Point], error: float) -> list[str]:
             f"the interval is wider than {error:.1%} of the median at {named(wide)}; "
             f"{remedy_of(wide)}"
         )
-    few = [point for point in points if math.isnan(half_width(point))]
+    few = [point for point in points if not has_interval(point)]
     if few:
         found.append(f"too few repetitions for an interval at {named(few)}")
     return found
@@ -135,12 +141,18 @@ def remedy_of(wide: Sequence[Point]) -> str:
     return "allow more --repetitions or a longer --time-limit"
 
 
+def has_interval(point: Point) -> bool:
+    """Tell whether a point has an interval."""
+    return not math.isnan(point.low_s) and not math.isnan(point.high_s)
+
+
 def half_width(point: Point) -> float:
-    """Return half the interval's width over the median, dimensionless; NaN without an interval."""
-    if math.isnan(point.low_s) or math.isnan(point.high_s):
+    """Return half the interval's width over the median, dimensionless.
+
+    It is NaN without an interval, and where the median is not positive.
+    """
+    if not has_interval(point) or not point.centre_s > 0:
         return math.nan
-    if point.centre_s <= 0:
-        return 0.0
     return (point.high_s - point.low_s) / 2 / point.centre_s
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cautions: a file that has nothing against it is silent, and each defect is said once."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 from lanewise.results import specimen
-from lanewise.results.cautions import cautions_of
+from lanewise.results.cautions import cautions_of, half_width
 from lanewise.results.read import load
 
 ONE_LAUNCH = (
@@ -107,6 +108,19 @@ def test_late_repetitions_are_said(tmp_path: Path) -> None:
 
 def test_a_wide_interval_is_said(tmp_path: Path) -> None:
     assert "wider than 2.5%" in cautions(tmp_path, low_s=0.5e-6, high_s=1.5e-6)[0]
+
+
+def test_a_time_that_is_not_positive_is_said_and_not_as_an_interval_of_no_width(
+    tmp_path: Path,
+) -> None:
+    found = cautions(tmp_path, median_s=-1e-7, low_s=-2e-7, high_s=1e-7)
+
+    assert found == [
+        "points without a positive time have no width in per cent and no place on a logarithmic "
+        "axis: scatter 8 B"
+    ]
+    point = load(tmp_path / "samples.jsonl").points[0]
+    assert math.isnan(half_width(point))
 
 
 def test_a_missing_interval_is_said(tmp_path: Path) -> None:
