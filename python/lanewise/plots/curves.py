@@ -17,11 +17,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
+from lanewise.plots.series import line_look
+from lanewise.plots.style import house_style, make_panels
 from lanewise.results.quantity import size_text, time_tick
 from lanewise.results.records import Point
 
 Scale = Literal["log", "linear"]
+
+MARKED_MAX = 40  # points of a curve; markers of more would hide the line
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,12 @@ def _draw_panel(panel: Axes, curves: Sequence[Curve], scale: Scale) -> None:
     zero = zero_place(sizes) if scale == "log" else 0.0
     for index, curve in enumerate(curves):
         places = [size if size > 0 else zero for size in curve.sizes_bytes]
-        colour = COLOURS[index % len(COLOURS)]
-        marker = MARKERS[index % len(MARKERS)] if len(places) <= 40 else ""
-        panel.plot(places, curve.median_s, color=colour, marker=marker, label=curve.label)
+        look = line_look(index) | ({} if len(places) <= MARKED_MAX else {"marker": ""})
+        panel.plot(places, curve.median_s, **look, label=curve.label)
         if curve.low_s is not None and curve.high_s is not None:
-            panel.fill_between(places, curve.low_s, curve.high_s, color=colour, alpha=0.2, lw=0)
+            panel.fill_between(
+                places, curve.low_s, curve.high_s, color=look["color"], alpha=0.2, lw=0
+            )
     panel.set_xlabel("message size")
     _set_scales(panel, sizes, scale)
     if len(curves) > 1:

@@ -2,15 +2,26 @@
 """A figure shows what it was given, has a place for size zero, and becomes two files."""
 
 import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from PIL import Image
 
-from lanewise.plots import Bar, Curve, Strip, draw_bars, draw_curves, draw_strips, save_figure
+from lanewise.plots import (
+    Bar,
+    Curve,
+    Strip,
+    draw_bars,
+    draw_curves,
+    draw_ratios,
+    draw_strips,
+    save_figure,
+)
 from lanewise.plots.curves import linear_size_ticks, size_ticks, zero_place
 from lanewise.plots.style import PANEL_HEIGHT_IN, PANEL_WIDTH_IN
 from lanewise.results.quantity import time_text
@@ -26,6 +37,19 @@ def test_each_curve_is_drawn_in_its_panel() -> None:
 
     assert [len(panel.lines) for panel in figure.axes] == [2, 1]
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["Scatter", "Gather"]
+
+
+@pytest.mark.parametrize("draw", [draw_curves, draw_ratios])
+def test_no_two_of_many_curves_look_alike(
+    draw: Callable[[Sequence[tuple[str, Sequence[Curve]]]], Figure],
+) -> None:
+    labels = [f"run {number}" for number in range(28)]
+
+    figure = draw([("Scatter", [Curve(label, SIZES, TIMES_S) for label in labels])])
+
+    lines = [line for line in figure.axes[0].lines if line.get_label() in labels]
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}
+    assert len(looks) == len(lines) == len(labels)
 
 
 def test_size_zero_stands_left_of_the_others_on_a_logarithmic_axis() -> None:

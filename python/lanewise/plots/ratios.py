@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from lanewise.plots.curves import Curve, size_ticks, zero_place
-from lanewise.plots.style import COLOURS, MARKERS, SOFT, house_style, make_panels
+from lanewise.plots.series import line_look
+from lanewise.plots.style import SOFT, house_style, make_panels
 
 
 @house_style()
@@ -29,10 +30,12 @@ def _draw_panel(panel: Axes, curves: Sequence[Curve]) -> None:
     panel.axhline(1.0, color=SOFT, lw=0.9, ls="--")
     for index, curve in enumerate(curves):
         places = [size if size > 0 else zero_place(sizes) for size in curve.sizes_bytes]
-        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-        panel.plot(places, curve.median_s, color=colour, marker=marker, label=curve.label)
+        look = line_look(index)
+        panel.plot(places, curve.median_s, **look, label=curve.label)
         if curve.low_s is not None and curve.high_s is not None:
-            panel.fill_between(places, curve.low_s, curve.high_s, color=colour, alpha=0.2, lw=0)
+            panel.fill_between(
+                places, curve.low_s, curve.high_s, color=look["color"], alpha=0.2, lw=0
+            )
     panel.set_xscale("log", base=2)
     panel.set_xticks(*size_ticks(sizes))
     panel.xaxis.set_minor_locator(NullLocator())

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
 
-# Where there are more series than colours, these tell those of one colour apart.
-LINES = ("-", "--", ":")
+# Where there are more lines than colours, these tell those of one colour apart.
+LINES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,15 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+
+
+def line_look(index: int) -> dict[str, Any]:
+    """Return colour, marker and style of the line with this number; 32 look different."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "linestyle": LINES[index // len(COLOURS) % len(LINES)],
+    }
 
 
 @house_style()
@@ -41,11 +50,10 @@ def draw_series(
     for panel, (title, series) in zip(axes, panels, strict=True):
         panel.set_title(title)
         for index, one in enumerate(series):
-            colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-            again = LINES[index // len(COLOURS) % len(LINES)]
-            panel.plot(one.x, one.y, again, color=colour, marker=marker, label=one.label)
+            look = line_look(index)
+            panel.plot(one.x, one.y, **look, label=one.label)
             if one.low is not None and one.high is not None:
-                panel.fill_between(one.x, one.low, one.high, color=colour, alpha=0.2, lw=0)
+                panel.fill_between(one.x, one.low, one.high, color=look["color"], alpha=0.2, lw=0)
         panel.set_xscale(scale)
         if ticks:
             panel.set_xticks(list(ticks))

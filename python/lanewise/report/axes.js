@@ -6,6 +6,21 @@
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const curveColour = (index) => style(`--curve-${(index % 8) + 1}`);
+const symbols = [
+  "circle", "square", "diamond", "triangle-up", "x", "triangle-down", "star", "cross",
+];
+
+// Where there are more curves than colours, these tell those of one colour apart.
+const dashes = ["solid", "dash", "dot"];
+
+function curveLook(index) {
+  const again = Math.floor(index / symbols.length);
+  const colour = curveColour(index);
+  return {
+    line: { color: colour, width: 1.8, dash: dashes[again % dashes.length] },
+    marker: { color: colour, size: 6, symbol: symbols[(index + 3 * again) % symbols.length] },
+  };
+}
 
 // Of lists of any length: what Math.min(...) is given goes on the stack.
 const least = (values) => values.reduce((one, other) => Math.min(one, other), Infinity);

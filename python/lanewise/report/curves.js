@@ -4,10 +4,6 @@
 // a band for its interval; dots in rows where an operation has a single size.
 "use strict";
 
-const symbols = [
-  "circle", "square", "diamond", "triangle-up", "x", "triangle-down", "star", "cross",
-];
-
 function hoverText(curve, i) {
   const late = curve.late[i] ? `, ${curve.late[i]} late` : "";
   return `<b>${timeText(curve.median_s[i])}</b> at ${sizeText(curve.bytes[i])}<br>` +
@@ -45,8 +41,7 @@ function line(curve, kept, places, index) {
     legendgroup: curve.label, x: places, y: kept.map((i) => curve.median_s[i]), error_y: bars,
     text: kept.map((i) => hoverText(curve, i)), customdata: kept.map((i) => [index, i]),
     hovertemplate: "%{text}<extra></extra>",
-    line: { color: colour, width: 1.8 },
-    marker: { color: colour, size: 6, symbol: symbols[curve.run % symbols.length] },
+    ...curveLook(curve.run),
   };
 }
 

@@ -5,12 +5,6 @@
 "use strict";
 
 const suite = JSON.parse(document.getElementById("report-data").textContent);
-const symbols = [
-  "circle", "square", "diamond", "triangle-up", "x", "triangle-down", "star", "cross",
-];
-
-// Where there are more curves than colours, these tell those of one colour apart.
-const dashes = ["solid", "dash", "dot"];
 
 const rateUnits = [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]];
 const countUnits = [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]];
@@ -80,18 +74,15 @@ function bandOf(curve, kept, colour) {
   };
 }
 
-function lineOf(figure, curve, kept, colour) {
+function lineOf(figure, curve, kept) {
   const write = writers[figure.y.unit];
   const says = (i) => `<b>${write(curve.y[i])}</b> ${writers[figure.x.unit](curve.x[i])}<br>` +
     `${curve.text[i]}<br>${curve.label}`;
-  const again = Math.floor(curve.colour / symbols.length);
-  const symbol = symbols[(curve.colour + 3 * again) % symbols.length];
   return {
     type: "scatter", mode: "lines+markers", name: curve.label, legendgroup: curve.label,
     x: kept.map((i) => curve.x[i]), y: kept.map((i) => curve.y[i]), text: kept.map(says),
     hovertemplate: "%{text}<extra></extra>",
-    line: { color: colour, width: 1.8, dash: dashes[again % dashes.length] },
-    marker: { color: colour, size: 6, symbol },
+    ...curveLook(curve.colour),
   };
 }
 
@@ -105,7 +96,7 @@ function drawFigure(figure) {
       .filter((i) => curve.y[i] !== null && (!figure.y.log || curve.y[i] > 0));
     if (!kept.length) continue;
     const colour = curveColour(curve.colour);
-    traces.push(bandOf(curve, kept, colour), lineOf(figure, curve, kept, colour));
+    traces.push(bandOf(curve, kept, colour), lineOf(figure, curve, kept));
     xs.push(...kept.map((i) => curve.x[i]));
     ys.push(...kept.flatMap((i) => [curve.y[i], curve.low[i] ?? curve.y[i],
                                     curve.high[i] ?? curve.y[i]]));
