@@ -100,6 +100,30 @@ def test_no_two_of_many_curves_look_alike(browser: Any, write_page: WritePage) -
     assert elements["body"]["data-looks"] == "10"
 
 
+@pytest.mark.parametrize("ends", [(700, 750), (4098, 4102), (1000, 1300), (0.9, 8)])
+def test_an_axis_of_sizes_has_ticks_however_far_it_is_zoomed(
+    browser: Any, write_page: WritePage, ends: tuple[float, float]
+) -> None:
+    low, high = ends
+    zoom = (
+        "const place = document.getElementById('curves-0-scatter-plot');"
+        f"Plotly.relayout(place, {{ 'xaxis.range': [Math.log10({low}), Math.log10({high})] }})"
+        "  .then(() => {"
+        "    document.body.dataset.ticks = place._fullLayout.xaxis.tickvals;"
+        "    document.body.dataset.texts = place._fullLayout.xaxis.ticktext;"
+        "    document.body.id = 'body';"
+        "  });"
+    )
+
+    elements = browser.open(write_page(samples=run_records("scatter")), script=zoom).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    ticks = [float(at) for at in elements["body"]["data-ticks"].split(",")]
+    texts = elements["body"]["data-texts"].split(",")
+    assert sum(low <= at <= high for at in ticks) in range(2, 10)
+    assert len(set(texts)) == len(texts) == len(ticks)
+
+
 def test_an_operation_of_one_size_is_drawn(browser: Any, write_page: WritePage) -> None:
     page = write_page(samples=specimen.records(("barrier",), (0,)))
 

@@ -109,15 +109,33 @@ def _set_time_ticks(panel: Axes) -> None:
 
 
 def size_ticks(sizes_bytes: Sequence[float]) -> tuple[list[float], list[str]]:
-    """Ticks at powers of two, at most nine, and one for zero where it occurs."""
+    """Ticks at powers of two, at most nine, and one for zero where it occurs.
+
+    Where fewer than two powers lie between the sizes, the ticks are at sizes.
+    """
     positive = sorted(size for size in sizes_bytes if size > 0)
-    zero = zero_place(sizes_bytes)
-    ticks = [(zero, "0")] if 0 in sizes_bytes else []
-    if positive:
-        first, last = math.ceil(math.log2(positive[0])), math.floor(math.log2(positive[-1]))
-        step = max(1, math.ceil((last - first) / 7))
-        ticks += [(2.0**power, size_text(2**power)) for power in range(first, last + 1, step)]
-    return [place for place, _ in ticks], [text for _, text in ticks]
+    zero = [zero_place(sizes_bytes)] if 0 in sizes_bytes else []
+    if not positive:
+        return zero, ["0"] * len(zero)
+    first, last = math.ceil(math.log2(positive[0])), math.floor(math.log2(positive[-1]))
+    step = max(1, math.ceil((last - first) / 7))
+    places = [2.0**power for power in range(first, last + 1, step)]
+    if len(places) < 2:
+        places = _spread([*zero, *positive])[len(zero) :]
+    texts = [size_text(place) for place in places]
+    if len(set(texts)) < len(texts):
+        texts = [f"{place:.0f} B" for place in places]
+    return [*zero, *places], ["0"] * len(zero) + texts
+
+
+def _spread(places: Sequence[float]) -> list[float]:
+    """Return those of the places on a logarithmic axis whose texts do not touch, at most six."""
+    gap = (places[-1] / places[0]) ** (1 / 5)
+    kept: list[float] = []
+    for place in places:
+        if not kept or place >= kept[-1] * gap:
+            kept.append(place)
+    return kept
 
 
 def linear_size_ticks(largest_bytes: float) -> tuple[list[float], list[str]]:

@@ -66,11 +66,28 @@ def test_a_curve_of_size_zero_alone_can_be_drawn() -> None:
     assert size_ticks([0]) == ([1.0], ["0"])
 
 
+@pytest.mark.parametrize(
+    ("sizes", "ticks", "texts"),
+    [
+        ([1000], [1000], ["1000 B"]),
+        ([1000, 1500, 2000], [1000, 1500, 2000], ["1000 B", "1.46 KiB", "1.95 KiB"]),
+        ([4098, 4100], [4098, 4100], ["4098 B", "4100 B"]),
+        ([0, 1000], [250, 1000], ["0", "1000 B"]),
+        ([512, 1024], [512, 1024], ["512 B", "1 KiB"]),
+        ([1000, 1001, 2000], [1000, 2000], ["1000 B", "1.95 KiB"]),
+    ],
+)
+def test_between_powers_of_two_there_are_ticks_at_the_sizes(
+    sizes: list[int], ticks: list[float], texts: list[str]
+) -> None:
+    assert size_ticks(sizes) == (ticks, texts)
+
+
 @given(st.sets(st.integers(min_value=0, max_value=1 << 40), min_size=1))
 def test_there_are_few_ticks_and_all_within_the_sizes(sizes: set[int]) -> None:
     places, texts = size_ticks(sorted(sizes))
 
-    assert len(places) == len(texts) <= 9
+    assert 1 <= len(places) == len(texts) <= 9
     assert all(zero_place(list(sizes)) <= place <= max(*sizes, 1) for place in places)
 
 

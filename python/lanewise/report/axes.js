@@ -60,14 +60,27 @@ function zeroPlace(curves) {
   return positive.length ? least(positive) / 4 : 1;
 }
 
+// Between two powers of two: up to six multiples of another, in a unit that names them exactly.
+function evenSizeTicks(low, high) {
+  const step = 2 ** Math.ceil(Math.log2((high - low) / 5));
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, n) => {
+    const at = (first + n) * step;
+    const [scale, unit] = sizeUnits.find(([s]) => at >= s && Number.isInteger((100 * at) / s))
+      ?? sizeUnits[3];
+    return [at, `${at / scale} ${unit}`];
+  });
+}
+
 function sizeTicks(low, high, zeroAt) {
   const first = Math.ceil(Math.log2(low) - 1e-9);
   const last = Math.floor(Math.log2(high) + 1e-9);
   const step = Math.max(1, Math.ceil((last - first) / 7));
   const places = [];
   for (let power = first; power <= last; power += step) places.push(2 ** power);
-  const ticks = places.filter((at) => at >= 1 && (zeroAt === null || at > zeroAt * 2))
-    .map((at) => [at, sizeText(at)]);
+  const seen = places.filter((at) => at >= 1 && (zeroAt === null || at > zeroAt * 2));
+  const ticks = seen.length > 1 ? seen.map((at) => [at, sizeText(at)])
+    : evenSizeTicks(zeroAt === null ? low : Math.max(low, zeroAt * 2), high);
   return zeroAt === null ? ticks : [[zeroAt, "0"], ...ticks];
 }
 
