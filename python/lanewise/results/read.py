@@ -61,7 +61,8 @@ def load(path: str | Path) -> Samples:
     """Load one result file, its points in the order in which they were asked for.
 
     The file has them in the order in which they were finished, and points are interleaved.  A last
-    line without its end is left out and named in `warnings`; so is a run without its end record.
+    line without its end is left out and named in `warnings`; so is a run without its end record, or
+    with fewer points than that counts.
     Raises RequestError, with the file and the line, for anything else that does not follow the
     schema: a newer version, an unknown key, a value of the wrong type.
     """
@@ -90,6 +91,12 @@ def parse(path: Path, text: str) -> Samples:
         samples.warnings.append(
             f"{path}: the run was interrupted {_how_far(samples)}; "
             "measure again with --resume to finish it"
+        )
+    # Up to 0.2.0 the record of a run that was gone on with counted the points of its last part.
+    if samples.end is not None and len(samples.launch_points) < samples.end.points:
+        samples.warnings.append(
+            f"{path}: {_points(len(samples.launch_points))} where the end record says "
+            f"{samples.end.points}; lines are missing, so measure again"
         )
     return samples
 

@@ -93,6 +93,25 @@ def test_a_finished_run_gives_no_warning(tmp_path: Path) -> None:
     assert load(path).warnings == []
 
 
+def test_lines_that_are_missing_are_said(tmp_path: Path) -> None:
+    lines = specimen.records()
+    path = specimen.write(tmp_path / "samples.jsonl", [*lines[:3], *lines[5:]])
+
+    assert load(path).warnings == [
+        f"{path}: 6 points where the end record says 8; lines are missing, so measure again"
+    ]
+
+
+def test_points_that_were_gone_on_with_count_against_the_last_end_record(tmp_path: Path) -> None:
+    lines = specimen.records()
+    first_end = {"record": "end", "points": 8, "elapsed_s": 1.0}
+    last_end = {"record": "end", "points": 1, "elapsed_s": 1.0}
+    more = specimen.point_record("scatter", 2048, [1e-6] * 20)
+    path = specimen.write(tmp_path / "samples.jsonl", [*lines[:-1], first_end, more, last_end])
+
+    assert load(path).warnings == []
+
+
 def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "new.jsonl", [specimen.context_record(version=3)])
 
