@@ -275,6 +275,20 @@ def test_a_point_without_interval_or_positive_time_breaks_nothing(
     assert elements["curves-0-bcast-plot"]["data-curves"] == "1"
 
 
+def test_a_time_below_any_unit_breaks_nothing(browser: Any, write_page: WritePage) -> None:
+    point = specimen.point_record("bcast", 8, [1e-310] * 10)
+    page = write_page(samples=[specimen.context_record(), point])
+    words = (
+        "document.body.dataset.what = document.querySelector('.what').textContent;"
+        "document.body.id = 'body';"
+    )
+
+    elements = browser.open(page, script=words).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["body"]["data-what"].startswith("Median 0 s,")
+
+
 def test_a_name_that_looks_like_markup_is_text(browser: Any, write_page: WritePage) -> None:
     name = "</script><script>throw new Error('injected')</script>"
 

@@ -41,7 +41,7 @@ def files_in(folder: Path) -> list[str]:
     for name in ("a.jsonl", "b.jsonl"):
         points = [specimen.point_record("scatter", 1 << 22, SAMPLES_S)]
         points.append(specimen.point_record("triplets", 1 << 22, SAMPLES_S, **PAIR))
-        specimen.write(folder / name, [specimen.context_record(), *points])
+        specimen.write(folder / name, [specimen.context_record(ranks=103), *points])
         written.append(str(folder / name))
     return written
 

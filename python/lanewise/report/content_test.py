@@ -225,6 +225,12 @@ def test_the_verdict_says_machine_library_ranks_and_time(tmp_path: Path) -> None
     assert "Nothing in the files speaks against the numbers" in text
 
 
+def test_an_instant_outside_of_the_calendar_is_not_told(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point(), started="0001-01-01T00:00:00+14:00")
+
+    assert "at a time that was not recorded" in verdict_of([run], 0)[0]
+
+
 def test_the_title_names_operations_and_host(tmp_path: Path) -> None:
     assert title_of([run_of(tmp_path / "a", point(), point("bcast"))]) == (
         "Scatter and bcast on node1"

@@ -23,6 +23,8 @@ Json = dict[str, Any]
 
 # More dots than this are not told apart in the panel; the statistics always use all samples.
 SAMPLES_DRAWN_MAX = 1000
+# Far less than any clock tells from nothing; of numbers near the least, scripts make no axis.
+LEAST_DRAWN_S = 1e-21
 
 # Why a point stopped, in a cell of a table and in a sentence.  Each launch stops by itself, on the
 # interval of its own repetitions, while the interval that is shown is over the launches.
@@ -198,11 +200,15 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
 
 def _drawn(samples_s: Sequence[float]) -> list[float]:
     stride = math.ceil(len(samples_s) / SAMPLES_DRAWN_MAX) or 1
-    return [float(f"{sample:.5g}") for sample in samples_s[::stride] if math.isfinite(sample)]
+    return [_rounded(sample, 5) for sample in samples_s[::stride] if math.isfinite(sample)]
 
 
 def _number(value: float) -> float | None:
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    return _rounded(value, 6) if math.isfinite(value) else None
+
+
+def _rounded(value_s: float, digits: int) -> float:
+    return float(f"{value_s:.{digits}g}") if abs(value_s) >= LEAST_DRAWN_S else 0.0
 
 
 def _first(curves: list[Json]) -> list[int]:

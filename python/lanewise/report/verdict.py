@@ -104,11 +104,11 @@ def _when(runs: Sequence[Samples]) -> str:
 def _instant(started: str) -> datetime | None:
     try:
         instant = datetime.fromisoformat(started.replace("Z", "+00:00"))
-    except ValueError:
+        # A time without its zone, as another writer may leave it, is in UTC like the others.
+        aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
+        return aware.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
         return None
-    # A time without its zone, as another writer may leave it, is in UTC like the others.
-    aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
-    return aware.astimezone(timezone.utc)
 
 
 def _what(runs: Sequence[Samples]) -> list[str]:

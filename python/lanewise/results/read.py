@@ -151,7 +151,21 @@ def context_of(path: Path, line: str) -> Context:
         )
     if version == 1 and "fabric" in values:
         values["launcher"] = values.pop("fabric")
-    return record_at(path, 1, Context, values)
+    context = record_at(path, 1, Context, values)
+    places = {f"placement[{i}].rank": one["rank"] for i, one in enumerate(context.placement)}
+    require_ranks(f"{path}:1", {"root": context.root, **places}, context.ranks)
+    return context
+
+
+def require_ranks(where: str, named: Mapping[str, int | None], ranks: int) -> None:
+    """Raise RequestError where a key names a rank that is not among the ranks of a file."""
+    last = max(0, ranks - 1)  # of an imported file, whose ranks may be unknown, all is of rank 0
+    for key, rank in named.items():
+        if rank is not None and rank > last:
+            raise RequestError(
+                f"{where}: key '{key}' is {rank}, but the ranks are 0 to {last}; "
+                "the file is damaged"
+            )
 
 
 def add_line(samples: Samples, number: int, line: str) -> None:
@@ -160,7 +174,10 @@ def add_line(samples: Samples, number: int, line: str) -> None:
     values = object_of(path, number, line)
     kind = values.pop("record", None)
     if kind == "point":
-        samples.launch_points.append(record_at(path, number, Point, values))
+        point = record_at(path, number, Point, values)
+        named = {"root": point.root, "peer": point.peer, "second_peer": point.second_peer}
+        require_ranks(f"{path}:{number}", named, samples.context.ranks)
+        samples.launch_points.append(point)
         samples.end = None
     elif kind == "clock":
         samples.clock_checks.append(record_at(path, number, ClockCheck, values))

@@ -93,6 +93,37 @@ def test_a_finished_run_gives_no_warning(tmp_path: Path) -> None:
     assert load(path).warnings == []
 
 
+@pytest.mark.parametrize("key", ["root", "peer", "second_peer"])
+def test_a_point_of_a_rank_that_is_not_there_is_refused(tmp_path: Path, key: str) -> None:
+    ranks = {"root": 0, "peer": 1, "second_peer": 2, key: 4}
+    point = specimen.point_record("triplets", 8, [1e-6], **ranks)
+    path = specimen.write(tmp_path / "s.jsonl", [specimen.context_record(ranks=4), point])
+
+    with pytest.raises(
+        RequestError, match=f"s.jsonl:2: key '{key}' is 4, but .* 0 to 3; .* damaged"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"root": 4}, "key 'root' is 4"),
+        (
+            {"placement": [{"rank": 1, "host": "a"}, {"rank": 4, "host": "b"}]},
+            r"key 'placement\[1\].rank' is 4",
+        ),
+    ],
+)
+def test_a_context_with_a_rank_that_is_not_there_is_refused(
+    tmp_path: Path, changes: dict[str, Any], fault: str
+) -> None:
+    path = specimen.write(tmp_path / "s.jsonl", [specimen.context_record(ranks=4, **changes)])
+
+    with pytest.raises(RequestError, match=f"s.jsonl:1: {fault}, but the ranks are 0 to 3;"):
+        load(path)
+
+
 def test_lines_that_are_missing_are_said(tmp_path: Path) -> None:
     lines = specimen.records()
     path = specimen.write(tmp_path / "samples.jsonl", [*lines[:3], *lines[5:]])

@@ -20,6 +20,7 @@ RATE_BYTES_PER_S = 8e9
 
 def context_record(**changes: Any) -> dict[str, Any]:
     """Return a context record as it stands in a file, with `changes` made to it."""
+    ranks = int(changes.get("ranks", 4))
     return {
         "record": "context",
         "schema": "lanewise-samples",
@@ -31,8 +32,8 @@ def context_record(**changes: Any) -> dict[str, Any]:
             "standard": "3.1",
         },
         "launcher": "openmpi",
-        "ranks": 4,
-        "placement": [{"rank": rank, "host": "node1", "cpus": "0-3"} for rank in range(4)],
+        "ranks": ranks,
+        "placement": [{"rank": rank, "host": "node1", "cpus": "0-3"} for rank in range(ranks)],
         "cores": 4,
         "kernel": "Linux 6.1.0",
         "governor": "performance",
