@@ -169,6 +169,48 @@ def test_the_page_of_another_tool_calls_an_average_a_mean(browser: Any, tmp_path
     assert elements["body"]["data-how"] == "A fixed number of repetitions."
 
 
+SPREAD = (
+    "const spread = document.querySelector('.spread');"
+    "const [bars, dots] = spread.data;"
+    "Object.assign(document.body.dataset, {"
+    "  how: document.querySelector('.how').textContent, counts: bars.y, last: dots.y.at(-1),"
+    "  range: spread._fullLayout.xaxis.range, width: bars.width });"
+    "document.body.id = 'body';"
+)
+
+
+def test_the_histogram_is_of_all_samples_and_the_dots_have_their_numbers(
+    browser: Any, write_page: WritePage
+) -> None:
+    point = specimen.point_record("bcast", 8, [1e-6, 2e-6] * 1000)
+    page = write_page(samples=[specimen.context_record(), point])
+
+    elements = browser.open(page, script=SPREAD).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    panel = elements["body"]
+    assert panel["data-how"].startswith("2000 repetitions (1000 of them as dots); ")
+    assert sum(map(int, panel["data-counts"].split(","))) == 2000
+    assert 1000 < int(panel["data-last"]) <= 2000
+
+
+@pytest.mark.parametrize("sample_s", [1e-6, 0.0, -1e-7])
+def test_samples_that_are_alike_stand_where_their_median_does(
+    browser: Any, write_page: WritePage, sample_s: float
+) -> None:
+    low_s, high_s = sample_s - 1e-9, sample_s + 1e-7
+    point = specimen.point_record("bcast", 8, [sample_s] * 20, low_s=low_s, high_s=high_s)
+    page = write_page(samples=[specimen.context_record(), point])
+
+    elements = browser.open(page, script=SPREAD).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    first, last = map(float, elements["body"]["data-range"].split(","))
+    assert first < low_s < sample_s < high_s < last
+    assert last - first < 3e-7
+    assert 0 < float(elements["body"]["data-width"]) < (last - first) / 10
+
+
 def test_the_pointer_on_a_point_shows_its_samples(browser: Any, write_page: WritePage) -> None:
     page = write_page(openmpi=run_records("scatter"), mpich=run_records("scatter", **MPICH))
     hover = (

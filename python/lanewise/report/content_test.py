@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lanewise.errors import RequestError
 from lanewise.report.cautions import page_cautions
-from lanewise.report.figures import SAMPLES_DRAWN_MAX, figures_of
+from lanewise.report.distribution import SAMPLES_DRAWN_MAX, histogram_of
+from lanewise.report.figures import figures_of
 from lanewise.report.labels import labels_of, mpi_name, names_of
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
 from lanewise.report.verdict import title_of, verdict_of
@@ -274,6 +275,42 @@ def test_only_so_many_samples_are_drawn(tmp_path: Path) -> None:
 
     assert len(curve["samples_s"][0]) == SAMPLES_DRAWN_MAX
     assert curve["repetitions"] == [3 * SAMPLES_DRAWN_MAX]
+
+
+def test_the_samples_that_are_drawn_are_not_of_a_rhythm(tmp_path: Path) -> None:
+    samples = [1e-6, 2e-6] * SAMPLES_DRAWN_MAX
+    run = run_of(tmp_path / "a", specimen.point_record("scatter", 8, samples))
+
+    curve = figures_of([run])[0]["curves"][0]
+
+    (drawn,), (numbers,), (histogram,) = (
+        curve[key] for key in ("samples_s", "numbers", "histograms")
+    )
+    assert set(drawn) == {1e-6, 2e-6}
+    assert drawn == [samples[number - 1] for number in numbers]
+    assert numbers == sorted(set(numbers)) and numbers[-1] > SAMPLES_DRAWN_MAX
+    assert histogram["counts"][0] == histogram["counts"][-1] == SAMPLES_DRAWN_MAX
+
+
+@given(st.lists(st.floats(min_value=-1e3, max_value=1e6), min_size=1, max_size=50))
+def test_a_histogram_counts_every_sample_in_a_bin_that_holds_it(samples_s: list[float]) -> None:
+    histogram = histogram_of(samples_s)
+    assert histogram is not None
+
+    low, width, counts = (histogram[key] for key in ("low", "width", "counts"))
+    ends = (low, low + width * len(counts))
+    if histogram["logarithmic"]:
+        ends = (10 ** ends[0], 10 ** ends[1])
+
+    assert sum(counts) == len(samples_s)
+    assert ends == pytest.approx((min(samples_s), max(samples_s)), rel=1e-4)
+
+
+def test_samples_that_are_alike_are_one_bin_without_width() -> None:
+    assert histogram_of([1e-6] * 20) == {
+        "low": 1e-6, "width": 0.0, "counts": [20], "logarithmic": False,
+    }  # fmt: skip
+    assert histogram_of([]) is None
 
 
 def test_a_figure_begins_with_the_widest_interval(tmp_path: Path) -> None:

@@ -4,49 +4,47 @@
 // measured below, on one axis of time, with its median and interval marked.
 "use strict";
 
-// Bins after Freedman and Diaconis: as wide as the bulk asks, whatever the outliers do.
-function binWidth(values, span) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const quartile = (share) => sorted[Math.floor(share * (sorted.length - 1))];
-  const bulk = (2 * (quartile(0.75) - quartile(0.25))) / Math.cbrt(values.length);
-  return Math.max(bulk || span / 20, span / 120);
-}
-
-function histogram(samples, logarithmic) {
-  const into = logarithmic ? Math.log10 : (value) => value;
+// The ends of each bin in seconds; those of samples that are alike are the same.
+function edgesOf({ low, width, counts, logarithmic }) {
   const back = logarithmic ? (value) => 10 ** value : (value) => value;
-  const values = samples.map(into);
-  const low = least(values);
-  const span = greatest(values) - low;
-  if (span === 0) return { at: [samples[0]], counts: [samples.length], widths: undefined };
-  const bins = Math.max(4, Math.ceil(span / binWidth(values, span)));
-  const width = span / bins;
-  const counts = new Array(bins).fill(0);
-  for (const value of values) counts[Math.min(bins - 1, Math.floor((value - low) / width))] += 1;
-  const edges = counts.map((_, i) => [back(low + i * width), back(low + (i + 1) * width)]);
-  return { at: edges.map((e) => (e[0] + e[1]) / 2), counts, widths: edges.map((e) => e[1] - e[0]) };
+  return counts.map((_, i) => [back(low + i * width), back(low + (i + 1) * width)]);
 }
 
-function spreadTraces(curve, i, colour, logarithmic) {
+// Samples that are alike have no span: theirs holds median and interval, and ticks that differ.
+function spreadRange(curve, i) {
+  const { low, width } = curve.histograms[i];
+  if (width > 0) return undefined;
+  const away = [curve.median_s[i], curve.low_s[i], curve.high_s[i]]
+    .filter((mark) => mark !== null).map((mark) => Math.abs(mark - low));
+  const half = Math.max(1.1 * greatest(away), Math.abs(low) / 40) || 1e-9;
+  return [low - half, low + half];
+}
+
+function spreadTraces(curve, i, colour) {
   const samples = curve.samples_s[i];
-  const { at, counts, widths } = histogram(samples, logarithmic);
+  const edges = edgesOf(curve.histograms[i]);
+  const [from, to] = spreadRange(curve, i) ?? [0, 0];
   return [
-    { type: "bar", x: at, y: counts, width: widths, marker: { color: colour, line: { width: 0 } },
-      opacity: 0.75, hovertemplate: "%{y} near %{x:.4s}s<extra></extra>" },
-    { type: "scatter", mode: "markers", x: samples, y: samples.map((_, n) => n + 1), yaxis: "y2",
+    { type: "bar", x: edges.map((e) => (e[0] + e[1]) / 2), y: curve.histograms[i].counts,
+      width: edges.map((e) => e[1] - e[0] || (to - from) / 30),
+      marker: { color: colour, line: { width: 0 } }, opacity: 0.75,
+      hovertemplate: "%{y} near %{x:.4s}s<extra></extra>" },
+    { type: "scatter", mode: "markers", x: samples,
+      y: curve.numbers[i] ?? samples.map((_, n) => n + 1), yaxis: "y2",
       marker: { color: colour, size: samples.length > 200 ? 3 : 4, opacity: 0.6 },
       hovertemplate: "repetition %{y}: %{x:.4s}s<extra></extra>" },
   ];
 }
 
-function spreadLayout(curve, i, logarithmic) {
-  const samples = curve.samples_s[i];
+function spreadLayout(curve, i) {
   const marks = [[curve.low_s[i], curve.high_s[i]]]
     .filter(([low, high]) => low !== null && high > low);
-  const ends = [least(samples), greatest(samples)];
-  const axis = logarithmic
+  const edges = edgesOf(curve.histograms[i]);
+  const range = spreadRange(curve, i);
+  const ends = range ?? [edges[0][0], edges.at(-1)[1]];
+  const axis = curve.histograms[i].logarithmic
     ? { type: "log", ...axisTicks(timeTicks(...ends, 4)) }
-    : { type: "linear", ...axisTicks(plainTicks(...ends)) };
+    : { type: "linear", range, ...axisTicks(plainTicks(...ends)) };
   return {
     ...layoutLook(), showlegend: false, bargap: 0, margin: { l: 58, r: 8, t: 4, b: 40 },
     xaxis: { ...axisLook(), ...axis, fixedrange: true, anchor: "y2",
@@ -65,7 +63,8 @@ function spreadLayout(curve, i, logarithmic) {
 }
 
 function pointWords(curve, i) {
-  const extra = curve.repetitions[i] ? [counted(curve.repetitions[i], "repetition")] : [];
+  const dots = curve.numbers[i] ? ` (${curve.numbers[i].length} of them as dots)` : "";
+  const extra = curve.repetitions[i] ? [counted(curve.repetitions[i], "repetition") + dots] : [];
   if (curve.late[i]) extra.push(`${curve.late[i]} late`);
   if (curve.outliers[i]) extra.push(counted(curve.outliers[i], "outlier"));
   const number = curve.number[i] === "mean" ? "Mean" : "Median";
@@ -98,11 +97,9 @@ function showPoint(figure, index, i) {
   const place = panel.querySelector(".spread");
   const samples = curve.samples_s[i];
   if (!samples.length) { Plotly.purge(place); place.textContent = "No samples were kept."; return; }
-  const logarithmic = least(samples) > 0 && greatest(samples) > 4 * least(samples);
   const colour = curveColour(curve.run ?? 0);
-  const layout = { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) };
-  Plotly.react(place, spreadTraces(curve, i, colour, logarithmic), layout,
-    { ...config, displayModeBar: false });
+  const layout = { ...spreadLayout(curve, i), ...sizeFor(place) };
+  Plotly.react(place, spreadTraces(curve, i, colour), layout, { ...config, displayModeBar: false });
   place.dataset.samples = samples.length;
 }
 

@@ -14,17 +14,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from lanewise.report.distribution import drawn_of, histogram_of, rounded
 from lanewise.report.labels import labels_of
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
 Json = dict[str, Any]
-
-# More dots than this are not told apart in the panel; the statistics always use all samples.
-SAMPLES_DRAWN_MAX = 1000
-# Far less than any clock tells from nothing; of numbers near the least, scripts make no axis.
-LEAST_DRAWN_S = 1e-21
 
 # Why a point stopped, in a cell of a table and in a sentence.  Each launch stops by itself, on the
 # interval of its own repetitions, while the interval that is shown is over the launches.
@@ -179,6 +175,7 @@ def _list(run: Samples, label: str, points: list[Point]) -> Json:
 
 
 def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -> Json:
+    drawn = [drawn_of(point.samples_s) for point in points]
     return {
         "label": label,
         "point_text": [name(point) for point in points],
@@ -194,21 +191,14 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
         "stopped_short": [STOPPED_SHORT.get(point.stopped, point.stopped) for point in points],
         "stopped_text": [stopped_text(point) for point in points],
         "launches": [point.launch_count for point in points],
-        "samples_s": [_drawn(point.samples_s) for point in points],
+        "samples_s": [samples_s for samples_s, _ in drawn],
+        "numbers": [numbers for _, numbers in drawn],
+        "histograms": [histogram_of(point.samples_s) for point in points],
     }
 
 
-def _drawn(samples_s: Sequence[float]) -> list[float]:
-    stride = math.ceil(len(samples_s) / SAMPLES_DRAWN_MAX) or 1
-    return [_rounded(sample, 5) for sample in samples_s[::stride] if math.isfinite(sample)]
-
-
 def _number(value: float) -> float | None:
-    return _rounded(value, 6) if math.isfinite(value) else None
-
-
-def _rounded(value_s: float, digits: int) -> float:
-    return float(f"{value_s:.{digits}g}") if abs(value_s) >= LEAST_DRAWN_S else 0.0
+    return rounded(value, 6) if math.isfinite(value) else None
 
 
 def _first(curves: list[Json]) -> list[int]:
