@@ -2,16 +2,22 @@
 
 #include "base/file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace lanewise {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr int links_max = 40; /* as many as Linux follows */
@@ -20,6 +26,15 @@ constexpr int links_max = 40; /* as many as Linux follows */
 std::string own_ending() {
     static std::atomic<unsigned> given = 0;
     return "." + std::to_string(getpid()) + "." + std::to_string(given++) + ".part";
+}
+
+// The descriptor, of this process or -1, whose link in /proc a path is; empty for other links.
+std::optional<int> as_open_file(const fs::path& link) {
+    std::error_code unknown;
+    const auto folder = fs::canonical(fs::absolute(link, unknown).parent_path(), unknown);
+    if (folder.filename() != "fd" || !folder.native().starts_with("/proc/")) return std::nullopt;
+    const auto own = fs::canonical("/proc/self", unknown).native() + "/";
+    return folder.native().starts_with(own) ? std::atoi(link.filename().c_str()) : -1;
 }
 
 }  // namespace
@@ -49,35 +64,46 @@ std::string free_space_there(int error) {
     return error == ENOSPC || error == EDQUOT ? "; free space there" : "";
 }
 
+std::FILE *WritingPlace::open() {
+    if (!as_it_is) {
+        const auto name = target + own_ending();
+        std::FILE *file = std::fopen(name.c_str(), "wbe");
+        if (file) beside = name;
+        return file;
+    }
+    // What is written through a duplicate stands before what others write to its file later.
+    const int file = descriptor >= 0 ? ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+                                     : ::open(target.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    return file < 0 ? nullptr : ::fdopen(file, "wb");
+}
+
 WritingPlace place_to_write(const std::string& path) {
-    namespace fs = std::filesystem;
     std::error_code unknown;
-    const bool regular = fs::is_regular_file(path, unknown) || !fs::exists(path, unknown);
-    if (!regular) return {path, path};
     fs::path target = path;
     for (int links = 0; links < links_max && fs::is_symlink(target, unknown); ++links) {
+        if (const auto open_file = as_open_file(target)) return {path, true, *open_file, {}};
         target = target.parent_path() / fs::read_symlink(target, unknown);
     }
     // Links that lead back to themselves stay; opening them says why.
-    if (fs::is_symlink(target, unknown)) return {path, path};
-    return {target.string() + own_ending(), target.string()};
+    const bool is_new = !fs::is_symlink(target, unknown) && !fs::exists(target, unknown);
+    return {target.string(), !is_new && !fs::is_regular_file(target, unknown), -1, {}};
 }
 
 Outcome write_file(const std::string& path, const std::string& content) {
-    const auto place = place_to_write(path);
+    auto place = place_to_write(path);
     const auto failure = [&] {
         const int error = errno;
         const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(error) +
                                             free_space_there(error)};
-        if (!place.as_it_is()) std::remove(place.beside.c_str());
+        if (!place.beside.empty()) std::remove(place.beside.c_str());
         return reason;
     };
-    std::FILE *file = std::fopen(place.beside.c_str(), "wbe");
+    std::FILE *file = place.open();
     if (!file) return failure();
     const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
     const bool closed = std::fclose(file) == 0;
     if (!written || !closed) return failure();
-    if (!place.as_it_is() && std::rename(place.beside.c_str(), place.target.c_str()) != 0)
+    if (!place.as_it_is && std::rename(place.beside.c_str(), place.target.c_str()) != 0)
         return failure();
     return Done{};
 }

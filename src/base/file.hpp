@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "base/result.hpp"
@@ -17,16 +18,21 @@ Result<std::string> read_file(const std::string& path);
 /* The remedy that ends the sentence on a write that failed with `error`, if the disk is full. */
 std::string free_space_there(int error);
 
-/* Writes the file in place of what is there, whole or not at all. A link is followed; what is no
-   regular file, such as a pipe or a device, is written to and never replaced. */
+/* Writes the file in place of what is there, whole or not at all. A link is followed. What is no
+   regular file, such as a pipe or a device, or is one that a descriptor has open, such as
+   /dev/stdout, gets the content at its end and is never replaced. */
 Outcome write_file(const std::string& path, const std::string& content);
 
-/* Where to write what is to be renamed to `path`: a name beside the file that it leads to, or the
-   path itself where that is no regular file. */
+/* Where to write what is to be the content of `path`: to a file beside the one that it leads to,
+   which takes its name in the end, or to what is there as it is. */
 struct WritingPlace {
-    std::string beside;
     std::string target;
-    bool as_it_is() const { return beside == target; }
+    bool as_it_is = false;
+    int descriptor = -1; /* of this process, where the path leads to it */
+    std::string beside;  /* the new file, once it is open */
+
+    /* The file to write to; null, and errno, where there is none. */
+    std::FILE *open();
 };
 WritingPlace place_to_write(const std::string& path);
 

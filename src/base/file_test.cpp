@@ -2,10 +2,14 @@
 
 #include "base/file.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -116,6 +120,51 @@ TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
     EXPECT_TRUE(written);
     EXPECT_EQ(got, "text");
     EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(WriteFile, AddsToTheFileThatADescriptorHasOpen) {
+    const auto log = folder_ + "/log";
+    const int open_file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::write(open_file, "before ", 7), 7);
+    const auto descriptor = std::to_string(open_file);
+    std::filesystem::create_symlink("/dev/fd/" + descriptor, folder_ + "/link");
+
+    EXPECT_TRUE(write_file("/proc/self/fd/" + descriptor, "written "));
+    EXPECT_TRUE(write_file(folder_ + "/link", "written "));
+    EXPECT_EQ(::write(open_file, "after", 5), 5);
+    ::close(open_file);
+
+    EXPECT_EQ(*read_file(log), "before written written after");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(WriteFile, AddsToTheFileThatAnotherProcessHasOpen) {
+    const auto log = folder_ + "/log";
+    ASSERT_TRUE(write_file(log, "before "));
+    const int open_file = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const pid_t other = ::fork();
+    if (other == 0) ::pause();
+
+    EXPECT_TRUE(write_file("/proc/" + std::to_string(other) + "/fd/" + std::to_string(open_file),
+                           "written"));
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+    ::close(open_file);
+
+    EXPECT_EQ(*read_file(log), "before written");
+}
+
+TEST_F(WriteFile, ReachesAFileWithoutAName) {
+    const int open_file = ::open(folder_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    ASSERT_GE(open_file, 0);
+
+    EXPECT_TRUE(write_file("/dev/fd/" + std::to_string(open_file), "text"));
+
+    char got[8] = {};
+    EXPECT_EQ(::pread(open_file, got, sizeof got, 0), 4);
+    EXPECT_STREQ(got, "text");
+    ::close(open_file);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(WriteFile, NamesTheReasonOfAFullDisk) {

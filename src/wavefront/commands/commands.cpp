@@ -576,12 +576,12 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
     // Written beside the target and renamed, so that nobody finds half a matrix.
-    const auto place = place_to_write(arguments.file);
+    auto place = place_to_write(arguments.file);
     if (!pipe && store->has_file(place.target))
         return Failure{LW_ERR_ARGUMENT,
                        arguments.file + " is a file of the store itself; name another"};
-    const NewFile unfinished(pipe ? "" : place.as_it_is() ? "" : place.beside);
-    File file(pipe ? stdout : std::fopen(place.beside.c_str(), "wb"));
+    File file(pipe ? stdout : place.open());
+    const NewFile unfinished(place.beside);
     if (!file)
         return Failure{LW_ERR_ARGUMENT,
                        "cannot write " + arguments.file + ": " + std::strerror(errno)};
@@ -601,9 +601,9 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (std::fflush(file.get()) != 0) return cannot();
     if (pipe) return Done{};
     // A disk may find only now that it has no room, and must have all before the former file goes.
-    if (!place.as_it_is() && ::fsync(::fileno(file.get())) != 0) return cannot();
+    if (!place.as_it_is && ::fsync(::fileno(file.get())) != 0) return cannot();
     if (std::fclose(file.release()) != 0) return cannot();
-    if (place.as_it_is()) return Done{};
+    if (place.as_it_is) return Done{};
     if (std::rename(place.beside.c_str(), place.target.c_str()) != 0) return cannot();
     std::error_code unknown;
     const auto folder = std::filesystem::absolute(place.target, unknown).parent_path();
