@@ -3,6 +3,7 @@
 #include "base/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -37,6 +38,27 @@ std::optional<int> as_open_file(const fs::path& link) {
     return folder.native().starts_with(own) ? std::atoi(link.filename().c_str()) : -1;
 }
 
+// What is written through a duplicate stands before what others write to its file later.
+int open_as_it_is(const WritingPlace& place) {
+    if (place.descriptor >= 0) return ::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0);
+    return ::open(place.target.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+
+// The new file has the mode of the one that it replaces, which must be one that may be written.
+int open_beside(WritingPlace& place) {
+    struct stat before {};
+    const bool replaces = ::stat(place.target.c_str(), &before) == 0;
+    if (replaces && ::faccessat(AT_FDCWD, place.target.c_str(), W_OK, AT_EACCESS) != 0) return -1;
+    const mode_t mode = replaces ? before.st_mode & 0777 : 0666;
+    const auto name = place.target + own_ending();
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (file < 0) return -1;
+    place.beside = name;
+    // The umask applies to new files only. Where there are no modes, all is as it was.
+    if (replaces) ::fchmod(file, mode);
+    return file;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
@@ -65,15 +87,7 @@ std::string free_space_there(int error) {
 }
 
 std::FILE *WritingPlace::open() {
-    if (!as_it_is) {
-        const auto name = target + own_ending();
-        std::FILE *file = std::fopen(name.c_str(), "wbe");
-        if (file) beside = name;
-        return file;
-    }
-    // What is written through a duplicate stands before what others write to its file later.
-    const int file = descriptor >= 0 ? ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-                                     : ::open(target.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const int file = as_it_is ? open_as_it_is(*this) : open_beside(*this);
     return file < 0 ? nullptr : ::fdopen(file, "wb");
 }
 
@@ -93,8 +107,10 @@ Outcome write_file(const std::string& path, const std::string& content) {
     auto place = place_to_write(path);
     const auto failure = [&] {
         const int error = errno;
-        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(error) +
-                                            free_space_there(error)};
+        const bool refused = error == EACCES;
+        const Failure reason{refused ? LW_ERR_ARGUMENT : LW_ERR_IO,
+                             path + " cannot be written: " + std::strerror(error) +
+                                 (refused ? "; name another" : free_space_there(error))};
         if (!place.beside.empty()) std::remove(place.beside.c_str());
         return reason;
     };

@@ -108,6 +108,61 @@ TEST_F(WriteFile, RefusesLinksThatLeadBackToThemselves) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
 }
 
+std::filesystem::perms mode_of(const std::string& path) {
+    return std::filesystem::status(path).permissions();
+}
+
+TEST_F(WriteFile, KeepsTheModeOfAFileThatItReplaces) {
+    using std::filesystem::perms;
+    const auto path = folder_ + "/f";
+    const mode_t mask = ::umask(022);
+    ASSERT_TRUE(write_file(path, "old"));
+    EXPECT_EQ(mode_of(path), static_cast<perms>(0644));
+
+    for (const auto mode : {static_cast<perms>(0600), static_cast<perms>(0664)}) {
+        std::filesystem::permissions(path, mode);
+        ASSERT_TRUE(write_file(path, "new"));
+        EXPECT_EQ(mode_of(path), mode);
+    }
+    ::umask(mask);
+}
+
+/* Root may write everywhere, so a test of what may not be written is somebody else. */
+class SomebodyElse {
+  public:
+    SomebodyElse() : user_(::geteuid()) {
+        if (user_ == 0) became_ = ::seteuid(nobody) == 0;
+    }
+    ~SomebodyElse() {
+        if (became_) EXPECT_EQ(::seteuid(user_), 0);
+    }
+    bool is_root() const { return user_ == 0 && !became_; }
+
+  private:
+    static constexpr uid_t nobody = 65534;
+    uid_t user_;
+    bool became_ = false;
+};
+
+TEST_F(WriteFile, RefusesAFileThatMayNotBeWrittenAndLeavesIt) {
+    const auto path = folder_ + "/kept";
+    ASSERT_TRUE(write_file(path, "kept"));
+    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(0444));
+    std::filesystem::permissions(folder_, static_cast<std::filesystem::perms>(0777));
+
+    const auto written = [&] {
+        const SomebodyElse user;
+        return user.is_root() ? Outcome(Failure{LW_ERR_UNSUPPORTED, ""}) : write_file(path, "new");
+    }();
+
+    ASSERT_FALSE(written);
+    if (written.failure().status == LW_ERR_UNSUPPORTED) GTEST_SKIP() << "root may write all files";
+    EXPECT_EQ(written.failure().sentence,
+              path + " cannot be written: Permission denied; name another");
+    EXPECT_EQ(written.failure().status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(*read_file(path), "kept");
+}
+
 TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
     const auto pipe = folder_ + "/pipe";
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
