@@ -23,10 +23,13 @@ namespace {
 
 constexpr int links_max = 40; /* as many as Linux follows */
 
-// The end of a name to which nothing else is written here, not even by another thread.
-std::string own_ending() {
+// A name beside `target` that nothing else writes to here, not even another thread. Others may have
+// taken it.
+std::string name_beside(const fs::path& target) {
+    constexpr std::size_t name_kept = 200; /* of 255 bytes, which leaves room for the ending */
     static std::atomic<unsigned> given = 0;
-    return "." + std::to_string(getpid()) + "." + std::to_string(given++) + ".part";
+    const auto ending = "." + std::to_string(getpid()) + "." + std::to_string(given++) + ".part";
+    return target.parent_path() / (target.filename().string().substr(0, name_kept) + ending);
 }
 
 // The descriptor, of this process or -1, whose link in /proc a path is; empty for other links.
@@ -50,8 +53,12 @@ int open_beside(WritingPlace& place) {
     const bool replaces = ::stat(place.target.c_str(), &before) == 0;
     if (replaces && ::faccessat(AT_FDCWD, place.target.c_str(), W_OK, AT_EACCESS) != 0) return -1;
     const mode_t mode = replaces ? before.st_mode & 0777 : 0666;
-    const auto name = place.target + own_ending();
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    std::string name;
+    int file = -1;
+    do {
+        name = name_beside(place.target);
+        file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    } while (file < 0 && errno == EEXIST);
     if (file < 0) return -1;
     place.beside = name;
     // The umask applies to new files only. Where there are no modes, all is as it was.

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <climits>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -175,6 +176,28 @@ TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
     EXPECT_TRUE(written);
     EXPECT_EQ(got, "text");
     EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(WriteFile, LeavesWhatHasTheNameOfItsUnfinishedFile) {
+    const auto victim = folder_ + "/victim";
+    ASSERT_TRUE(write_file(victim, "precious"));
+    for (int i = 0; i < 1000; ++i) {
+        const auto part = "f." + std::to_string(::getpid()) + "." + std::to_string(i) + ".part";
+        std::filesystem::create_symlink(victim, folder_ + "/" + part);
+    }
+
+    EXPECT_TRUE(write_file(folder_ + "/f", "text"));
+
+    EXPECT_EQ(*read_file(victim), "precious");
+    EXPECT_FALSE(std::filesystem::is_symlink(folder_ + "/f"));
+    EXPECT_EQ(*read_file(folder_ + "/f"), "text");
+}
+
+TEST_F(WriteFile, TakesANameAsLongAsTheSystemAllows) {
+    const auto path = folder_ + "/" + std::string(NAME_MAX, 'x');
+
+    EXPECT_TRUE(write_file(path, "text"));
+    EXPECT_EQ(*read_file(path), "text");
 }
 
 TEST_F(WriteFile, AddsToTheFileThatADescriptorHasOpen) {
