@@ -4,9 +4,13 @@
 // subcommand, or through a link that has the name, such as lanewise-measure. A subcommand that
 // needs no MPI never starts it, and links with it for a millisecond more at its start.
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "base/file.hpp"
@@ -62,14 +66,25 @@ std::string_view name_of_link(std::string_view path) {
     return path.starts_with(prefix) ? path.substr(prefix.size()) : path;
 }
 
-/* The status of a subcommand, which fails if standard output did not take all that it printed. */
-int printed(const Subcommand& subcommand, int status) {
-    if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
-    const int error = errno;
-    std::fprintf(stderr, "lanewise-%.*s: the output cannot be written: %s%s\n",
-                 static_cast<int>(subcommand.name.size()), subcommand.name.data(),
+/* Why standard output did not take all that was printed; 0 where it did. */
+int output_error() {
+    if (std::fflush(stdout) != 0) return errno;
+    if (std::ferror(stdout) == 0) return 0;
+    // The reason of a write that failed earlier is lost. The next one has it, if it still holds.
+    return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
+/* The status of a program, which fails if standard output did not take all that it printed. */
+int printed(const std::string& program, int status) {
+    const int error = status == 0 ? output_error() : 0;
+    if (error == 0) return status;
+    std::fprintf(stderr, "%s: the output cannot be written: %s%s\n", program.c_str(),
                  std::strerror(error), lanewise::free_space_there(error).c_str());
     return 1;
+}
+
+int run(const Subcommand& subcommand, int argc, char **argv) {
+    return printed("lanewise-" + std::string(subcommand.name), subcommand.main(argc, argv));
 }
 
 void print_subcommands(std::FILE *stream) {
@@ -85,13 +100,15 @@ void print_subcommands(std::FILE *stream) {
 
 int main(int argc, char **argv) {
     keep_standard_streams_apart();
+    // A file over the limit is a write that fails with its reason.
+    std::signal(SIGXFSZ, SIG_IGN);
     if (const auto *linked = argc > 0 ? find(name_of_link(argv[0])) : nullptr)
-        return printed(*linked, linked->main(argc, argv));
+        return run(*linked, argc, argv);
     const std::string_view first = argc > 1 ? argv[1] : "";
-    if (const auto *named = find(first)) return printed(*named, named->main(argc - 1, argv + 1));
+    if (const auto *named = find(first)) return run(*named, argc - 1, argv + 1);
     const bool asked = first == "--help" || first == "-h";
     if (!asked && argc > 1)
         std::fprintf(stderr, "lanewise-native: unknown subcommand \"%s\"\n", argv[1]);
     print_subcommands(asked ? stdout : stderr);
-    return asked ? 0 : 2;
+    return printed("lanewise-native", asked ? 0 : 2);
 }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Native programs whose output cannot be written fail with the reason, whatever failed first."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lanewise.launch.native import find_program
+
+NO_SPACE = "the output cannot be written: No space left on device; free space there\n"
+
+
+def run(words: list[str | Path], output: Path) -> "subprocess.CompletedProcess[str]":
+    with output.open("w") as taken:
+        return subprocess.run(
+            words, stdout=taken, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["lanewise-prove", "scatter:8:1"], ["lanewise-schedule", "--list"], ["lanewise-native", "-h"]],
+    ids=["written at once", "written at the end", "the help"],
+)
+def test_a_full_disk_is_called_full(words: list[str]) -> None:
+    name, *rest = words
+    program = find_program("lanewise-prove", os.environ).with_name(name)
+
+    done = run([program, *rest], Path("/dev/full"))
+
+    assert (done.returncode, done.stderr) == (1, f"{name}: {NO_SPACE}")
+
+
+def test_an_output_over_the_limit_of_files_is_a_failure_with_its_reason(tmp_path: Path) -> None:
+    program = find_program("lanewise-schedule", os.environ)
+
+    done = run(["prlimit", "--fsize=16", program, "--list"], tmp_path / "out")
+
+    said = "lanewise-schedule: the output cannot be written: File too large\n"
+    assert (done.returncode, done.stderr) == (1, said)
