@@ -2,6 +2,12 @@
 
 #include "base/json.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
 template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace lanewise {
@@ -67,16 +73,32 @@ std::string without_values(std::string_view text, std::string_view key) {
     return kept.append(text.substr(kept_until));
 }
 
-Json parse_json(std::string_view text, std::string_view without) {
+Result<Json> read_json(std::string_view text, std::string_view without) {
     bool too_deep = false;
+    std::optional<std::string> twice;
+    std::vector<std::set<std::string>> keys; /* of the objects around a place, by their depth */
     const auto admit = [&](int depth, Json::parse_event_t event, const Json& value) {
         too_deep = too_deep || depth > depth_max;
-        const bool is_left_out = !without.empty() && event == Json::parse_event_t::key &&
-                                 value.get_ref<const std::string&>() == without;
-        return !too_deep && !is_left_out;
+        if (too_deep) return false;
+        const auto inside = static_cast<std::size_t>(depth) + 1;
+        if (event == Json::parse_event_t::object_start) {
+            keys.resize(std::max(keys.size(), inside + 1));
+            keys[inside].clear();
+        }
+        if (event != Json::parse_event_t::key) return true;
+        const auto& key = value.get_ref<const std::string&>();
+        if (!keys[inside - 1].insert(key).second) twice = key;
+        return without.empty() || key != without;
     };
     auto value = Json::parse(text.begin(), text.end(), admit, false);
-    return too_deep ? Json(Json::value_t::discarded) : value;
+    if (twice) return bad_argument("the key '" + *twice + "' is there twice");
+    if (too_deep || value.is_discarded()) return bad_argument("is not JSON, or only part of it");
+    return value;
+}
+
+Json parse_json(std::string_view text, std::string_view without) {
+    auto value = read_json(text, without);
+    return value ? std::move(*value) : Json(Json::value_t::discarded);
 }
 
 std::string json_text(const Json& value, int indent) {

@@ -12,14 +12,19 @@
 #include <string_view>
 
 #include "base/json_fwd.hpp"
+#include "base/result.hpp"
 
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace lanewise {
 
-/* Parses `text`. The result is discarded (is_discarded) if the text is not JSON, or is nested more
-   deeply than any of our files: the library recurses once per level. The members that are called
-   `without` are left out, wherever they are: what nobody looks at need not be built. */
+/* Parses `text`, or says what is wrong with it if it is not JSON, is nested more deeply than any of
+   our files (the library recurses once per level) or has an object with a key twice, of which one
+   would be lost. The members that are called `without` are left out, wherever they are: what nobody
+   looks at need not be built. */
+Result<Json> read_json(std::string_view text, std::string_view without = {});
+
+/* The same, discarded (is_discarded) where something is wrong. */
 Json parse_json(std::string_view text, std::string_view without = {});
 
 /* The text with null in place of the array or object of each member called `key`. Brackets are

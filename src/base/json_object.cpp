@@ -57,6 +57,12 @@ double number_from(const Json& value, const std::string& path) {
     return value.get<double>();
 }
 
+Failure refused(const JsonRefusal& refusal, const JsonSource& source) {
+    const auto& remedy = refusal.remedy.empty() ? source.remedy : refusal.remedy;
+    return {LW_ERR_ARGUMENT,
+            source.name + ": " + refusal.sentence + (remedy.empty() ? "" : "; " + remedy)};
+}
+
 }  // namespace
 
 JsonObject::JsonObject(const Json& value, std::string path)
@@ -189,25 +195,22 @@ std::string JsonObject::path_of(const std::string& key) const {
 
 Outcome visit_json_object(const Json& document, const JsonSource& source,
                           const std::function<void(JsonObject&)>& visit) {
-    const auto failure = [&source](const JsonRefusal& refusal) {
-        const auto& remedy = refusal.remedy.empty() ? source.remedy : refusal.remedy;
-        return Failure{LW_ERR_ARGUMENT, source.name + ": " + refusal.sentence +
-                                            (remedy.empty() ? "" : "; " + remedy)};
-    };
-    if (document.is_discarded()) return failure({"is not JSON, or only part of it", {}});
+    if (document.is_discarded()) return refused({"is not JSON, or only part of it", {}}, source);
     try {
         JsonObject top(document, "");
         visit(top);
         top.finish();
     } catch (const JsonRefusal& refusal) {
-        return failure(refusal);
+        return refused(refusal, source);
     }
     return Done{};
 }
 
 Outcome visit_json_object(std::string_view document, const JsonSource& source,
                           const std::function<void(JsonObject&)>& visit) {
-    return visit_json_object(parse_json(document), source, visit);
+    const auto value = read_json(document, source.without);
+    if (!value) return refused({value.failure().sentence, {}}, source);
+    return visit_json_object(*value, source, visit);
 }
 
 }  // namespace lanewise

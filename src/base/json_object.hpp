@@ -145,10 +145,12 @@ class JsonObject {
     bool ignores_others_ = false;
 };
 
-/* What a failure calls the file, and what to do about one that is refused. */
+/* What a failure calls the file, what to do about one that is refused, and what is left out of it
+   unread, wherever it is. */
 struct JsonSource {
     std::string name;
     std::string remedy;
+    std::string without{};
 };
 
 Outcome visit_json_object(const Json& document, const JsonSource& source,

@@ -160,6 +160,15 @@ TEST(JsonObject, SaysThatTextIsNotJsonAndWhatToDo) {
               "f.json: is not JSON, or only part of it; write it again");
 }
 
+TEST(JsonObject, NamesAKeyThatIsThereTwice) {
+    const auto outcome =
+        visit_json_object(std::string_view(R"({"b": 0, "a": [{"b": {"b": 1}, "c": 2, "b": 1}]})"),
+                          {"f.json", "write it again"}, [](JsonObject&) {});
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.failure().sentence, "f.json: the key 'b' is there twice; write it again");
+}
+
 TEST(JsonObject, ARefusalOfTheReaderNamesItsObject) {
     const auto read = [](JsonObject& top) {
         top.object("link", [](JsonObject& link) {

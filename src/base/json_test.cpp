@@ -20,6 +20,14 @@ TEST(ParseJson, DiscardsWhatIsNotJson) {
     }
 }
 
+TEST(ParseJson, DiscardsAnObjectWithAKeyTwice) {
+    for (const auto *text : {R"({"a": 1, "a": 2})", R"([{"b": {"a": 1, "c": {}, "a": 1}}])"}) {
+        EXPECT_TRUE(parse_json(text).is_discarded()) << text;
+    }
+    EXPECT_TRUE(parse_json(R"({"a": [1], "a": [2], "b": 3})", "a").is_discarded());
+    EXPECT_FALSE(parse_json(R"([{"a": {"a": 1}}, {"a": {"a": 1}}])").is_discarded());
+}
+
 TEST(ParseJson, LeavesOutMembersThatNobodyWants) {
     const auto *const text = R"({"a": {"b": [1, {"c": 2}], "c": 3}, "b": {"a": 4}, "c": ["b"]})";
 
@@ -31,7 +39,7 @@ TEST(ParseJson, LeavesOutMembersThatNobodyWants) {
 TEST(WithoutValues, LeavesWhatAParserThatLooksAtAllOfItLeaves) {
     for (const auto *text :
          {R"({"b": [1, {"c": "]"}], "a": {"b" : {"b": []}, "c": "b"}, "d": ["b", {"b":[]}]})",
-          R"({"x\"b": [1], "b": "\"b\": [", "c": "\\", "b": [2], "e": "b"})",
+          R"([{"x\"b": [1], "b": "\"b\": [", "c": "\\"}, {"b": [2], "e": "b"}])",
           R"({"b": 7, "a": [{"b": null}, {"b": true}]})", R"([])", R"("b")"}) {
         EXPECT_EQ(parse_json(without_values(text, "b"), "b"), parse_json(text, "b")) << text;
     }

@@ -257,10 +257,11 @@ double distance(const LayoutTuning& tuning, const Hosts& hosts) {
 
 Result<Tuning> parse_tuning(std::string_view text, const std::string& name,
                             Measurements measurements) {
-    const auto content = measurements == Measurements::skipped
-                             ? parse_json(without_values(text, "points"), "points")
-                             : parse_json(text);
-    return read_json_object(content, {name, "lanewise tune measures it again"}, read_whole);
+    JsonSource source{name, "lanewise tune measures it again"};
+    if (measurements == Measurements::checked) return read_json_object(text, source, read_whole);
+    source.without = "points";
+    const auto content = without_values(text, source.without);
+    return read_json_object(std::string_view(content), source, read_whole);
 }
 
 Result<Tuning> read_tuning(const std::string& path, Measurements measurements) {
