@@ -146,7 +146,6 @@ class Parser {
         Option& option;
         CLI::Option *found;
         std::vector<std::string> values;
-        bool flag = false;
     };
     struct Command {
         Options& owner;
@@ -180,7 +179,7 @@ class Parser {
         if (option.default_) help += " (default: " + *option.default_ + ")";
         switch (option.arity_) {
             case Option::Arity::none:
-                bound.found = app.add_flag(option.names_, bound.flag, help);
+                bound.found = app.add_flag(option.names_)->description(help);
                 break;
             case Option::Arity::one:
                 bound.found = app.add_option(option.names_, bound.values.emplace_back(), help);
@@ -209,6 +208,14 @@ class Parser {
             auto& option = bound.option;
             option.given_ = bound.found->count() > 0;
             if (!option.given_) continue;
+            // To CLI11, --resume=false is a flag that is there.
+            const bool has_value =
+                option.arity_ == Option::Arity::none &&
+                std::ranges::any_of(bound.found->results(),
+                                    [](const auto& found) { return found != "true"; });
+            if (has_value)
+                return bad_argument(long_name(option.names_) +
+                                    " takes no value; --help lists the options");
             const auto read = option.read_(bound.values);
             if (!read) return read;
         }

@@ -88,6 +88,16 @@ class Declared : public ::testing::Test {
     Options options;
 };
 
+TEST_F(Declared, AFlagIsRefusedWithAValueThatSaysElse) {
+    for (const auto *word : {"--resume=false", "--resume=1", "--resume=banana"}) {
+        EXPECT_EQ(refused({"copy", word}), "--resume takes no value; --help lists the options");
+    }
+    EXPECT_FALSE(values.resume);
+
+    ASSERT_TRUE(parse({"copy", "--resume", "--resume"}));
+    EXPECT_TRUE(values.resume);
+}
+
 TEST_F(Declared, KeepTheirDefaultsWhereNothingIsGiven) {
     EXPECT_EQ(text({}), "");
 
