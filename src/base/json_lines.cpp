@@ -30,12 +30,13 @@ Result<JsonLines> read_json_lines(const std::string& path) {
             lines.truncated = true;
             break;
         }
-        auto record = parse_json(std::string_view(text).substr(begin, end - begin));
-        if (record.is_discarded() || !record.is_object()) {
-            return io_failure(path, "line " + std::to_string(lines.records.size() + 1) +
-                                        " is not a JSON object; the file was changed by hand");
+        auto record = read_json(std::string_view(text).substr(begin, end - begin));
+        if (!record || !record->is_object()) {
+            const auto line = path + ":" + std::to_string(lines.records.size() + 1) + ": ";
+            const auto what = record ? "is not a JSON object" : record.failure().sentence;
+            return bad_argument(line + what + "; name a file that lanewise measure or tune wrote");
         }
-        lines.records.push_back(std::move(record));
+        lines.records.push_back(std::move(*record));
         begin = end + 1;
         lines.ends.push_back(begin);
     }

@@ -83,7 +83,18 @@ TEST_F(JsonLinesTest, ALineThatIsNotAnObjectIsNamedByItsNumber) {
     const auto lines = read_json_lines(path_);
 
     ASSERT_FALSE(lines);
-    EXPECT_NE(lines.failure().sentence.find("line 2"), std::string::npos);
+    EXPECT_EQ(lines.failure().sentence,
+              path_ + ":2: is not a JSON object; name a file that lanewise measure or tune wrote");
+    EXPECT_EQ(lines.failure().status, LW_ERR_ARGUMENT);
+}
+
+TEST_F(JsonLinesTest, ALineWithAKeyTwiceIsRefusedWithTheKey) {
+    put("{\"a\":1,\"a\":2}\n");
+
+    const auto lines = read_json_lines(path_);
+
+    ASSERT_FALSE(lines);
+    EXPECT_NE(lines.failure().sentence.find(":1: the key 'a' is there twice; "), std::string::npos);
 }
 
 /* A limit on the length of files stands for a full disk; both fail the write. */
