@@ -44,7 +44,9 @@ Result<JsonLines> read_json_lines(const std::string& path) {
 }
 
 Result<JsonLinesWriter> JsonLinesWriter::create(const std::string& path) {
-    std::FILE *file = std::fopen(path.c_str(), "wxe");
+    auto place = place_to_write(path);
+    std::FILE *file = place.as_it_is ? place.open() : std::fopen(path.c_str(), "wxe");
+    if (file && place.as_it_is) return JsonLinesWriter(path, file, std::nullopt);
     if (file) return JsonLinesWriter(path, file, 0);
     if (errno == EEXIST)
         return io_failure(path, "exists; add --resume to go on with it, or name another file");
@@ -60,7 +62,8 @@ Result<JsonLinesWriter> JsonLinesWriter::resume(const std::string& path, std::si
 }
 
 // Without a buffer, no part of a line that did not fit is written later.
-JsonLinesWriter::JsonLinesWriter(std::string path, std::FILE *file, std::size_t whole_bytes)
+JsonLinesWriter::JsonLinesWriter(std::string path, std::FILE *file,
+                                 std::optional<std::size_t> whole_bytes)
     : path_(std::move(path)), file_(file), whole_bytes_(whole_bytes) {
     std::setvbuf(file, nullptr, _IONBF, 0);
 }
@@ -68,16 +71,21 @@ JsonLinesWriter::JsonLinesWriter(std::string path, std::FILE *file, std::size_t 
 Outcome JsonLinesWriter::write(const Json& record) {
     const std::string line = json_text(record) + '\n';
     if (std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size()) {
-        whole_bytes_ += line.size();
+        if (whole_bytes_) *whole_bytes_ += line.size();
         return Done{};
     }
     const int error = errno;
     const auto failure = io_failure(path_, std::string("could not take a point: ") +
                                                std::strerror(error) + free_space_there(error));
-    const bool removed = whole_bytes_ == 0 && ::unlink(path_.c_str()) == 0;
-    if (!removed && ::ftruncate(::fileno(file_.get()), static_cast<off_t>(whole_bytes_)) != 0)
+    if (!whole_bytes_) return failure;
+    const bool removed = *whole_bytes_ == 0 && ::unlink(path_.c_str()) == 0;
+    if (!removed && ::ftruncate(::fileno(file_.get()), static_cast<off_t>(*whole_bytes_)) != 0)
         return io_failure(path_, std::string("ends in part of a point: ") + std::strerror(errno));
     return failure;
+}
+
+bool has_lines_to_resume(const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0 && !place_to_write(path).as_it_is;
 }
 
 }  // namespace lanewise

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ Result<JsonLines> read_json_lines(const std::string& path);
 
 class JsonLinesWriter {
   public:
-    /* Creates `path`; a file that exists is refused. */
+    /* Creates `path`; a file that exists is refused. What has no lines to keep, such as a pipe, a
+     * device or /dev/stdout, is written to as it is. */
     static Result<JsonLinesWriter> create(const std::string& path);
     /* Opens `path` to go on after its first `whole_bytes` bytes; the rest is cut off. */
     static Result<JsonLinesWriter> resume(const std::string& path, std::size_t whole_bytes);
@@ -43,11 +45,14 @@ class JsonLinesWriter {
     struct Close {
         void operator()(std::FILE *file) const { std::fclose(file); }
     };
-    JsonLinesWriter(std::string path, std::FILE *file, std::size_t whole_bytes);
+    JsonLinesWriter(std::string path, std::FILE *file, std::optional<std::size_t> whole_bytes);
 
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
-    std::size_t whole_bytes_;
+    std::optional<std::size_t> whole_bytes_; /* none where nothing can be taken back */
 };
+
+/* Whether there is a file at `path` whose lines a writer can go on after. */
+bool has_lines_to_resume(const std::string& path);
 
 }  // namespace lanewise

@@ -2,13 +2,17 @@
 
 #include "base/json_lines.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+
+#include "base/file.hpp"
 
 namespace lanewise {
 namespace {
@@ -95,6 +99,35 @@ TEST_F(JsonLinesTest, ALineWithAKeyTwiceIsRefusedWithTheKey) {
 
     ASSERT_FALSE(lines);
     EXPECT_NE(lines.failure().sentence.find(":1: the key 'a' is there twice; "), std::string::npos);
+}
+
+TEST_F(JsonLinesTest, WhatIsNoRegularFileIsWrittenToAsItIs) {
+    EXPECT_FALSE(has_lines_to_resume("/dev/null"));
+    auto nowhere = JsonLinesWriter::create("/dev/null");
+    ASSERT_TRUE(nowhere);
+    EXPECT_TRUE(nowhere->write({{"a", 1}}));
+
+    put("before\n");
+    EXPECT_TRUE(has_lines_to_resume(path_));
+    const int open_file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    auto added = JsonLinesWriter::create("/dev/fd/" + std::to_string(open_file));
+    ::close(open_file);
+    ASSERT_TRUE(added);
+    EXPECT_TRUE(added->write({{"a", 1}}));
+    EXPECT_EQ(*read_file(path_), "before\n{\"a\":1}\n");
+}
+
+TEST_F(JsonLinesTest, WhatIsNoRegularFileStaysWhereAPointDoesNotFit) {
+    std::filesystem::create_symlink("/dev/full", path_);
+    auto writer = JsonLinesWriter::create(path_);
+    ASSERT_TRUE(writer);
+
+    const auto written = writer->write({{"a", 1}});
+
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.failure().sentence,
+              path_ + " could not take a point: No space left on device; free space there");
+    EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
 /* A limit on the length of files stands for a full disk; both fail the write. */

@@ -5,7 +5,6 @@
 #include "tune/session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -139,14 +138,14 @@ class Session {
         const auto& path = settings_.output;
         if (path.empty()) return Done{};
         Before before;
-        const bool exists = ::access(path.c_str(), F_OK) == 0;
-        if (exists && settings_.resume) {
+        const bool resumes = settings_.resume && has_lines_to_resume(path);
+        if (resumes) {
             const auto read = read_before(path, context);
             if (!read) return read.failure();
             before = *read;
         }
-        auto writer = exists && settings_.resume ? JsonLinesWriter::resume(path, before.keep_bytes)
-                                                 : JsonLinesWriter::create(path);
+        auto writer = resumes ? JsonLinesWriter::resume(path, before.keep_bytes)
+                              : JsonLinesWriter::create(path);
         if (!writer) return writer.failure();
         file_.emplace(std::move(*writer));
         for (const auto& key : before.keys) keys += key + '\n';

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/json_lines.hpp"
 #include "base/quantities.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
@@ -368,7 +369,7 @@ Outcome check_output(const Arguments& arguments) {
     if (fs::is_directory(path, error))
         return bad_argument(arguments.output + " is a folder; name a file");
     if (fs::exists(path, error)) {
-        if (!arguments.resume)
+        if (!arguments.resume && has_lines_to_resume(arguments.output))
             return bad_argument(arguments.output +
                                 " exists; add --resume to go on with it, or name another file");
         if (::access(path.c_str(), R_OK | W_OK) != 0)

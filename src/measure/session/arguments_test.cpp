@@ -270,6 +270,11 @@ TEST_F(Folder, RefusesToOverwriteAFile) {
     EXPECT_THAT(output_refused({"bcast", "-o", path}), HasSubstr(path + " exists; add --resume"));
 }
 
+TEST(Arguments, TakeAnOutputThatIsNoRegularFile) {
+    EXPECT_TRUE(check_output(accepted({"bcast", "-o", "/dev/null"})));
+    EXPECT_TRUE(check_output(accepted({"bcast", "-o", "/dev/null", "--resume"})));
+}
+
 TEST_F(Folder, GoesOnWithAFileWhereAsked) {
     EXPECT_TRUE(check_output(accepted({"bcast", "-o", existing("a.jsonl"), "--resume"})));
 }

@@ -7,8 +7,6 @@
 
 #include <mpi.h>
 
-#include <unistd.h>
-
 #include <memory>
 
 #include "base/json_lines.hpp"
@@ -226,9 +224,9 @@ Outcome open_file(Session& session) {
         opened = [&]() -> Outcome {
             session.output.begin(session.points, context, arguments.output);
             if (arguments.output.empty()) return Done{};
-            const bool exists = ::access(arguments.output.c_str(), F_OK) == 0;
+            const bool resumes = arguments.resume && has_lines_to_resume(arguments.output);
             Unfinished before;
-            if (exists && arguments.resume) {
+            if (resumes) {
                 const auto unfinished =
                     read_unfinished(arguments.output, context, arguments.launch);
                 if (!unfinished) return unfinished.failure();
@@ -238,9 +236,8 @@ Outcome open_file(Session& session) {
                 session.output.warning(arguments.output +
                                        " ended within a line; that point is measured again");
             const bool fresh = before.keep_bytes == 0;
-            auto writer = exists && arguments.resume
-                              ? JsonLinesWriter::resume(arguments.output, before.keep_bytes)
-                              : JsonLinesWriter::create(arguments.output);
+            auto writer = resumes ? JsonLinesWriter::resume(arguments.output, before.keep_bytes)
+                                  : JsonLinesWriter::create(arguments.output);
             if (!writer) return writer.failure();
             if (fresh) {
                 const auto written = writer->write(context);
