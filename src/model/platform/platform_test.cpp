@@ -192,6 +192,7 @@ TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
         {"/models/loggp", Json::array(), "'models.loggp' is an array, not an object"},
         {"/models/loggp/gap_s/value", "fast", "gap_s.value' is \"fast\", not a number"},
         {"/models/loggp/gap_s/value", -1.0, "gap_s' is below 0"},
+        {"/models/loggp/held_out/relative_rms", -1.0, "held_out.relative_rms' is below 0"},
         {"/models/plogp/sizes/1/message_bytes", 0, "does not rise"},
         {"/lanes/0/latency_s", -1.0, "'lanes[0].latency_s' is below 0"},
         {"/lanes/0/bandwidth_Bps/1", 0.0, "holds a rate that is not above 0"},

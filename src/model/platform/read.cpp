@@ -157,16 +157,24 @@ Piecewise read_piecewise(JsonObject& model, int ranks, const std::string& measur
     return read;
 }
 
+/* A time, an error, or a rate that is 0 where it was not measured. */
+double read_measured(JsonObject& from, const char *key) {
+    const double read = from.number(key);
+    if (read < 0.0) from.refuse(key, "is below 0");
+    return read;
+}
+
 FitQuality read_fit_quality(JsonObject& model, const Keys& keys) {
     FitQuality quality;
     model.object(keys.held_out, [&](JsonObject& held_out) {
         quality.held_out_points = held_out.count<std::size_t>("points");
-        quality.held_out_rms = held_out.number("relative_rms");
+        quality.held_out_rms = read_measured(held_out, "relative_rms");
     });
     model.each("residuals", [&](JsonObject& item) {
         quality.residuals.push_back({item.string("operation"), item.count("message_bytes"),
                                      item.count("reply_bytes"), item.count<std::size_t>("points"),
-                                     item.number("relative_rms"), item.number("relative_worst")});
+                                     read_measured(item, "relative_rms"),
+                                     item.number("relative_worst")});
     });
     return quality;
 }
@@ -210,13 +218,6 @@ GatherRegion read_gather(JsonObject& gather) {
         region.probabilities.push_back({item.count("message_bytes"), item.number("probability")});
     });
     return region;
-}
-
-/* A time, or a rate that is 0 where it was not measured. */
-double read_measured(JsonObject& from, const char *key) {
-    const double read = from.number(key);
-    if (read < 0.0) from.refuse(key, "is below 0");
-    return read;
 }
 
 std::vector<double> read_curve(JsonObject& lane) {
