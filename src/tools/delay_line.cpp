@@ -18,11 +18,13 @@ int delay_line_main(int argc, char **argv) {
         return say_failure(program,
                            {LW_ERR_ARGUMENT, "give one argument, a JSON file of links or -"});
     const std::string name = argv[1];
-    const auto text = read_file(name == "-" ? "/dev/stdin" : name);
-    if (!text) return say_failure(program, {LW_ERR_ARGUMENT, text.failure().sentence});
-    const auto configuration = testbed::read_configuration(*text);
-    if (!configuration) return say_failure(program, configuration.failure());
-    return say_failure(program, testbed::serve(*configuration));
+    return run_and_report(program, "name a file of links", [&] {
+        const auto text = read_file(name == "-" ? "/dev/stdin" : name);
+        if (!text) return say_failure(program, {LW_ERR_ARGUMENT, text.failure().sentence});
+        const auto configuration = testbed::read_configuration(*text);
+        if (!configuration) return say_failure(program, configuration.failure());
+        return say_failure(program, testbed::serve(*configuration));
+    });
 }
 
 }  // namespace lanewise::tools

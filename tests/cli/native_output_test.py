@@ -40,3 +40,12 @@ def test_an_output_over_the_limit_of_files_is_a_failure_with_its_reason(tmp_path
 
     said = "lanewise-schedule: the output cannot be written: File too large\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_file_of_links_without_an_end_takes_the_memory_and_no_more() -> None:
+    program = find_program("lanewise-delay-line", os.environ)
+
+    done = run(["prlimit", f"--as={512 << 20}", program, "/dev/zero"], Path(os.devnull))
+
+    said = "lanewise-delay-line: out of memory; name a file of links\n"
+    assert (done.returncode, done.stderr) == (1, said)
