@@ -4,16 +4,11 @@
 // subcommand, or through a link that has the name, such as lanewise-measure. A subcommand that
 // needs no MPI never starts it, and links with it for a millisecond more at its start.
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 
-#include "base/file.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 
@@ -66,25 +61,9 @@ std::string_view name_of_link(std::string_view path) {
     return path.starts_with(prefix) ? path.substr(prefix.size()) : path;
 }
 
-/* Why standard output did not take all that was printed; 0 where it did. */
-int output_error() {
-    if (std::fflush(stdout) != 0) return errno;
-    if (std::ferror(stdout) == 0) return 0;
-    // The reason of a write that failed earlier is lost. The next one has it, if it still holds.
-    return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
-}
-
-/* The status of a program, which fails if standard output did not take all that it printed. */
-int printed(const std::string& program, int status) {
-    const int error = status == 0 ? output_error() : 0;
-    if (error == 0) return status;
-    std::fprintf(stderr, "%s: the output cannot be written: %s%s\n", program.c_str(),
-                 std::strerror(error), lanewise::free_space_there(error).c_str());
-    return 1;
-}
-
 int run(const Subcommand& subcommand, int argc, char **argv) {
-    return printed("lanewise-" + std::string(subcommand.name), subcommand.main(argc, argv));
+    const auto program = "lanewise-" + std::string(subcommand.name);
+    return printed(program, subcommand.main(argc, argv));
 }
 
 void print_subcommands(std::FILE *stream) {

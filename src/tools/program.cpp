@@ -5,14 +5,29 @@
 #include "tools/program.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
 
+#include "base/file.hpp"
+
 namespace lanewise::tools {
+namespace {
+
+/* Why standard output did not take all that was printed; 0 where it did. */
+int output_error() {
+    if (std::fflush(stdout) != 0) return errno;
+    if (std::ferror(stdout) == 0) return 0;
+    // The reason of a write that failed earlier is lost. The next one has it, if it still holds.
+    return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
+}  // namespace
 
 int exit_status(const Failure& failure) {
     switch (failure.status) {
@@ -45,6 +60,14 @@ int run_and_report(const char *program, const char *memory_remedy,
     } catch (const std::exception& error) {
         return say_failure(program, {LW_ERR_OPERATION, error.what()});
     }
+}
+
+int printed(const std::string& program, int status) {
+    const int error = status == 0 ? output_error() : 0;
+    if (error == 0) return status;
+    std::fprintf(stderr, "%s: the output cannot be written: %s%s\n", program.c_str(),
+                 std::strerror(error), free_space_there(error).c_str());
+    return 1;
 }
 
 void keep_standard_streams_apart() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/result.hpp"
 #include "options/options.hpp"
@@ -24,6 +25,9 @@ int print(const Leave& leave);
    `memory_remedy` ends the sentence where memory ran out. */
 int run_and_report(const char *program, const char *memory_remedy,
                    const std::function<int()>& work);
+
+/* The status of a program, which fails if standard output did not take all that it printed. */
+int printed(const std::string& program, int status);
 
 /* A program that is started with a standard stream closed would write into the first file that it
    opens. What takes its place refuses to be read or written, as a closed one does. */
