@@ -59,8 +59,8 @@ PlacementFile read_placement(JsonObject& top) {
     top.expect_schema("lanewise-placement", placement_version);
     PlacementFile found;
     if (top.has("testbed")) top.string("testbed");
-    if (top.has("hosts")) read_hosts(top, found);
-    if (top.has("ranks")) read_ranks(top, found);
+    read_hosts(top, found);
+    read_ranks(top, found);
     return found;
 }
 

@@ -78,6 +78,14 @@ TEST(PlacementFile, RefusesARankWithoutASite) {
               "p.json: hosts[1] lacks 'site'; see schema/placement.schema.json");
 }
 
+TEST(PlacementFile, RefusesAFileWithoutHostsOrRanks) {
+    const std::string head = R"({"schema": "lanewise-placement", "version": 1, )";
+    EXPECT_EQ(fault(head + R"("ranks": []})"),
+              "p.json: lacks 'hosts'; see schema/placement.schema.json");
+    EXPECT_EQ(fault(head + R"("hosts": []})"),
+              "p.json: lacks 'ranks'; see schema/placement.schema.json");
+}
+
 TEST(PlacementFile, RefusesAHostThatIsNamedTwice) {
     EXPECT_EQ(fault(with(two_sites, R"({"host": "b1", "site": "b"}])",
                          R"({"host": "a1", "site": "b"}])")),
