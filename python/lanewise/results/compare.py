@@ -15,6 +15,7 @@ between two runs shows as a difference, so runs to be compared should alternate.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import geometric_mean, median
@@ -182,8 +183,14 @@ def launch_notes(pairs: Sequence[tuple[Point, Point]], ratios: Sequence[Ratio]) 
         ],
         "of launches that all have the same time on their side, to its last digit: they have no "
         "interval and no test": [one for one in alike if one.launches >= LAUNCHES_MIN],
-        "of single launches in which most repetitions have the same time, to its last digit: they "
-        "have no interval and no test": [one for one in alike if one.launches < LAUNCHES_MIN],
+        "of single launches whose times around the median are all alike, to the last digit: they "
+        "have no interval; measure both with --launches 5": [
+            one for one in alike if one.launches < LAUNCHES_MIN and not math.isnan(one.p_value)
+        ],
+        "of single launches in which more than half of the times of a side are alike, to the last "
+        "digit: they have no interval and no test": [
+            one for one in alike if one.launches < LAUNCHES_MIN and math.isnan(one.p_value)
+        ],
         "of points that have no time on a side, since all of their repetitions were late": [
             one for one in ratios if math.isnan(one.first_s) or math.isnan(one.second_s)
         ],
@@ -237,7 +244,9 @@ def ratio_of(
         low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
         p_value = rank_sum(first.samples_s, second.samples_s)
     if lacks_spread(first, second):
-        low, high, p_value = math.nan, math.nan, math.nan
+        low, high = math.nan, math.nan
+        if launches >= LAUNCHES_MIN or any(map(mostly_alike, (first.samples_s, second.samples_s))):
+            p_value = math.nan
     return Ratio(
         operation=operation,
         ranks=ranks,
@@ -267,12 +276,21 @@ def number_of(point: Point, launches: int, printed: str) -> str:
 def lacks_spread(first: Point, second: Point) -> bool:
     """Tell whether several launches of a point do not show how far launches differ.
 
-    Of single launches: whether their repetitions differ so little that the interval has no width.
+    Of single launches: whether the repetitions around the median are all alike, so that the
+    interval has no width, unless all repetitions of both sides have one time.
     """
     if min(first.launch_count, second.launch_count) < LAUNCHES_MIN:
         low, high = ratio_interval(first.samples_s, second.samples_s)
-        return low == high != 1
+        return low == high and len({*first.samples_s, *second.samples_s}) > 1
     return differ_without_spread(medians_of(first), medians_of(second))
+
+
+def mostly_alike(times_s: Sequence[float]) -> bool:
+    """Tell whether more than half of the times are the same one.
+
+    A rank-sum test then tells where the clock ticks, or how many of the others are odd.
+    """
+    return 2 * max(Counter(times_s).values(), default=0) > len(times_s)
 
 
 def differ_without_spread(first: Sequence[float], second: Sequence[float]) -> bool:

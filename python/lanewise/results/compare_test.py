@@ -2,6 +2,7 @@
 """Comparing runs: intervals cover, tests see what is there, and nothing is claimed without data."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -152,25 +153,62 @@ def test_a_launch_without_a_time_is_not_taken_for_launches_that_are_alike(tmp_pa
     assert not any("the same time on their side" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("others", [0, 4], ids=["all alike", "most alike"])
-def test_repetitions_of_a_coarse_clock_give_a_ratio_without_an_interval(
-    others: int, tmp_path: Path
-) -> None:
-    sides = []
-    for name, time_s in (("a", 1e-6), ("b", 1.1e-6)):
-        point = specimen.point_record("bcast", 8, [time_s] * 40 + [2e-6] * others)
-        sides.append(load(specimen.write(tmp_path / name, [specimen.context_record(), point])))
+def of_times(path: Path, times_s: Iterable[float]) -> Samples:
+    """Return a run of one launch with these times at a single point."""
+    point = specimen.point_record("bcast", 8, times_s)
+    return load(specimen.write(path, [specimen.context_record(), point]))
 
-    found = compare(sides[0], sides[1])
+
+@pytest.mark.parametrize(
+    ("first_us", "second_us", "ratio"),
+    [
+        ([1.0] * 40, [1.1] * 40, 1.1),
+        ([1.0] * 40 + [2.0] * 4, [1.1] * 40 + [2.0] * 4, 1.1),
+        ([1.0] * 40 + [3.0] * 10, [1.0] * 50, 1.0),
+    ],
+    ids=["all alike", "most alike", "equal medians"],
+)
+def test_repetitions_of_which_most_are_alike_give_a_ratio_without_an_interval_and_a_test(
+    first_us: list[float], second_us: list[float], ratio: float, tmp_path: Path
+) -> None:
+    first = of_times(tmp_path / "a", [1e-6 * time for time in first_us])
+    second = of_times(tmp_path / "b", [1e-6 * time for time in second_us])
+
+    found = compare(first, second)
+
+    assert found.ratios[0].ratio == pytest.approx(ratio)
+    assert math.isnan(found.ratios[0].low)
+    assert math.isnan(found.ratios[0].high)
+    assert math.isnan(found.ratios[0].p_value)
+    assert found.notes[-1] == (
+        "1 of 1 ratios are of single launches in which more than half of the times of a side are "
+        "alike, to the last digit: they have no interval and no test"
+    )
+
+
+def test_a_clock_that_is_alike_around_the_median_alone_leaves_the_test(tmp_path: Path) -> None:
+    source = np.random.default_rng(1)
+    first = of_times(tmp_path / "a", 1e-6 * source.normal(10, 2.5, 1000).round().clip(1))
+    second = of_times(tmp_path / "b", 1e-6 * source.normal(12, 2.5, 1000).round().clip(1))
+
+    found = compare(first, second)
+
+    assert found.ratios[0].ratio == pytest.approx(1.2)
+    assert math.isnan(found.ratios[0].low)
+    assert found.ratios[0].p_value < 1e-20
+    assert found.notes[-1] == (
+        "1 of 1 ratios are of single launches whose times around the median are all alike, to the "
+        "last digit: they have no interval; measure both with --launches 5"
+    )
+
+
+def test_repetitions_that_all_have_one_time_on_both_sides_have_ratio_one(tmp_path: Path) -> None:
+    run = of_times(tmp_path / "a", [1e-6] * 40)
+
+    found = compare(run, run)
 
     (ratio,) = found.ratios
-    assert ratio.ratio == pytest.approx(1.1)
-    assert all(map(math.isnan, (ratio.low, ratio.high, ratio.p_value)))
-    assert found.notes[-1] == (
-        "1 of 1 ratios are of single launches in which most repetitions have the same time, to its "
-        "last digit: they have no interval and no test"
-    )
-    assert compare(sides[0], sides[0]).ratios[0].low == 1
+    assert (ratio.low, ratio.ratio, ratio.high, ratio.p_value) == (1, 1, 1, 1)
 
 
 def test_a_point_whose_repetitions_were_all_late_is_told(tmp_path: Path) -> None:
