@@ -17,7 +17,15 @@ from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
-from lanewise.results.table import UNLIMITED, fitted, line, microseconds, single_mark
+from lanewise.results.table import (
+    UNLIMITED,
+    counts_text,
+    fitted,
+    launches_text,
+    line,
+    microseconds,
+    single_mark,
+)
 
 if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
@@ -154,7 +162,7 @@ def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
         ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
         for names, rows in tables_of(ratios).items():
             widths = fitted(names, columns)
-            lines += [title(rows[0]), line(names[0], names[1:], widths)]
+            lines += [title(rows), line(names[0], names[1:], widths)]
             lines += [*(row(ratio, widths) for ratio in rows), ""]
         lines[-1:] = [summary(overall), ""]
     if found.notes:
@@ -169,18 +177,32 @@ def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
 def tables_of(ratios: Sequence[Ratio]) -> dict[tuple[str, ...], list[Ratio]]:
     """Return the rows of each table of an operation, by the headings that hold for all of them.
 
-    So ratios of single launches have a table of their own, with the name of their test.
+    So ratios of single launches have a table of their own, with the name of their test.  A point
+    without a time stands with the others.
     """
     tables: dict[tuple[str, ...], list[Ratio]] = {}
+    timed = next((ratio for ratio in ratios if ratio.has_times), ratios[0])
     for ratio in ratios:
-        tables.setdefault(headings(ratio), []).append(ratio)
+        tables.setdefault(headings(ratio if ratio.has_times else timed), []).append(ratio)
     return tables
 
 
-def title(ratio: Ratio) -> str:
-    """Return the line above the table of a ratio."""
-    ranks = counted(ratio.ranks, "rank") if ratio.ranks else "unknown ranks"
-    return f"# {ratio.operation}, {ranks}{single_mark(ratio.launches)}"
+def title(rows: Sequence[Ratio]) -> str:
+    """Return the line above a table."""
+    ranks = counted(rows[0].ranks, "rank") if rows[0].ranks else "unknown ranks"
+    return f"# {rows[0].operation}, {ranks}{single_marks(rows)}"
+
+
+def single_marks(rows: Sequence[Ratio]) -> str:
+    """Return how many launches each side has, where there is one of either."""
+    timed = [ratio for ratio in rows if ratio.has_times] or rows
+    if timed[0].launches > 1:
+        return ""
+    first = counts_text({ratio.first_launches for ratio in timed})
+    second = counts_text({ratio.second_launches for ratio in timed})
+    if first == second == launches_text(1):
+        return single_mark(1)
+    return f" (A {first}, B {second})"
 
 
 def headings(ratio: Ratio) -> tuple[str, ...]:

@@ -99,11 +99,42 @@ def test_ratios_of_single_launches_have_a_table_of_their_own(
     assert f"A {number}(us)" in headings
     assert headings.endswith("p (Welch)")
     title, headings, row, overall = single.splitlines()
-    assert (title, row.split()[0]) == ("# scatter, 4 ranks (1 launch)", "16")
+    assert title == "# scatter, 4 ranks (A 2 launches, B 1 launch)"
+    assert row.split()[0] == "16"
     assert "A median(us)" in headings
     assert headings.endswith("p (rank-sum)")
     assert overall.startswith("# over 2 points: ")
     assert "! 1 of 2 ratios (scatter 16 B) are of single launches" in notes
+
+
+def test_the_title_names_the_launches_of_each_side_where_one_has_a_single_launch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    several = launched(tmp_path / "a.jsonl", 1, launches=5)
+    single = launched(tmp_path / "b.jsonl", 2, launches=1)
+
+    assert run(["compare", several, single]) == 0
+
+    assert capsys.readouterr().out.startswith("# scatter, 4 ranks (A 5 launches, B 1 launch)\n")
+
+
+@pytest.mark.parametrize("late_bytes", [8, 16])
+def test_a_point_without_a_time_stands_with_the_others(
+    late_bytes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = specimen.launched_records(2, sizes_bytes=[8, 16])
+    whole = specimen.write(tmp_path / "a.jsonl", lines)
+    nothing = dict.fromkeys(("median_s", "low_s", "high_s", "mean_s"))
+    for line in lines:
+        if line.get("message_bytes") == late_bytes:
+            line |= {**nothing, "samples_s": []}
+    late = specimen.write(tmp_path / "b.jsonl", lines)
+
+    assert run(["compare", str(whole), str(late)]) == 0
+
+    table = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert table[0] == "# scatter, 4 ranks"
+    assert [row.split()[0] for row in table[2:-1]] == ["8", "16"]
 
 
 @pytest.mark.parametrize(("slowdown", "status"), [(1.0, 0), (1.02, 0), (1.2, 1)])

@@ -21,7 +21,7 @@ from lanewise.results.launches import by_launch
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples, parse, text_of
 from lanewise.results.records import Context, Point
-from lanewise.results.table import launches_of, launches_text, ranks_of, tables
+from lanewise.results.table import launches_of, launches_text, of_tables, ranks_of, tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,11 +217,10 @@ class Measurement:
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML, for notebooks."""
-        parts = [self._table(name) for name in self.operations]
+        parts = [self._table(points) for points in of_tables(self.samples.points)]
         return html.block("".join(parts), self.cautions)
 
-    def _table(self, operation: str) -> str:
-        points = self[operation].samples.points
+    def _table(self, points: Sequence[Point]) -> str:
         student = self.context.stopping.get("rule") == "student"
         confidence = float(self.context.stopping.get("confidence", 0.95))
         paired = points[0].peer is not None
@@ -239,7 +238,7 @@ class Measurement:
             ]
             for point in points
         ]
-        title = f"{operation}, {self.ranks} ranks, {self.context.library}"
+        title = f"{points[0].operation}, {self.ranks} ranks, {self.context.library}"
         launches = launches_of(points)
         return html.table(f"{title}, {launches}", headings, rows)
 

@@ -159,6 +159,19 @@ def test_a_notebook_shows_a_table_for_each_operation_and_what_to_know(tmp_path: 
     assert "powersave&lt;" in shown
 
 
+def test_a_notebook_shows_points_of_a_single_launch_in_a_table_of_their_own(
+    tmp_path: Path,
+) -> None:
+    lines = specimen.launched_records(2, sizes_bytes=[8, 16])
+    stopped = lanewise.Measurement.load(specimen.write(tmp_path / "stopped.jsonl", lines[:4]))
+
+    shown = stopped._repr_html_()
+
+    assert shown.count("<table>") == 2
+    assert "Open MPI v4.1.4, 2 launches" in shown
+    assert "Open MPI v4.1.4, 1 launch<" in shown
+
+
 def test_values_are_named_in_one_line(tmp_path: Path) -> None:
     found = measured(tmp_path)
 

@@ -45,8 +45,9 @@ class Ratio:
 
     `low` and `high` bound the ratio and `p_value` is of the test named by `test`, Welch's over
     launches or the rank-sum test within one: NaN where there are too few repetitions.  `launches`
-    is the smaller number of launches of the two, and `label` names a pair.  `first_number` and
-    `second_number` say what the times are: medians, means, or what an imported tool printed.
+    is the smaller number of launches of the two, `first_launches` and `second_launches`, and
+    `label` names a pair.  `first_number` and `second_number` say what the times are: medians,
+    means, or what an imported tool printed.
     """
 
     operation: str
@@ -64,6 +65,13 @@ class Ratio:
     test: str = "rank-sum"
     first_number: str = "median"
     second_number: str = "median"
+    first_launches: int = 1
+    second_launches: int = 1
+
+    @property
+    def has_times(self) -> bool:
+        """Tell whether both sides have a time, which they lack where all repetitions were late."""
+        return not math.isnan(self.first_s) and not math.isnan(self.second_s)
 
 
 @dataclass(frozen=True)
@@ -192,7 +200,7 @@ def launch_notes(pairs: Sequence[tuple[Point, Point]], ratios: Sequence[Ratio]) 
             one for one in alike if one.launches < LAUNCHES_MIN and math.isnan(one.p_value)
         ],
         "of points that have no time on a side, since all of their repetitions were late": [
-            one for one in ratios if math.isnan(one.first_s) or math.isnan(one.second_s)
+            one for one in ratios if not one.has_times
         ],
     }
     return [f"{which_of(ratios, found)} are {what}" for what, found in notes.items() if found]
@@ -263,6 +271,8 @@ def ratio_of(
         test="Welch" if launches >= LAUNCHES_MIN else "rank-sum",
         first_number=number_of(first, launches, printed[0]),
         second_number=number_of(second, launches, printed[1]),
+        first_launches=first.launch_count,
+        second_launches=second.launch_count,
     )
 
 

@@ -111,11 +111,41 @@ def launches_text(count: int) -> str:
     return "1 launch" if count == 1 else f"{count} launches"
 
 
-def launches_of(points: Iterable[Point]) -> str:
-    """Return over how many launches points are, `3 launches` or `2 to 3 launches`."""
-    counts = sorted({point.launch_count for point in points})
-    fewer = f"{counts[0]} to " if len(counts) > 1 else ""
-    return f"{fewer}{launches_text(counts[-1])}"
+def counts_text(counts: Iterable[int]) -> str:
+    """Return several numbers of launches in short, `3 launches` or `2 to 3 launches`."""
+    ordered = sorted(set(counts))
+    fewer = f"{ordered[0]} to " if len(ordered) > 1 else ""
+    return f"{fewer}{launches_text(ordered[-1])}"
+
+
+def launches_of(points: Sequence[Point]) -> str:
+    """Return over how many launches points are that have a time, or all where none has."""
+    timed = [point for point in points if has_time(point)]
+    return counts_text(point.launch_count for point in timed or points)
+
+
+def has_time(point: Point) -> bool:
+    """Tell whether a point has a time, which it lacks where all of its repetitions were late."""
+    return not math.isnan(point.centre_s)
+
+
+def of_tables(points: Iterable[Point]) -> list[list[Point]]:
+    """Return the points of each table: those of a single launch stand in one of their own.
+
+    A point without a time stands with the others.
+    """
+    groups: dict[tuple[str, bool], list[Point]] = {}
+    for point in points:
+        groups.setdefault(group_of(point), []).append(point)
+    tables: list[list[Point]] = []
+    for group in groups.values():
+        timed = next(filter(has_time, group), group[0])
+        split: dict[bool, list[Point]] = {}
+        for point in group:
+            like = point if has_time(point) else timed
+            split.setdefault(like.launch_count == 1, []).append(point)
+        tables += split.values()
+    return tables
 
 
 def single_mark(count: int) -> str:
@@ -129,11 +159,8 @@ def tables(points: Iterable[Point], context: Context, columns: int = UNLIMITED) 
     Points of a single launch stand in one of their own.  Rows have at most so many columns of text,
     titles may have more.
     """
-    groups: dict[tuple[tuple[str, bool], bool], list[Point]] = {}
-    for point in points:
-        groups.setdefault((group_of(point), point.launch_count == 1), []).append(point)
     asked = str(context.stopping.get("rule", "median"))
-    for number, group in enumerate(groups.values()):
+    for number, group in enumerate(of_tables(points)):
         rules = [
             "student" if context.imported and math.isnan(point.median_s) else asked
             for point in group

@@ -75,6 +75,20 @@ def test_each_operation_has_a_table_of_its_own(tmp_path: Path) -> None:
     assert len(shown) == 2 * 4 + 1
 
 
+def test_a_point_without_a_time_stands_with_the_others(tmp_path: Path) -> None:
+    lines = specimen.launched_records(3, sizes_bytes=[8, 16])
+    nothing = dict.fromkeys(("median_s", "low_s", "high_s", "mean_s"))
+    for line in lines:
+        if line.get("message_bytes") == 8:
+            line |= {**nothing, "samples_s": []}
+    samples = load(specimen.write(tmp_path / "samples.jsonl", lines))
+
+    shown = list(table.tables(samples.points, samples.context))
+
+    assert shown[0].endswith(", 3 launches")
+    assert [row.split()[0] for row in shown[2:]] == ["8", "16"]
+
+
 def test_points_of_a_single_launch_have_a_table_of_their_own(tmp_path: Path) -> None:
     lines = specimen.launched_records(3, sizes_bytes=[8, 16, 32])
     # Three launches have 8 B, two 16 B, and one 32 B.
