@@ -141,7 +141,7 @@ def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
     """Return the tables of all files; those of another tool are as wide as it prints them."""
     from lanewise.cli import samples_text
 
-    loaded = samples_in(files, "text")
+    loaded = [samples_in(path, "text") for path in files]
     if not definition:
         texts = ("\n".join(samples_text.text_of(samples, columns)) for samples in loaded)
         return "\n\n".join(texts) + "\n"
@@ -149,22 +149,24 @@ def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
     return "".join(f"{line}\n" for samples in loaded for line in looped_text(samples, definition))
 
 
-def samples_in(files: Sequence[Path], format_: str) -> list[Samples]:
-    """Load files of samples; RequestError for others, of which those for the page are named so."""
+def samples_in(path: Path, format_: str) -> Samples:
+    """Load a file of samples; RequestError for another, which says what else takes it."""
     from lanewise.imports.load import load
 
     try:
-        return [load(path) for path in files]
+        return load(path)
     except RequestError:
-        from lanewise.report.decisions import schema_of
+        from lanewise.profile.read import SCHEMA as PROFILE_SCHEMA
+        from lanewise.report.decisions import SCHEMAS, schema_of
 
-        for path, schema in ((path, schema_of(path)) for path in files):
-            if schema:
-                raise RequestError(
-                    f"{path} is of {schema}, not samples, and {format_} is of samples alone; "
-                    "leave it out, or write the page"
-                ) from None
-        raise
+        schema = schema_of(path)
+        if not schema:
+            raise
+        page = ", or write the page" if schema in (*SCHEMAS, PROFILE_SCHEMA) else ""
+        raise RequestError(
+            f"{path} is of {schema}, not samples, and {format_} is of samples alone; "
+            f"leave it out{page}"
+        ) from None
 
 
 def looped_text(samples: Samples, definition: str) -> Iterator[str]:
@@ -200,7 +202,7 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
     from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
     from lanewise.results.frame import frame_of, launch_frame_of
 
-    loaded = samples_in(files, format_)
+    loaded = [samples_in(path, format_) for path in files]
     for samples in loaded:
         refuse_costs(samples, format_)
         if not summarised:

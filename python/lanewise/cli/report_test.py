@@ -86,6 +86,31 @@ def test_a_file_for_the_page_alone_is_refused_as_such_by_other_formats(
     )
 
 
+def test_a_file_that_no_format_takes_is_not_said_to_be_for_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "paths.json"
+    other.write_text('{"schema": "lanewise-paths", "version": 1}')
+
+    assert run(["report", str(other), "--format", "csv"]) == 2
+
+    assert capsys.readouterr().err == (
+        f"lanewise report: {other} is of lanewise-paths, not samples, and csv is of samples alone; "
+        "leave it out\n"
+    )
+
+
+def test_the_file_that_is_missing_is_named_and_none_for_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tuning = tmp_path / "tuning.json"
+    tuning.write_text('{"schema": "lanewise-tuning", "version": 1}')
+
+    assert run(["report", str(tmp_path / "a.jsonl"), str(tuning), "--format", "csv"]) == 2
+
+    assert "a.jsonl does not exist" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["--format", "csv"], []], ids=["csv", "by suffix"])
 def test_a_file_that_would_not_be_compressed_is_refused(
     words: list[str],

@@ -69,6 +69,8 @@ class Decisions:
     files: Sequence[str]
 
 
+# Of files that hold decisions.
+SCHEMAS = ("lanewise-platform", "lanewise-tuning", interleaved.SCHEMA, interleaved.SCHEMA_BEFORE)
 NO_DECISIONS = Decisions((), (), (), ())
 
 
