@@ -80,16 +80,16 @@ def compare_files(
     if gate and confidence:
         raise RequestError("--confidence is about intervals, and the gate has none; leave it out")
     confidence_level = confidence_of(confidence or CONFIDENCE)
-    gating.require_names(junit, markdown)
-    require_apart({"--junit": junit, "--markdown": markdown}, first, second)
+    files = gating.files_named(junit, markdown)
+    require_apart(files, first, second)
     runs = load_both(first, second)
     if gate:
         limit, rate = share("--gate", gate), gating.rate_of(false_alarms)
         require_two_files(first, second)
         verdict = verdict_of(runs, limit, rate)
-        gating.show(verdict, gating.Shown(as_json, junit, markdown), "compare")
+        gating.show(verdict, gating.Shown(as_json, *files.values()), "compare")
         return
-    only_gate = {"--false-alarms": false_alarms, "--junit": junit, "--markdown": markdown}
+    only_gate = {"--false-alarms": false_alarms, **files}
     for name in (name for name, value in only_gate.items() if value):
         raise RequestError(f"{name} is about the gate; add --gate 5%")
     from lanewise.results.compare import compare

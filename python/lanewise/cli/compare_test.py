@@ -245,7 +245,7 @@ def test_names_of_a_file_are_text_in_junit_and_markdown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_verdict_is_not_written_to_a_file_that_is_called_a_hyphen(
+def test_a_verdict_is_written_to_a_file_that_is_called_a_hyphen_only_by_its_path(
     option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
@@ -255,6 +255,8 @@ def test_a_verdict_is_not_written_to_a_file_that_is_called_a_hyphen(
 
     assert f"{option} - is not a file name" in capsys.readouterr().err
     assert not (tmp_path / "-").exists()
+    assert run(["compare", *files, "--gate", "5%", option, "./-"]) == 0
+    assert (tmp_path / "-").exists()
 
 
 def test_the_gate_refuses_one_file_for_both_sides(

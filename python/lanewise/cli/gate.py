@@ -157,10 +157,10 @@ def gate(
     rate = gating.rate_of(false_alarms)
     rule = Rule(share("--gate", gate), rate, looks=len(looks), share=shares_of(looks)[0])
     least_found = share("--find", find)
-    gating.require_names(junit, markdown)
-    require_places(junit, markdown)
+    files = gating.files_named(junit, markdown)
+    require_places(*files.values())
     kept = [path_in(folder, side.title) for side in chosen] if folder else []
-    require_apart({"--junit": junit, "--markdown": markdown}, baseline, *kept)
+    require_apart(files, baseline, *kept)
     for path in kept:
         if path.exists() and not values["print_command"]:
             raise RequestError(f"{path} exists; name another --folder, or remove the file")
@@ -175,7 +175,7 @@ def gate(
         gate_run = GateRun(found, baseline, folder, looks, rule, least_found, quiet=values["quiet"])
         gate_run.require_enough_in_baseline()
         verdict = gate_run.run(int(NATIVE.value("seed", values) or 1))
-    gating.show(verdict, gating.Shown(as_json, junit, markdown), "gate")
+    gating.show(verdict, gating.Shown(as_json, *files.values()), "gate")
 
 
 @contextmanager

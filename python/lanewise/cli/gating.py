@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewise.cli.file_names import require_file_name
 from lanewise.cli.numbers import share
 from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
@@ -31,7 +32,7 @@ FalseAlarms = Annotated[
     ),
 ]
 JUnit = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--junit",
         metavar="FILE",
@@ -40,7 +41,7 @@ JUnit = Annotated[
     ),
 ]
 Markdown = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--markdown",
         metavar="FILE",
@@ -59,11 +60,12 @@ class Shown:
     markdown: Path | None = None
 
 
-def require_names(junit: Path | None, markdown: Path | None) -> None:
-    """Raise RequestError for a hyphen, which stands for standard output elsewhere."""
-    for option, path in {"--junit": junit, "--markdown": markdown}.items():
-        if path == Path("-"):
-            raise RequestError(f"{option} - is not a file name; name a file such as gate.xml")
+def files_named(junit: str | None, markdown: str | None) -> dict[str, Path | None]:
+    """Return the files of a verdict by their options; RequestError for a hyphen."""
+    names = {"--junit": junit, "--markdown": markdown}
+    for option, name in names.items():
+        require_file_name(option, name)
+    return {option: None if name is None else Path(name) for option, name in names.items()}
 
 
 def rate_of(text: str) -> float:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from lanewise.cli.file_names import require_file_name
 from lanewise.cli.numbers import counted, positive_count
-from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart, write_whole
 
 File = Annotated[
@@ -46,8 +46,7 @@ def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     """
     from lanewise.imports.load import lines_for, load
 
-    if output == "-":
-        raise RequestError("-o - is not a file name; for a file that is called -, write -o ./-")
+    require_file_name("-o", output)
     require_apart({"-o": Path(output)}, file)
     samples = load(file, positive_count("-n", ranks) if ranks else 0)
     write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewise.cli import launching
+from lanewise.cli.file_names import require_file_name
 from lanewise.cli.growing_table import Seen, collect, take
 from lanewise.cli.lanes import measure_lanes, refuse_unused
 from lanewise.cli.native_options import NativeOptions
@@ -76,8 +77,7 @@ def measure(
     lanes between sites.
     """
     values = context.params
-    if values["output"] == "-":
-        raise RequestError("-o - is not a file name; for a file that is called -, write -o ./-")
+    require_file_name("-o", values["output"])
     measures_lanes = tuple(values["operations"]) == ("lanes",)
     if measures_lanes:
         refuse_unused(context)
