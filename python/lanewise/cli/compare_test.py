@@ -200,8 +200,9 @@ def test_a_verdict_is_written_as_json_junit_and_markdown(
     assert "### Communication: slower" in markdown.read_text()
 
 
-# What clears a terminal, and what Markdown would take for a column, a picture and a line break.
-ODD = "my|op \x1b[2J<img src=x>\n`b`"
+# What clears a terminal, and what Markdown would take for a column, a picture, a line break, and on
+# GitHub for emphasis, a mention, links and a formula.
+ODD = "my|op \x1b[2J<img src=x>\n`b` _x_ @all http://e.x #1 $a$"
 
 
 def odd_files(folder: Path) -> list[str]:
@@ -239,9 +240,14 @@ def test_names_of_a_file_are_text_in_junit_and_markdown(tmp_path: Path) -> None:
     (case,) = ElementTree.parse(junit).getroot()[0]
     assert case.get("name") == ODD.replace("\x1b", "\N{REPLACEMENT CHARACTER}")
     rows = [line for line in markdown.read_text().splitlines() if line.startswith("|")]
-    name = r"my\|op " + "\N{REPLACEMENT CHARACTER}" + r"\[2J\<img src=x\> \`b\`"
-    assert [row.partition(" | ")[0] for row in rows[2:]] == [f"| {name}", f"| {name} 8 B"]
-    assert r"Hosts differ: node1 and my\|op" in markdown.read_text()
+    shown = ODD.replace("\x1b", "\N{REPLACEMENT CHARACTER}").replace("\n", " ")
+    name = shown.replace("|", r"\|")
+    assert [row.partition(" | ")[0] for row in rows[2:]] == [
+        f"| `` {name} ``",
+        f"| `` {name} 8 B ``",
+    ]
+    assert f"`` {shown} 8 B `` +" in markdown.read_text()
+    assert "<sub>`` Hosts differ: node1 and my|op" in markdown.read_text()
 
 
 @pytest.mark.parametrize("option", ["--junit", "--markdown"])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from xml.etree import ElementTree
 
@@ -88,12 +88,12 @@ def reach_text(verdict: Verdict, operation: str = "") -> str:
     return f"could not have seen less than {share_text(least)} ({where})"
 
 
-def sentence(verdict: Verdict) -> str:
-    """Return the verdict as one sentence."""
+def sentence(verdict: Verdict, shown: Callable[[str], str] = str) -> str:
+    """Return the verdict as one sentence, names of points being `shown`."""
     gate = rate_text(verdict.rule.gate)
     if verdict.alarms:
         worst = sorted(verdict.alarms, key=lambda one: -one.slowdown)
-        names = ", ".join(f"{name_of(one)} {change_text(one.slowdown)}" for one in worst[:3])
+        names = ", ".join(f"{shown(name_of(one))} {change_text(one.slowdown)}" for one in worst[:3])
         more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
         return f"slower by more than {gate}: {names}{more}"
     return f"passed: nothing is slower by more than {gate}; {reach_text(verdict)}"
@@ -163,7 +163,7 @@ def markdown(verdict: Verdict) -> str:
     """Return a summary for a pull request."""
     title = "slower" if verdict.alarms else "passed"
     lines = [
-        f"### Communication: {title}", "", f"{as_it_is(capitalised(sentence(verdict)))}.", "",
+        f"### Communication: {title}", "", f"{capitalised(sentence(verdict, as_code))}.", "",
         "| operation | slower by | p (adjusted) | could not have seen less than | |",
         "|---|---:|---:|---:|---|",
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def markdown(verdict: Verdict) -> str:
         lines += [markdown_row(one, "") for one in shown]
     told = [launches_text(verdict), rule_text(verdict), reference_text(verdict)]
     lines += ["", f"<sub>{'; '.join(filter(None, told))}.</sub>"]
-    lines += [f"<br><sub>{as_it_is(capitalised(note))}.</sub>" for note in verdict.notes]
+    lines += [f"<br><sub>{as_code(capitalised(note))}.</sub>" for note in verdict.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -183,12 +183,23 @@ def markdown_row(one: Finding, least: str) -> str:
     """Return one row of the summary."""
     mark = "**slower**" if one.alarm else ""
     change = change_text(one.slowdown)
-    return f"| {as_it_is(name_of(one))} | {change} | {one.p_value:.2g} | {least} | {mark} |"
+    return f"| {in_cell(as_code(name_of(one)))} | {change} | {one.p_value:.2g} | {least} | {mark} |"
 
 
-def as_it_is(text: str) -> str:
-    """Return a text in one line in which Markdown sees no markup, whatever a file calls things."""
-    return re.sub(r"[\\`*\[\]<>|&~]", r"\\\g<0>", printable(" ".join(text.split())))
+def as_code(text: str) -> str:
+    """Return a text in one line as a span of code, whatever a file calls things.
+
+    There is no markup in it, and GitHub makes no links, mentions and formulas of it.
+    """
+    told = printable(" ".join(text.split()))
+    fence = "`" * (1 + max(map(len, re.findall("`+", told)), default=0))
+    blank = " " if "`" in told else ""
+    return f"{fence}{blank}{told}{blank}{fence}"
+
+
+def in_cell(text: str) -> str:
+    """Return a text whose bars end no cell of a table, where they are escaped in code as well."""
+    return re.sub(r"(\\*)\|", r"\1\1\\|", text)
 
 
 def capitalised(text: str) -> str:
