@@ -265,6 +265,17 @@ def test_a_verdict_is_written_to_a_file_that_is_called_a_hyphen_only_by_its_path
     assert (tmp_path / "-").exists()
 
 
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_verdict_whose_file_would_not_be_compressed_is_refused(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
+
+    assert run(["compare", *files, "--gate", "5%", option, str(tmp_path / "gate.xml.gz")]) == 2
+
+    assert "gate.xml.gz would not be compressed; name a file without .gz" in capsys.readouterr().err
+
+
 def test_the_gate_refuses_one_file_for_both_sides(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

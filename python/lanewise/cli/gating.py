@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanewise.cli.file_names import require_file_name
+from lanewise.cli.file_names import require_file_name, require_uncompressed
 from lanewise.cli.numbers import share
 from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
@@ -61,10 +61,14 @@ class Shown:
 
 
 def files_named(junit: str | None, markdown: str | None) -> dict[str, Path | None]:
-    """Return the files of a verdict by their options; RequestError for a hyphen."""
+    """Return the files of a verdict by their options.
+
+    Raises RequestError for a hyphen, and for a name that promises compression.
+    """
     names = {"--junit": junit, "--markdown": markdown}
     for option, name in names.items():
         require_file_name(option, name)
+        require_uncompressed(name or "")
     return {option: None if name is None else Path(name) for option, name in names.items()}
 
 

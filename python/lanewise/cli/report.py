@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanewise.cli.file_names import compression_of, require_uncompressed
 from lanewise.cli.numbers import counted
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "text", "csv", "parquet", "json")
 SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 STANDARD_OUTPUT = "-"
 PAGE = "report.html"
 
@@ -108,22 +108,18 @@ def report(
 
 def format_of(named: str, output: str) -> str:
     """Return the format that is asked for by name, else by the suffix of the file to write."""
-    if Path(output).suffix in COMPRESSED:
-        plain = Path(output).with_suffix("")
-        raise RequestError(f"{output} would not be compressed; write {plain} and compress that")
     if named and named not in FORMATS:
         raise RequestError(f"no format '{named}'; use one of {', '.join(FORMATS)}")
-    if named:
-        return named
-    if output == STANDARD_OUTPUT:
-        return "text"
-    suffix = Path(output or PAGE).suffix
-    if suffix not in SUFFIXES:
+    suffix = Path(output.removesuffix(compression_of(output)) or PAGE).suffix
+    if not named and output != STANDARD_OUTPUT and suffix not in SUFFIXES:
         raise RequestError(
             f"{output} does not say what to write; end it with {', '.join(SUFFIXES)}, "
             "or add --format"
         )
-    return SUFFIXES[suffix]
+    require_uncompressed(output)
+    if named:
+        return named
+    return "text" if output == STANDARD_OUTPUT else SUFFIXES[suffix]
 
 
 def write_page(files: Sequence[Path], output: str) -> None:

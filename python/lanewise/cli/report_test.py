@@ -111,9 +111,19 @@ def test_the_file_that_is_missing_is_named_and_none_for_the_page(
     assert "a.jsonl does not exist" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--format", "csv"], []], ids=["csv", "by suffix"])
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        ("-o x.csv.gz", ".gz"),
+        ("-o x.csv.GZ", ".GZ"),
+        ("-o x.csv.gz --format csv", ".gz"),
+        ("-o x.gz --format csv", ".gz"),
+        ("-o .gz --format csv", ".gz"),
+    ],
+)
 def test_a_file_that_would_not_be_compressed_is_refused(
-    words: list[str],
+    words: str,
+    ending: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -121,10 +131,21 @@ def test_a_file_that_would_not_be_compressed_is_refused(
     monkeypatch.chdir(tmp_path)
     specimen.write(Path("a.jsonl"), specimen.records())
 
-    assert run(["report", "a.jsonl", "-o", "x.csv.gz", *words]) == 2
+    assert run(["report", "a.jsonl", *words.split()]) == 2
 
-    assert "x.csv.gz would not be compressed; write x.csv and" in capsys.readouterr().err
-    assert not Path("x.csv.gz").exists()
+    said = f"would not be compressed; name a file without {ending}, and compress that"
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_a_name_is_to_say_more_than_how_it_is_compressed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
+
+    assert run(["report", str(samples), "-o", "x.gz"]) == 2
+
+    assert "x.gz does not say what to write" in capsys.readouterr().err
 
 
 def test_two_formats_at_once_are_refused(
