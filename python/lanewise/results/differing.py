@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from lanewise.results.records import PLAIN_BUFFERS, Context
 
+UNKNOWN = "unknown"
 SHOWN = 48  # characters of a condition, from where it differs
 # Plurals of what a context has under these names.
 OF_CONTEXT = {
-    "transport_name": "transports", "kernel": "kernels", "cores": "numbers of cores",
+    "transport_name": "transports",
     "governor": "governors", "clocksource": "clock sources", "method": "methods",
     "start": "starts", "clock": "clocks", "pipeline_length": "pipelines", "window": "windows",
     "order": "orders", "reply": "replies", "weights": "weights", "work_s": "times of work",
@@ -28,14 +29,17 @@ OF_BUFFERS = {
 
 
 def differing(left: Context, right: Context) -> list[str]:
-    """Return a sentence for each condition that differs; none where one run was imported."""
+    """Return a sentence for each condition that differs; none where one run was imported.
+
+    A condition that one of the runs does not record is left out.
+    """
     if left.imported or right.imported:
         return []
     pairs = zip(conditions_of(left).items(), conditions_of(right).values(), strict=True)
     return [
         f"{name} differ: {' and '.join(around_what_differs(one, other))}"
         for (name, one), other in pairs
-        if one != other
+        if one != other and UNKNOWN not in (one, other)
     ]
 
 
@@ -56,17 +60,19 @@ def around_what_differs(one: str, other: str) -> tuple[str, str]:
 
 
 def conditions_of(context: Context) -> dict[str, str]:
-    """Return the conditions of a run in words, by a name in the plural."""
+    """Return the conditions of a run in words, by names in the plural; UNKNOWN where none are."""
     hosts = [str(place.get("host")) for place in context.placement]
     numbers = {host: str(number) for number, host in enumerate(dict.fromkeys(hosts))}
-    affinities = [str(place.get("cpus", "unknown")) for place in context.placement]
+    affinities = [str(place.get("cpus", UNKNOWN)) for place in context.placement]
     return {
-        "hosts": ", ".join(sorted(set(hosts))) or "unknown",
-        "placements": " ".join(numbers[host] for host in hosts) or "unknown",
-        "affinities": " ".join(affinities) or "unknown",
-        "MPIs": mpi_of(context),
+        "hosts": ", ".join(sorted(set(hosts))) or UNKNOWN,
+        "placements": " ".join(numbers[host] for host in hosts) or UNKNOWN,
+        "affinities": UNKNOWN if UNKNOWN in affinities else " ".join(affinities) or UNKNOWN,
+        "numbers of cores": str(context.cores or UNKNOWN),
+        "kernels": context.kernel or UNKNOWN,
+        "MPIs": mpi_of(context) or UNKNOWN,
         **{name: str(getattr(context, key)) for key, name in OF_CONTEXT.items()},
-        **{name: str(context.stopping.get(key, "unknown")) for key, name in OF_STOPPING.items()},
+        **{name: str(context.stopping.get(key, UNKNOWN)) for key, name in OF_STOPPING.items()},
         **{
             name: str(context.buffers.get(key, PLAIN_BUFFERS[key]))
             for key, name in OF_BUFFERS.items()

@@ -14,7 +14,7 @@ from lanewise.results.records import PLAIN_BUFFERS, Context
 MPI = "Open MPI v4.1.4, package"
 CONTEXT = Context(
     "0.2.0", {"library": MPI}, 4, "local", "barrier", "barrier", {"rule": "median", "error": 0.025},
-    launcher="openmpi", kernel="6.1", cores=2,
+    launcher="openmpi", kernel="6.1", cores=2, governor="performance", clocksource="tsc",
     placement=[{"rank": rank, "host": host, "cpus": "0-1"} for rank, host in enumerate("aabb")],
 )  # fmt: skip
 
@@ -33,8 +33,8 @@ def placed(hosts: str, cpus: str = "0-1") -> list[dict[str, Any]]:
         ({"mpi": {"library": f"{MPI} 2"}}, [f"MPIs differ: {MPI} and {MPI} 2"]),
         ({"mpi": {"library": MPI, "device": "ch4:ucx"}}, [f"MPIs differ: {MPI} and {MPI} ch4:ucx"]),
         ({"placement": placed("aabb", "1")}, ["affinities differ: 0-1 0-1 0-1 0-1 and 1 1 1 1"]),
-        ({"governor": "powersave"}, ["governors differ: unknown and powersave"]),
-        ({"clocksource": "hpet"}, ["clock sources differ: unknown and hpet"]),
+        ({"governor": "powersave"}, ["governors differ: performance and powersave"]),
+        ({"clocksource": "hpet"}, ["clock sources differ: tsc and hpet"]),
         (
             {"stopping": {"rule": "student", "error": 0.025}},
             ["stopping rules differ: median and student"],
@@ -60,6 +60,26 @@ def placed(hosts: str, cpus: str = "0-1") -> list[dict[str, Any]]:
 )  # fmt: skip
 def test_conditions_that_differ_are_told(change: dict[str, Any], told: list[str]) -> None:
     assert differing(CONTEXT, replace(CONTEXT, **change)) == told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"governor": "unknown"},
+        {"clocksource": "unknown"},
+        {"cores": 0},
+        {"kernel": ""},
+        {"mpi": {}},
+        {"placement": []},
+        {"placement": [{"rank": rank, "host": host} for rank, host in enumerate("aabb")]},
+        {"stopping": {"rule": "median"}},
+    ],
+    ids=str,
+)
+def test_what_one_run_does_not_record_is_no_difference(change: dict[str, Any]) -> None:
+    lacking = replace(CONTEXT, **change)
+
+    assert differing(CONTEXT, lacking) == differing(lacking, CONTEXT) == []
 
 
 def test_of_long_texts_the_place_is_shown_where_they_differ() -> None:
