@@ -300,12 +300,12 @@ class GateRun:
         blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
         statistic = statistic_of(base.first, candidate.first)
         launches, notes = joined(base.times(statistic), candidate.times(statistic), blocks)
-        launches, more = on_the_same_cores(launches, base.first, candidate.first)
-        notes += [*more, *notes_of_statistic(statistic)]
+        launches, cores = on_the_same_cores(launches, base.first, candidate.first)
+        notes += [*cores, *notes_of_statistic(statistic)]
         notes += notes_of_definitions(base.first, candidate.first)
         if self.baseline is not None:
             notes = [*self.baseline.warnings, *notes]
-            notes += notes_of_conditions(self.baseline.first, candidate.first)
+            notes += notes_of_conditions(self.baseline.first, candidate.first, cores)
         else:
             notes += installations(base.first, candidate.first)
         return replace(judge(launches, rule), look=number, notes=notes)

@@ -28,10 +28,10 @@ OF_BUFFERS = {
 }  # fmt: skip
 
 
-def differing(left: Context, right: Context) -> list[str]:
+def differing(left: Context, right: Context, *told: str) -> list[str]:
     """Return a sentence for each condition that differs; none where one run was imported.
 
-    A condition that one of the runs does not record is left out.
+    A condition that one of the runs does not record is left out, and so are those already `told`.
     """
     if left.imported or right.imported:
         return []
@@ -39,7 +39,7 @@ def differing(left: Context, right: Context) -> list[str]:
     return [
         f"{name} differ: {' and '.join(around_what_differs(one, other))}"
         for (name, one), other in pairs
-        if one != other and UNKNOWN not in (one, other)
+        if one != other and UNKNOWN not in (one, other) and name not in told
     ]
 
 

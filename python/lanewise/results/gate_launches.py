@@ -118,8 +118,8 @@ def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
     base, candidate = as_measured_by(candidate, base), as_measured_by(base, candidate)
     statistic = statistic_of(base, candidate)
     launches, notes = joined(several(base, statistic), several(candidate, statistic))
-    launches, more = on_the_same_cores(launches, base, candidate)
-    notes += [*more, *notes_of_statistic(statistic), *notes_of_conditions(base, candidate)]
+    launches, cores = on_the_same_cores(launches, base, candidate)
+    notes += [*cores, *notes_of_statistic(statistic), *notes_of_conditions(base, candidate, cores)]
     return launches, [*warnings, *notes, *notes_of_definitions(base, candidate)]
 
 
@@ -220,9 +220,12 @@ def left_out_note(names: Sequence[PointName]) -> str:
     return f"left out, since not every launch has it: {shown}{more}"
 
 
-def notes_of_conditions(base: Samples, candidate: Samples) -> list[str]:
-    """Return notes on conditions that differ between two files and may be all that is found."""
-    found = differing(base.context, candidate.context)
+def notes_of_conditions(base: Samples, candidate: Samples, cores: Sequence[str]) -> list[str]:
+    """Return notes on conditions that differ between two files and may be all that is found.
+
+    `cores` are the notes on other cores, which tell that affinities differ.
+    """
+    found = differing(base.context, candidate.context, *(["affinities"] if cores else []))
     return [f"{sentence}; the alarm may be about that" for sentence in found]
 
 

@@ -76,7 +76,17 @@ def test_sides_on_different_cores_are_compared_without_it_and_say_so(tmp_path: P
     assert notes == [
         "base and candidate have their ranks on different cores, so times are compared as they "
         "are, without shared_memory_ring as a reference",
-        "affinities differ: 0 0 0 0 and 1 1 1 1; the alarm may be about that",
+    ]
+
+
+def test_sides_on_different_cores_without_a_reference_say_which(tmp_path: Path) -> None:
+    sides = [
+        written(tmp_path / cpus, placement=[{"rank": 0, "host": "node1", "cpus": cpus}])
+        for cpus in "01"
+    ]
+
+    assert of_files(sides[0], sides[1])[1] == [
+        "affinities differ: 0 and 1; the alarm may be about that"
     ]
 
 
