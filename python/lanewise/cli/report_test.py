@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`lanewise report` writes its page, or says in one line why not."""
 
+import json
 import os
 import subprocess
 import sys
@@ -185,3 +186,15 @@ def test_repetitions_of_a_text_that_has_none_are_refused(
     assert run(["report", str(text), "--raw", "--format", "csv"]) == 2
 
     assert "has one number for each point and no repetitions" in capsys.readouterr().err
+
+
+def test_rows_of_a_text_say_what_its_tool_printed_and_have_no_confidence_without_an_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text("# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8 1.0\n")
+
+    assert run(["report", str(text), "--json"]) == 0
+
+    (row,) = json.loads(capsys.readouterr().out)["points"]
+    assert (row["number"], row["low_s"], row["confidence"]) == ("average", None, None)

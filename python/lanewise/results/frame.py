@@ -6,6 +6,7 @@ Apart from read.py, since pandas takes longer to import than most commands to do
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import fields
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lanewise.errors import RequestError
+from lanewise.results.compare import printed_by
 from lanewise.results.intervals import CONFIDENCE
 from lanewise.results.launches import medians_of, repetitions_of
 from lanewise.results.read import Samples, load
@@ -35,10 +37,11 @@ def read(*paths: str | Path) -> pd.DataFrame:
     each launch of the ranks (the mean with `--rule student`, and where another tool printed no
     medians), `launch_repetitions` as an array that says how many of `samples_s` are of each launch,
     one launch after the other, `launches` as their number, `number` for what `low_s` and `high_s`
-    bound ("median" or "mean"), `confidence` for how surely, and `file`, `launcher`, `ranks`,
-    `method`, `transport`, `mpi` of the file's context; `attrs["contexts"]` has the whole context of
-    each file.  Where there are several launches, centre and interval are over launches.  Warns of a
-    file whose run was interrupted or whose last line is cut off.
+    bound ("median", "mean", or what another tool printed), `confidence` for how surely (NaN where
+    there is no interval), and `file`, `launcher`, `ranks`, `method`, `transport`, `mpi` of the
+    file's context; `attrs["contexts"]` has the whole context of each file.  Where there are several
+    launches, centre and interval are over launches.  Warns of a file whose run was interrupted or
+    whose last line is cut off.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
     if not paths:
@@ -57,8 +60,8 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
             "launches": point.launch_count,
             "launch_medians_s": np.asarray(medians_of(point)),
             "launch_repetitions": np.asarray(repetitions_of(point)),
-            "number": point.number,
-            "confidence": float(samples.context.stopping.get("confidence", CONFIDENCE)),
+            "number": printed_by(samples) if math.isnan(point.median_s) else point.number,
+            "confidence": math.nan if math.isnan(point.low_s) else confidence_of(samples),
         }
         for samples in files
         for point in samples.points
@@ -66,6 +69,11 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
     names = [name for name in columns_of_point() if name != "launch"]
     names += ["launches", "launch_medians_s", "launch_repetitions"]
     return framed(files, rows, [*names, *INTERVAL_COLUMNS, *MORE_COLUMNS])
+
+
+def confidence_of(samples: Samples) -> float:
+    """Return how surely the intervals of a file hold."""
+    return float(samples.context.stopping.get("confidence", CONFIDENCE))
 
 
 def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
