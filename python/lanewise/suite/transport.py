@@ -32,6 +32,7 @@ from lanewise.files.schemas import require
 from lanewise.launch.hca import LINK_LAYERS
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.toml.lines import parse_with_lines
+from lanewise.toml.text import read_text
 
 SCHEMA_NAME = "lanewise-transport"
 SCHEMA_NAME_BEFORE = "lanewise-fabric"
@@ -90,13 +91,9 @@ def find(given: str) -> Transport:
     path = Path(given)
     if not path.is_file() and given in shipped_names():
         path = FILES / f"{given}.toml"
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        close = difflib.get_close_matches(given, shipped_names(), n=1)
-        hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(shipped_names())}"
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise RequestError(f"transport {given} cannot be read ({reason}); {hint}") from None
+    close = difflib.get_close_matches(given, shipped_names(), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(shipped_names())}"
+    text = read_text(path, hint, called=f"transport {given}")
     return parse(text, path.name.removesuffix(".toml"), str(given))
 
 

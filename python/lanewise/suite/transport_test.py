@@ -93,6 +93,15 @@ def test_a_name_that_is_nearly_right_gets_a_suggestion() -> None:
         find("openmpi-tpc")
 
 
+def test_a_device_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.toml.text.BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **_named: pytest.fail("all was read"))
+
+    said = r"^transport /dev/zero cannot be read \(it has more than 1 MiB\); shipped are "
+    with pytest.raises(RequestError, match=said):
+        find("/dev/zero")
+
+
 def test_a_file_of_ones_own_is_called_by_its_stem(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(HEAD + 'mpi = "openmpi"\n', encoding="utf-8")
