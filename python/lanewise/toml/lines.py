@@ -21,15 +21,16 @@ else:
 SyntaxFault = tomllib.TOMLDecodeError
 
 Path = tuple[str | int, ...]
-# Strings and comments, which hide brackets and ends of lines; and those that they do not hide.
-_TOKEN = re.compile(
-    r"""
-    \"{3} (?: [^\\] | \\. )*? \"{3,5} | \'{3} .*? \'{3,5}
-    | " (?: [^"\\\n] | \\. )* " | ' [^'\n]* '
-    | \# [^\n]* | [\[\]{}\n]
-    """,
-    re.DOTALL | re.VERBOSE,
-)
+# Comments and where strings begin, which hide brackets and ends of lines; and those not hidden.
+_TOKEN = re.compile(r"""\"{3}|'{3}|["'\[\]{}\n]|#[^\n]*""")
+# Where a string ends, after what is escaped in it.  One pattern for whole strings would take memory
+# for each letter, and look through the rest of the text for each that does not end.
+_ENDS = {
+    '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),
+    "'''": re.compile(r"'{3,5}"),
+    '"': re.compile(r'\\.|"|(?=\n)'),
+    "'": re.compile(r"'|(?=\n)"),
+}
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1  # of TOML; the parser takes any
 
 
@@ -86,15 +87,30 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield each statement, comment and blank line of a text with the line on which it begins."""
     text = text.replace("\r\n", "\n") + "\n"
     begin, begin_line, line, depth = 0, 1, 1, 0
-    for match in _TOKEN.finditer(text):
-        token = match[0]
+    for token, at, end in _tokens(text):
         depth += (token in "[{") - (token in "]}")
-        line += token.count("\n")
+        line += text.count("\n", at, end)
         if token == "\n" and depth == 0:
-            yield begin_line, text[begin : match.start()]
-            begin, begin_line = match.end(), line
+            yield begin_line, text[begin:at]
+            begin, begin_line = end, line
     if depth:  # of a text that nests too deeply for the parser to see that it has no end
         yield begin_line, text[begin:]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each token, of a string its opening quotes, with where it begins and ends."""
+    end = 0
+    while match := _TOKEN.search(text, end):
+        token, end = match[0], match.end()
+        if token in _ENDS:
+            end = _end_of_string(text, token, end)
+        yield token, match.start(), end
+
+
+def _end_of_string(text: str, quotes: str, begin: int) -> int:
+    """Return where a string ends, else where its line or, after three quotes, the text does."""
+    ends = (match.end() for match in _ENDS[quotes].finditer(text, begin) if match[0][:1] != "\\")
+    return next(ends, len(text))
 
 
 def _line_that_is_too_much(text: str) -> int:

@@ -2,6 +2,8 @@
 """Every key of a TOML text is found on its line."""
 
 import sys
+import time
+import tracemalloc
 from unittest.mock import Mock
 
 import pytest
@@ -162,3 +164,28 @@ def test_blank_lines_move_keys_and_change_no_value(blank: list[bool]) -> None:
 
     assert values == {f"k{i}": i for i in range(len(blank))}
     assert all(lines[places[(key,)] - 1].startswith(f"{key} ") for key in values)
+
+
+@pytest.mark.parametrize("string", ['"x\\n{}"', '"""\nx\\n{}"""', "'x{}'", "'''x{}'''"])
+def test_a_long_string_takes_no_more_memory_than_its_text(string: str) -> None:
+    text = f"a = {string.format('x' * 200_000)}\nb = 1\n"
+    tracemalloc.start()
+    try:
+        lines = parse_with_lines(text)[1]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert lines[("b",)] == text.count("\n")
+    assert peak < 8 * len(text)
+
+
+@pytest.mark.parametrize("opened", ['"""\n\\', '"\\', "'''\n"], ids=["lines", "line", "literal"])
+def test_a_text_with_many_open_strings_is_refused_in_no_time(opened: str) -> None:
+    text = f"a = [{'9' * 5000},\n{opened * 20_000}"
+    begin = time.process_time()
+
+    with pytest.raises(ValueError, match=r"\(at line 1\)$"):
+        parse_with_lines(text)
+
+    assert time.process_time() - begin < 2
