@@ -199,7 +199,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 def unknown_key(keys: Iterable[str], known: Collection[str]) -> str:
     """Return the sentence about the first key that is not known."""
     key = next(key for key in keys if key not in known)
-    return f"unknown key '{key}'{hint(key, known)}"
+    return f"unknown key {cut(repr(key))}{hint(key, known)}"
 
 
 def path_text(path: Place) -> str:
@@ -210,7 +210,11 @@ def path_text(path: Place) -> str:
 
 def shown(value: Any) -> str:
     """Write a value as JSON, a long one cut off; a date of TOML as a string."""
-    text = json.dumps(value, default=str)
+    return cut(json.dumps(value, default=str))
+
+
+def cut(text: str) -> str:
+    """Return a text for an error, a long one cut off."""
     return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
@@ -249,9 +253,11 @@ def _is_too_deep(value: Any) -> bool:
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise TwiceError(f"the key '{twice}' is there twice")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise TwiceError(f"the key {cut(repr(key))} is there twice")
+            seen.add(key)
     return values
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.files import platform, schemas
-from lanewise.files.schemas import fault_in, object_in, require
+from lanewise.files.schemas import fault_in, object_in, parsed, require, unknown_key
 
 COUNTS = {"root": 0, "message_bytes": 8, "repetitions": 2, "late_count": 0, "outlier_count": 0}
 TIMES = {"median_s": 1e-6, "low_s": None, "high_s": None, "mean_s": 1e-6, "elapsed_s": 1.0}
@@ -158,6 +159,28 @@ def test_what_is_no_object_is_refused(tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
     with pytest.raises(RequestError, match=said):
         object_in(path, missing="do a", damaged="do b")
+
+
+def test_a_long_or_unprintable_key_is_shown_cut_off_and_escaped() -> None:
+    long = "x" * 1000
+    cut = "'" + "x" * 36 + "..."
+
+    with pytest.raises(ValueError, match=rf"^the key {cut} is there twice$"):
+        parsed(f'{{"{long}": 1, "{long}": 2}}')
+    with pytest.raises(ValueError, match=r"^the key '\\x1b\[2J' is there twice$"):
+        parsed(r'{"\u001b[2J": 1, "\u001b[2J": 2}')
+    assert unknown_key([long], []) == f"unknown key {cut}"
+
+
+def test_a_key_that_is_twice_among_many_is_found_in_no_time() -> None:
+    keys = [*range(50_000), 49_999]
+    text = "{" + ",".join(f'"{key}": 0' for key in keys) + "}"
+    begin = time.process_time()
+
+    with pytest.raises(ValueError, match=r"^the key '49999' is there twice$"):
+        parsed(text)
+
+    assert time.process_time() - begin < 2
 
 
 def test_a_surrogate_without_its_pair_is_no_text(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ class Tables:
             raise self.refuse(path, f"{path[-1]} is not a table")
         for key in table:
             if key not in keys:
-                raise self.refuse((*path, key), f"unknown key '{key}'; {hint(key, list(keys))}")
+                sentence = f"unknown key {shown(key)}; {hint(key, list(keys))}"
+                raise self.refuse((*path, key), sentence)
 
     def listed(self, name: str) -> list[tuple[dict[str, Any], Path]]:
         """Return the tables [[name]], each with its path."""
