@@ -26,7 +26,6 @@ SHOWN_MAX = 40
 FAULTS_MAX = 1000  # each takes a moment to find, and a list of samples may have millions
 DEPTH_MAX = 64  # as native programs have it
 UPGRADE = "upgrade lanewise"
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 TOO_DEEP = "values are nested too deeply"
 KINDS = {
     "object": "an object",
@@ -230,12 +229,7 @@ def parsed(text: str) -> Any:
         raise ValueError("a number has too many digits") from None
     if text.count("[") + text.count("{") > DEPTH_MAX and _is_too_deep(value):
         raise ValueError(TOO_DEEP)
-    return _with_text(value) if SURROGATE.search(text) else value
-
-
-def _with_text(value: Any) -> Any:
-    """Return a value with "?" for each surrogate without its pair, as of a name that is no text."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace"))
+    return value
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -183,13 +183,10 @@ def test_a_key_that_is_twice_among_many_is_found_in_no_time() -> None:
     assert time.process_time() - begin < 2
 
 
-def test_a_surrogate_without_its_pair_is_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(r'{"\uDE00": 1.5, "a": ["\udce9", "\ud83d\ude00", "\\ud83d"]}')
+def test_a_surrogate_without_its_pair_is_kept() -> None:
+    values = parsed(r'{"\udc80": "\ud83d\ude00", "\uDC81": ["\ud83d"]}')
 
-    values = object_in(path, missing="do a", damaged="do b")
-
-    assert values == {"?": 1.5, "a": ["?", "\U0001f600", r"\ud83d"]}
+    assert list(values.items()) == [("\udc80", "\U0001f600"), ("\udc81", ["\ud83d"])]
 
 
 def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,12 +37,14 @@ def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
 
 def write_csv(frame: pd.DataFrame, target: str) -> None:
     """Write `frame` as CSV to the file `target`, or to standard output for `-`."""
+    plain = with_text(frame.drop(columns="file"))
+    plain.insert(0, "file", frame["file"])
     if target == "-":
-        frame.to_csv(sys.stdout, index=False, float_format="%.9g")
+        plain.to_csv(sys.stdout, index=False, float_format="%.9g")
         return
     with whole_file(Path(target)) as path:
-        # The name of a file, in the first column, need not be text.
-        frame.to_csv(path, index=False, float_format="%.9g", errors="surrogateescape")
+        # The name of a file need not be text, and is written as it is.
+        plain.to_csv(path, index=False, float_format="%.9g", errors="surrogateescape")
 
 
 def json_of(frame: pd.DataFrame) -> str:
@@ -60,8 +62,21 @@ def write_parquet(frame: pd.DataFrame, target: str) -> None:
     if target == "-":
         raise RequestError("Parquet is a binary file; name it, -o samples.parquet")
     with whole_file(Path(target)) as path:
-        plain = frame.copy()
+        plain = with_text(frame)
         plain.attrs = {}
-        # The name of a file need not be text, which Parquet requires.
-        plain["file"] = [name.encode("utf-8", "replace").decode() for name in plain["file"]]
         plain.to_parquet(path, index=False)
+
+
+def with_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `frame` with "?" for what is no text, such as half a pair of surrogates, in it."""
+    plain = frame.copy()
+    for name in plain.select_dtypes(object).columns:
+        plain[name] = plain[name].map(as_text)
+    return plain
+
+
+def as_text(value: object) -> object:
+    """Return a string with "?" for what is no text, and any other value as it is."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-8", "replace").decode()

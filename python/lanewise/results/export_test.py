@@ -91,6 +91,21 @@ def test_a_file_whose_name_is_not_text_is_exported(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "out.parquet")["file"][0] == f"{tmp_path}/?.jsonl"
 
 
+def test_what_is_no_text_in_samples_is_exported_with_a_replacement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = specimen.records(operations=("\ud800x",), sizes_bytes=[8])
+    frame = lanewise.read(specimen.write(tmp_path / "samples.jsonl", lines))
+    write_csv(summary(frame), str(tmp_path / "out.csv"))
+    write_csv(summary(frame), "-")
+    write_parquet(frame, str(tmp_path / "out.parquet"))
+
+    assert list(pd.read_csv(tmp_path / "out.csv")["operation"]) == ["?x"]
+    assert ",?x," in capsys.readouterr().out
+    assert list(pd.read_parquet(tmp_path / "out.parquet")["operation"]) == ["?x"]
+    assert json.loads(json_of(summary(frame)))["points"][0]["operation"] == "\ud800x"
+
+
 def test_parquet_does_not_go_to_standard_output(frame: pd.DataFrame) -> None:
     with pytest.raises(RequestError, match="binary"):
         write_parquet(frame, "-")

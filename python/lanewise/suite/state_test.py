@@ -32,6 +32,13 @@ def test_what_is_saved_is_read_back_and_follows_the_schema(tmp_path: Path) -> No
     Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / state.FILE).read_text()))
 
 
+def test_a_transport_whose_name_is_not_text_is_the_same_when_read_back(tmp_path: Path) -> None:
+    asked = replace(ASKED, transports=("a\udce9", "a\udcea"))
+    state.save(state.State(asked, "today"), tmp_path)
+
+    assert state.load(tmp_path).asked == asked
+
+
 def test_failures_are_told_from_successes() -> None:
     assert some_state().failed() == {"a.stream.1": "a rank died"}
 
