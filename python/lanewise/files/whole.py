@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -147,6 +148,8 @@ def _open_as_it_is(path: Path) -> int:
     """
     link = _link_to_open_file(path)
     if link is not None and Path("/proc/self").resolve() in link.parents:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()  # what was printed before comes first
         return os.dup(int(link.name))
     return os.open(path, os.O_WRONLY | os.O_APPEND)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -71,6 +72,20 @@ def test_what_goes_through_a_descriptor_is_added_to_its_file(tmp_path: Path) -> 
 
     assert log.read_text() == "before\nwritten\nwritten\nafter\n"
     assert {one.name for one in tmp_path.iterdir()} == {"log", "link"}
+
+
+def test_what_was_printed_before_stands_before_what_is_written_to_standard_output(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "from pathlib import Path; from lanewise.files.whole import write_whole\n"
+        "print('first'); write_whole(Path('/dev/stdout'), 'second\\n'); print('third')\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run([sys.executable, "-c", program], stdout=log, env=environment, check=True)
+
+    assert (tmp_path / "log").read_text() == "first\nsecond\nthird\n"
 
 
 def test_what_goes_through_a_descriptor_of_another_process_is_added_to_its_file(
