@@ -32,6 +32,7 @@ _ENDS = {
     "'": re.compile(r"'|(?=\n)"),
 }
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1  # of TOML; the parser takes any
+TOO_LARGE = "a whole number needs more than 64 bits; use one from -2^63 to 2^63-1"
 
 
 def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
@@ -46,7 +47,7 @@ def parse_with_lines(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
     except RecursionError:
         why = "values are nested too deeply"
     except ValueError:
-        why = "a number has too many digits"
+        why = TOO_LARGE
     raise ValueError(f"{why} (at line {_line_that_is_too_much(text)})")
 
 
@@ -128,7 +129,7 @@ def _is_too_much(statement: str) -> bool:
 def _paths(value: Any, path: Path) -> list[Path]:
     items: list[tuple[str | int, Any]] = []
     if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
-        raise ValueError("a number has too many digits")
+        raise ValueError(TOO_LARGE)
     if isinstance(value, dict):
         items = list(value.items())
     elif isinstance(value, list):
