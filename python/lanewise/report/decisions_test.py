@@ -18,6 +18,7 @@ from lanewise.report.decisions import (
     model_rows,
     schema_of,
 )
+from lanewise.results.read import load
 from lanewise.tuning import interleaved, specimen
 from lanewise.tuning.content import Choice
 from lanewise.tuning.write import save
@@ -106,12 +107,6 @@ def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         decisions_of([path])
 
 
-def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda *_, **_named: pytest.fail("it was read"))
-
-    assert schema_of(Path("/dev/zero")) == ""
-
-
 def test_a_file_with_a_key_twice_is_no_file_of_samples(tmp_path: Path) -> None:
     path = tmp_path / "tuning.json"
     path.write_text('{"schema": "lanewise-tuning", "layouts": [], "layouts": []}')
@@ -119,3 +114,12 @@ def test_a_file_with_a_key_twice_is_no_file_of_samples(tmp_path: Path) -> None:
     said = r"tuning\.json is not JSON \(the key 'layouts' is there twice\); write it again$"
     with pytest.raises(RequestError, match=said):
         schema_of(path)
+
+
+def test_samples_with_a_key_twice_are_left_to_their_reader(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"schema": "lanewise-samples", "seed": 1, "seed": 2}\n{"record": "end"}\n')
+
+    assert schema_of(path) == ""
+    with pytest.raises(RequestError, match=r"samples\.jsonl:1: .*'seed' is there twice"):
+        load(path)
