@@ -23,6 +23,7 @@ from lanewise.launch.job import Launcher
 
 PACKAGE = Path(lanewise.__file__).resolve().parent
 MANIFEST = "lanewise-build.json"
+MANIFEST_KEYS = ("mpi", "mpi_version", "build_type", "sanitize", "version", "bin", "lib")
 NATIVE = "lanewise-native"
 MEASURE = "lanewise-measure"
 TUNE = "lanewise-tune"
@@ -70,15 +71,15 @@ class NativeBuild:
 def read_build(manifest: Path) -> NativeBuild:
     """Read one lanewise-build.json; RequestError where it is damaged."""
     try:
-        values = dict(json.loads(manifest.read_text(encoding="utf-8")))
-        if not all(isinstance(value, str) for value in values.values()):
+        values = {"sanitize": "", **json.loads(manifest.read_text(encoding="utf-8"))}
+        if not all(isinstance(values[key], str) for key in MANIFEST_KEYS):
             raise TypeError("a value is not text")
         return NativeBuild(
             folder=manifest.parent,
             mpi=values["mpi"],
             mpi_version=values["mpi_version"],
             build_type=values["build_type"],
-            sanitize=values.get("sanitize", ""),
+            sanitize=values["sanitize"],
             version=values["version"],
             programs=manifest.parent / values["bin"],
             libraries=manifest.parent / values["lib"],

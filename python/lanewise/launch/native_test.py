@@ -69,6 +69,23 @@ def test_a_manifest_whose_values_are_no_texts_is_refused(tmp_path: Path) -> None
         native.find_builds({"LANEWISE_NATIVE": str(folder)})
 
 
+def test_a_manifest_that_is_a_list_of_pairs_is_refused(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "release", "mpich")
+    manifest = folder / native.MANIFEST
+    manifest.write_text(json.dumps(list(json.loads(manifest.read_text()).items())))
+
+    with pytest.raises(RequestError, match=r"cannot be used.*make build"):
+        native.read_build(manifest)
+
+
+def test_a_manifest_may_have_other_values_that_are_not_read(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "release", "mpich")
+    manifest = folder / native.MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "jobs": 4}))
+
+    assert native.read_build(manifest).mpi == "mpich"
+
+
 def test_an_installed_build_is_found_below_the_prefix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
