@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LINKS_MAX = 40  # as many as Linux follows
 NAME_KEPT = 60  # letters of a name, whose 240 bytes at most leave room for an ending
 
@@ -24,15 +25,17 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     A link is followed, and a file that is replaced keeps its mode, though not its hard links.  What
     is no regular file, such as a pipe, or is one that a descriptor has open, such as /dev/stdout,
-    gets the content at the end and is never replaced.
+    gets the content at the end, until when a temporary file has it, and is never replaced.
     Raises RequestError where the place cannot be written to, RunError where the disk is full.
     """
     require_place(path)
     as_it_is = _is_written_as_it_is(path)
     target = path if as_it_is else _led_to_by(path)
-    part = _new_file(Path(tempfile.gettempdir()) if as_it_is else target.parent, path)
+    part = _new_file(None if as_it_is else target.parent, path)
+    place, other = (part.parent, "set TMPDIR to another") if as_it_is else (path, "name another")
     try:
         yield part
+        place, other = path, "name another"
         if as_it_is:
             with part.open("rb") as content, os.fdopen(_open_as_it_is(path), "wb") as stream:
                 shutil.copyfileobj(content, stream)
@@ -40,9 +43,8 @@ def whole_file(path: Path) -> Iterator[Path]:
             part.chmod(_mode_of(target))
             part.replace(target)
     except OSError as error:
-        raise RunError(
-            f"{path} could not be written: {error.strerror}; free space there or name another"
-        ) from None
+        remedy = f"free space there or {other}" if error.errno in FULL else other
+        raise RunError(f"{place} could not be written: {error.strerror}; {remedy}") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -174,11 +176,20 @@ def _mode_of(target: Path) -> int:
         return 0o666 & ~current_umask()
 
 
-def _new_file(folder: Path, named: Path) -> Path:
-    """Return a new empty file in a folder, called like `named` as far as names may be long."""
+def _new_file(folder: Path | None, named: Path) -> Path:
+    """Return a new empty file in a folder, else in that for temporary files.
+
+    It is called like `named` as far as names may be long.
+    """
     try:
         handle, name = tempfile.mkstemp(prefix=f".{named.name[:NAME_KEPT]}.", dir=folder)
     except OSError as error:
+        if folder is None:
+            within = f" in {Path(error.filename).parent}" if error.filename else ""
+            raise RequestError(
+                f"no temporary file can be made{within}: {error.strerror}; "
+                "set TMPDIR to a folder that can be written"
+            ) from None
         raise RequestError(
             f"{named} cannot be written: {error.strerror}; name a file in a folder that can"
         ) from None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -36,6 +37,29 @@ def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_beside_it(
 
     assert path.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_only_a_full_disk_asks_for_space(tmp_path: Path) -> None:
+    refused = pytest.raises(RunError, match=r"out could not be written: Input/output error; name")
+    with refused, whole_file(tmp_path / "out"):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_a_temporary_folder_that_is_full_is_blamed_for_itself() -> None:
+    said = f"^{tempfile.gettempdir()} could not be written: No space .*; free space .*TMPDIR"
+    with pytest.raises(RunError, match=said), whole_file(Path("/dev/null")):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    said = "^/dev/full could not be written: No space .*; free space there or name another$"
+    with pytest.raises(RunError, match=said):
+        write_whole(Path("/dev/full"), "text")
+
+
+def test_a_temporary_folder_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/no/such")
+
+    said = "^no temporary file can be made in /no/such: No such file or directory; set TMPDIR to "
+    with pytest.raises(RequestError, match=said):
+        write_whole(Path("/dev/null"), "text")
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
