@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+SHOWN_MAX = 40
+
 
 class LanewiseError(Exception):
     """The base of what Lanewise raises on purpose; `exit_status` is the command's status.
@@ -33,3 +35,8 @@ class RunError(LanewiseError):
     """Something failed while it ran; what was finished before is kept."""
 
     exit_status = 1
+
+
+def cut(text: str) -> str:
+    """Return what a sentence shows of a text that may be long."""
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, cut
 from lanewise.files.check import TYPES, Check, compiled, one_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 Place = Iterable[str | int]
-SHOWN_MAX = 40
 FAULTS_MAX = 1000  # each takes a moment to find, and a list of samples may have millions
 DEPTH_MAX = 64  # as native programs have it
 UPGRADE = "upgrade lanewise"
@@ -210,11 +209,6 @@ def path_text(path: Place) -> str:
 def shown(value: Any) -> str:
     """Write a value as JSON, a long one cut off; a date of TOML as a string."""
     return cut(json.dumps(value, default=str))
-
-
-def cut(text: str) -> str:
-    """Return a text for an error, a long one cut off."""
-    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
 def parsed(text: str) -> Any:

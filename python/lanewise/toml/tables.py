@@ -7,12 +7,10 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, cut
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path, parse_with_lines
 from lanewise.toml.quantities import Kind
-
-SHOWN_MAX = 40
 
 
 def hint(name: str, known: list[str]) -> str:
@@ -23,8 +21,7 @@ def hint(name: str, known: list[str]) -> str:
 
 def shown(value: object) -> str:
     """Write a value for an error, a long one cut off."""
-    text = repr(value)
-    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
+    return cut(repr(value))
 
 
 class Tables:
