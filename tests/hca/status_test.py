@@ -18,7 +18,7 @@ from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.hca.many import many
 from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
-from lanewise.launch.hca_status import mailboxes
+from lanewise.launch.hca_status import mailboxes, read
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -213,6 +213,56 @@ def test_counters_stand_where_the_kernel_has_them_and_count(hosts: Hosts, tmp_pa
     assert counted["port_rcv_packets"] == counted["rcvd_pkts"] >= 100
     assert counted["port_xmit_data"] >= 100 * 64 / 4
     assert counted["port_rcv_constraint_errors"] == counted["rnr_nak_retry_err"] == 0
+
+
+FORGING = """
+import json, socket, sys, threading
+from lanewise.launch.hca_status import ask
+def forge(slot, text):
+    mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    mailbox.bind(f"\\0lanewise-hca/slot/{slot}")
+    def answer():
+        while True:
+            _, asker = mailbox.recvfrom(100)
+            mailbox.sendto(text.encode(), asker)
+    threading.Thread(target=answer, daemon=True).start()
+for slot, text in enumerate(sys.argv[1:], 5):
+    forge(slot, text)
+print(open("/sys/class/infiniband/lanewise0/ports/1/counters/port_xmit_data").read().strip())
+print(json.dumps(ask()))
+"""
+DEVICE = {
+    "process": 7, "program": "forged", "device": "lanewise0", "regions": 0, "queue_pair_count": 0,
+    "ports": [], "queue_pairs": [],
+}  # fmt: skip
+NONSENSE: dict[str, Any] = {
+    "no object": [],
+    "no process": {"ports": []},
+    "ports that are a number": {**DEVICE, "ports": 7},
+    "a port that is a number": {**DEVICE, "ports": [7]},
+    "an interface that is a number": {**DEVICE, "ports": [{"interface": 7}]},
+    "counters that are a list": {
+        **DEVICE, "ports": [{"interface": "lan0", "sysfs": {"counters": [1]}}],
+    },
+    "a queue pair without a number": {**DEVICE, "queue_pairs": [{"peer": 1}]},
+    "a process that is a list": {"process": [], "connection_manager": {}},
+    "a connection manager that is a number": {"process": 7, "connection_manager": 7},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_an_answer_that_makes_no_sense_is_not_read(case: str) -> None:
+    assert read(json.dumps(NONSENSE[case]).encode()) is None
+
+
+def test_answers_that_make_no_sense_are_neither_shown_nor_counted(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    program = tmp_path / "forging.py"
+    program.write_text(FORGING, encoding="utf-8")
+    answers = [*map(json.dumps, NONSENSE.values()), "[" * 100_000]
+    done = hosts.run(LISTENER, [sys.executable, str(program), *answers])
+    assert (done.returncode, done.stdout.splitlines()[:2]) == (0, ["0", "[]"]), done.stdout
 
 
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:

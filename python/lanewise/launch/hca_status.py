@@ -3,7 +3,8 @@
 
 A process with a device has a mailbox, an abstract unix socket named after the slot of its
 queue-pair numbers (src/verbs/port/slot.hpp).  It answers the letter `status` of the same user and
-of root with a JSON object.  Answers of other users are believed only by root.
+of root with a JSON object.  Answers of other users are believed only by root.  Any process may have
+taken the name of a mailbox, so an answer that is not of the expected shape is left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,18 @@ _ANSWER_BYTES_MAX = 1 << 20
 _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 Status = dict[str, Any]
+
+# What is shown of an answer (src/verbs/abi/status.cpp): the types of its members, a list with that
+# of its elements, and an object with those of its members, whose names may be anything (str).
+_COUNTERS = {str: int}
+_PORT = {"port": int, "interface": str, "state": str, "gids": [str], "counters": _COUNTERS}
+_PAIR = {"number": int, "transport": str, "state": str, "port": int, "counters": _COUNTERS}
+_PEER = {"peer": int, "address": str}  # a queue pair may have none
+_DEVICE = {
+    "process": int, "program": str, "device": str, "regions": int, "ports": [_PORT],
+    "queue_pair_count": int, "queue_pairs": [_PAIR],
+}  # fmt: skip
+_MANAGER = {"process": int, MANAGER: _COUNTERS}
 
 
 def mailboxes(listing: str) -> list[str]:
@@ -53,7 +66,7 @@ def joined(found: list[Status]) -> list[Status]:
 
 def ask_one(name: str) -> Status | None:
     """Return what one process answers, None where it has just gone or does not answer."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own, suppress(OSError, ValueError):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own, suppress(OSError):
         own.settimeout(_ANSWER_S)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -63,9 +76,35 @@ def ask_one(name: str) -> Status | None:
         letter, ancillary, _, _ = own.recvmsg(_ANSWER_BYTES_MAX, room)
         if os.getuid() not in {0, sender(ancillary)}:
             return None
-        answer = json.loads(letter)
-        return answer if isinstance(answer, dict) else None
+        return read(letter)
     return None
+
+
+def read(letter: bytes) -> Status | None:
+    """Return the device or connection manager that a letter describes, None where it does not."""
+    try:
+        answer = json.loads(letter)
+    except (ValueError, RecursionError):
+        return None
+    if _fits(answer, _MANAGER):
+        return dict(answer)
+    is_device = _fits(answer, _DEVICE) and all(
+        _fits(pair, _PEER) for pair in answer["queue_pairs"] if "peer" in pair
+    )
+    return dict(answer) if is_device else None
+
+
+def _fits(value: object, shape: Any) -> bool:
+    """Tell whether a value has the types of a shape; an object may have further members."""
+    if isinstance(shape, type):
+        return type(value) is shape
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_fits(one, shape[0]) for one in value)
+    if not isinstance(value, dict):
+        return False
+    if str in shape:
+        return all(_fits(one, shape[str]) for one in value.values())
+    return all(key in value and _fits(value[key], of) for key, of in shape.items())
 
 
 def sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:

@@ -69,18 +69,21 @@ const SysfsCounter *found(std::string_view folder, std::string_view name) {
     return at == table.end() ? nullptr : &*at;
 }
 
+// A member of what another process answers, which may be anything; null where there is none.
+Json member_of(const Json& value, std::string_view name) {
+    return value.is_object() ? value.value(std::string(name), Json()) : Json();
+}
+
 // Of all ports in an answer of `status_of` that are on the interface.
 std::uint64_t sum_in(const std::string& answer, std::string_view interface,
                      const SysfsCounter& counter) {
-    const Json status = parse_json(answer);
     std::uint64_t sum = 0;
-    // A process may have begun before these counters were told.
-    if (!status.is_object()) return 0;
-    for (const Json& port : status.value("ports", Json::array())) {
-        if (port.value("interface", std::string()) != interface) continue;
-        const Json folders = port.value("sysfs", Json::object());
-        const Json counted = folders.value(std::string(counter.folder), Json::object());
-        sum += counted.value(counter.name, std::uint64_t{0});
+    for (const Json& port : member_of(parse_json(answer), "ports")) {
+        if (member_of(port, "interface") != Json(interface)) continue;
+        const Json folder = member_of(member_of(port, "sysfs"), counter.folder);
+        // A process may have begun before this counter was told.
+        const Json counted = member_of(folder, counter.name);
+        if (counted.is_number_unsigned()) sum += counted.get<std::uint64_t>();
     }
     return sum;
 }
