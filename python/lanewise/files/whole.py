@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from lanewise.errors import RequestError, RunError
 
@@ -47,6 +49,42 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise RunError(f"{place} could not be written: {error.strerror}; {remedy}") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """Keep out others that read and rewrite `path` as well, also on other hosts.
+
+    What is no regular file is nobody's alone.  Where files cannot be locked, nobody is kept out.
+    """
+    require_place(path)
+    if path.exists() and not path.is_file():
+        yield
+        return
+    target = _led_to_by(path)
+    # The file itself is replaced, and a folder cannot be locked over NFS.
+    beside = target.with_name(f".{target.name}.lock")
+    with _locked(beside):
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _locked(path: Path) -> IO[str]:
+    """Return the file, made where it is not there, once it is locked for this process alone."""
+    while True:
+        try:
+            lock = path.open("a")
+        except OSError as error:
+            raise RequestError(f"{path} cannot be opened: {error.strerror}; remove it") from None
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        # Whoever had it before has removed it.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
+                return lock
+        lock.close()
 
 
 def require_place(path: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from lanewise.errors import RequestError
 from lanewise.files import paths as path_files
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import alone_with, write_whole
 from lanewise.launch import paths
 
 
@@ -55,12 +55,12 @@ def discover(
     --rail says otherwise.
     """
     host = paths.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
-    known = path_files.load(output) if output and output.is_file() else None
-    text = paths.text_of(paths.with_host(known, host))
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(paths.text_of(paths.with_host(None, host)))
         return
-    write_whole(output, text)
+    with alone_with(output):
+        known = path_files.load(output) if output.is_file() else None
+        write_whole(output, paths.text_of(paths.with_host(known, host)))
 
 
 def _rails(words: list[str]) -> dict[str, str]:
