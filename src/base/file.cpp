@@ -3,14 +3,17 @@
 #include "base/file.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -66,7 +69,60 @@ int open_beside(WritingPlace& place) {
     return file;
 }
 
+// While it lives, SIGXFSZ does not reach the thread. The kernel sends it to the one that writes,
+// which takes it back.
+class WithoutSizeSignal {
+  public:
+    WithoutSizeSignal() {
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+        sigemptyset(&signal_);
+        sigaddset(&signal_, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    }
+    WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+    WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+    ~WithoutSizeSignal() {
+        const int error = errno;
+        constexpr timespec at_once{0, 0};
+        if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        errno = error;
+    }
+
+  private:
+    sigset_t signal_;
+    sigset_t before_;
+    bool was_pending_ = false;
+};
+
+// Takes the last bytes that were written here away, unless somebody has appended to them.
+void take_back(int file, std::size_t bytes) {
+    const off_t end = lseek(file, 0, SEEK_CUR);
+    struct stat now {};
+    if (fstat(file, &now) != 0 || now.st_size != end) return;
+    [[maybe_unused]] const int cut = ftruncate(file, end - static_cast<off_t>(bytes));
+}
+
 }  // namespace
+
+bool append_whole(int file, std::span<const std::byte> bytes) {
+    if (bytes.empty()) return true;
+    const WithoutSizeSignal quiet;
+    std::size_t written = 0;
+    while (written < bytes.size()) {
+        const ssize_t now = ::write(file, bytes.data() + written, bytes.size() - written);
+        if (now < 0 && errno == EINTR) continue;
+        if (now <= 0) break;
+        written += static_cast<std::size_t>(now);
+    }
+    if (written == bytes.size()) return true;
+    const int error = errno;
+    if (written > 0) take_back(file, written);
+    errno = error;
+    return false;
+}
 
 Result<std::string> read_file(const std::string& path) {
     const auto failure = [&path] {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reading and writing a whole file.
+// Reading and writing a whole file, and appending to one.
 
 #pragma once
 
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "base/result.hpp"
@@ -23,6 +24,11 @@ std::string free_space_there(int error);
    written. What is no regular file, such as a pipe or a device, or is one that a descriptor has
    open, such as /dev/stdout, gets the content at its end and is never replaced. */
 Outcome write_file(const std::string& path, const std::string& content);
+
+/* Appends to a file that was opened with O_APPEND, to which other processes may append as well: all
+   of it or nothing. False, with errno, where the disk is full or the file is at its limit of size
+   (RLIMIT_FSIZE); the signal of that limit does not end the program. */
+bool append_whole(int file, std::span<const std::byte> bytes);
 
 /* Where to write what is to be the content of `path`: to a file beside the one that it leads to,
    which takes its name in the end, or to what is there as it is. */

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
+
+#include "base/file.hpp"
 
 namespace lanewise::paths::preload {
 namespace {
@@ -88,8 +91,7 @@ std::string line_of(const ProcessReport& report) {
 
 void append(const std::string& file, const std::string& line) {
     const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    const bool written =
-        out >= 0 && write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    const bool written = out >= 0 && append_whole(out, std::as_bytes(std::span(line)));
     if (!written) warn(file + " cannot be written: " + std::strerror(errno));
     if (out >= 0) close(out);
 }

@@ -12,6 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <span>
+
+#include "base/file.hpp"
 
 namespace lanewise::verbs::faults {
 namespace {
@@ -38,6 +41,10 @@ Descriptor opened(const char *variable) {
     Descriptor found(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!found) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
     return found;
+}
+
+bool append(const Descriptor& file, std::string_view line) {
+    return append_whole(file.number(), std::as_bytes(std::span(line)));
 }
 
 // What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
@@ -85,8 +92,7 @@ void Injector::left(std::string_view kind, std::uint64_t count) {
 void Injector::write_census() {
     const std::lock_guard guard(the_lock);
     if (!census_file_ || getpid() != process_) return;
-    const std::string line = census_.line();
-    if (write(census_file_.number(), line.data(), line.size()) < 0) {
+    if (!append(census_file_, census_.line())) {
         complain(fmt::format("the census was not written: {}", std::strerror(errno)));
     }
     census_file_ = {};
@@ -99,14 +105,11 @@ std::optional<Rule> Injector::decide(Occurrence one) {
     one.time_us = static_cast<std::uint64_t>((monotonic_ns() - begun_ns_) / microsecond_ns);
     const std::optional<Decision> decision = plan_.decide(one);
     if (!decision) return std::nullopt;
-    if (log_) {
-        // One write for each line, so that lines of several processes do not mix.
-        const std::string line = line_of(*decision, one.place, one.name);
-        if (write(log_.number(), line.data(), line.size()) < 0) {
-            complain(fmt::format("the log of faults took no more lines: {}; it ends here",
-                                 std::strerror(errno)));
-            log_ = {};
-        }
+    // One write for each line, so that lines of several processes do not mix.
+    if (log_ && !append(log_, line_of(*decision, one.place, one.name))) {
+        complain(fmt::format("the log of faults took no more lines: {}; it ends here",
+                             std::strerror(errno)));
+        log_ = {};
     }
     return *decision->fault;
 }

@@ -3,6 +3,7 @@
 #include "verbs/faults/injector.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,26 @@ TEST(InjectorTest, AProgramWhoseFaultsCannotBeReadEnds) {
 
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 2);
+}
+
+TEST(InjectorTest, ALogThatReachesTheLimitOfFileSizesDoesNotEndTheProgram) {
+    char log[] = "/tmp/lanewise-injector-test-XXXXXX";
+    close(mkstemp(log));
+    const pid_t child = fork();
+    if (child == 0) {
+        constexpr rlimit nothing{0, 0};
+        setrlimit(RLIMIT_FSIZE, &nothing);
+        setenv("LANEWISE_HCA_FAULTS", "seed=1\nplace=call what=ENOMEM value=12\n", 1);
+        setenv("LANEWISE_HCA_FAULT_LOG", log, 1);
+        setenv("LANEWISE_HCA_CENSUS", log, 1);
+        const int error = planned_error("ibv_alloc_pd", "lanewise0");
+        Injector::get()->write_census();
+        _exit(error == 12 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    unlink(log);
+    EXPECT_EQ(status, 0);
 }
 
 // Every call fails and is logged, so that the threads spend their time with the lock held.

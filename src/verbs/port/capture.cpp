@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/file.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
@@ -83,16 +84,8 @@ void put_native(std::vector<std::uint8_t>& into, const Value& value) {
     into.insert(into.end(), bytes.begin(), bytes.end());
 }
 
-// How many of the bytes the file took.
-std::size_t write_all(int file, std::span<const std::uint8_t> bytes) {
-    std::size_t written = 0;
-    while (written < bytes.size()) {
-        const ssize_t now = ::write(file, bytes.data() + written, bytes.size() - written);
-        if (now < 0 && errno == EINTR) continue;
-        if (now <= 0) break;
-        written += static_cast<std::size_t>(now);
-    }
-    return written;
+bool append(const Descriptor& file, std::span<const std::uint8_t> bytes) {
+    return append_whole(file.number(), std::as_bytes(bytes));
 }
 
 std::vector<std::uint8_t> header_of_file() {
@@ -127,15 +120,13 @@ Result<Descriptor> begin(const std::string& name) {
     if (fstat(file.number(), &is) != 0) return cannot_write(name, std::strerror(errno));
     if (S_ISFIFO(is.st_mode)) return cannot_write(name, "it is a pipe or a socket");
     if (!S_ISREG(is.st_mode)) {
-        write_all(file.number(), header_of_file());
+        append(file, header_of_file());
         return file;
     }
     // Where files cannot be locked, each process begins the file anew.
     const bool is_shared = flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!is_shared) {
-        const std::vector<std::uint8_t> header = header_of_file();
-        const bool is_begun =
-            ftruncate(file.number(), 0) == 0 && write_all(file.number(), header) == header.size();
+        const bool is_begun = ftruncate(file.number(), 0) == 0 && append(file, header_of_file());
         if (!is_begun) return cannot_write(name, std::strerror(errno));
     }
     if (flock(file.number(), LOCK_SH) != 0 && is_shared) {
@@ -191,10 +182,9 @@ void Capture::close_in_child() {
 }
 
 Outcome Capture::flush() {
-    const std::size_t bytes = added_.size();
-    const std::size_t written = write_all(file_->number(), added_);
+    const bool is_written = append(*file_, added_);
     added_.clear();
-    if (written == bytes) return Done{};
+    if (is_written) return Done{};
     return Failure{LW_ERR_IO, fmt::format("{} took no more packets: {}; the capture ends here",
                                           path_, std::strerror(errno))};
 }

@@ -3,6 +3,7 @@
 #include "verbs/port/capture.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,6 +185,30 @@ TEST_F(CaptureFile, that_was_moved_away_is_made_again_for_the_next_device) {
     add_packet(first, 100);
     EXPECT_EQ(packets_in(path("moved.pcap")), 2);
     EXPECT_EQ(packets_in(path("packets.pcap")), 1);
+}
+
+TEST_F(CaptureFile, that_reaches_the_limit_of_file_sizes_ends_with_a_whole_packet) {
+    constexpr std::size_t packet_bytes = 100;
+    constexpr std::size_t record_bytes = record_header_bytes + 20 + 8 + packet_bytes;
+    const pid_t limited = fork();
+    ASSERT_GE(limited, 0);
+    if (limited == 0) {
+        constexpr rlim_t bytes = file_header_bytes + 5 * record_bytes / 2;
+        constexpr rlimit limit{bytes, bytes};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        Capture mine = opened(path("packets.pcap"));
+        add_packet(mine, packet_bytes);
+        add_packet(mine, packet_bytes);
+        mine.add({.packet = std::vector<std::byte>(packet_bytes)}, {});
+        const Outcome flushed = mine.flush();
+        const bool is_said = !flushed && flushed.failure().sentence.ends_with(
+                                             "File too large; the capture ends here");
+        _exit(is_said && !HasFailure() ? 0 : 1);
+    }
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(packets_in(path("packets.pcap")), 2);
 }
 
 TEST_F(CaptureFile, may_not_be_a_pipe) {
