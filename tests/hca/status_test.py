@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,33 @@ def test_programs_find_the_interfaces_of_the_device_where_sysfs_would_have_them(
     assert interfaces.stdout.split() == ["lan0", "lan1"]
     said = hosts.run(LISTENER, ["/usr/bin/python3", "-c", SYSFS]).stdout
     assert said.splitlines()[:3] == ["['lanewise0'] ['1', '2']", "True False", "lan1 True"]
+
+
+POSITIONS = """
+import ctypes
+class Entry(ctypes.Structure):
+    _fields_ = [("head", ctypes.c_char * 19), ("name", ctypes.c_char * 256)]
+libc = ctypes.CDLL(None)
+libc.opendir.restype = ctypes.c_void_p
+libc.readdir.restype = ctypes.POINTER(Entry)
+libc.telldir.restype = ctypes.c_long
+folder = ctypes.c_void_p(libc.opendir(b"/sys/class/infiniband/lanewise0/ports/"))
+at = libc.telldir(folder)
+first = libc.readdir(folder).contents.name
+libc.seekdir(folder, ctypes.c_long(at))
+entry, found = Entry(), ctypes.POINTER(Entry)()
+for read in (libc.readdir_r, libc.readdir64_r):
+    assert read(folder, ctypes.byref(entry), ctypes.byref(found)) == 0
+    print(first, entry.name, found.contents.name)
+assert libc.readdir_r(folder, ctypes.byref(entry), ctypes.byref(found)) == 0
+print(bool(found))
+"""
+
+
+def test_a_place_in_such_a_folder_can_be_told_and_sought(hosts: Hosts) -> None:
+    briefly = replace(hosts, limit_s=20)
+    said = briefly.run(LISTENER, ["/usr/bin/python3", "-c", POSITIONS]).stdout
+    assert said.splitlines()[:3] == ["b'1' b'1' b'1'", "b'1' b'2' b'2'", "False"]
 
 
 COUNTERS = """

@@ -392,6 +392,41 @@ struct dirent64 *readdir64(DIR *stream) {
     return (struct dirent64 *)readdir(stream);
 }
 
+/* Of old programs, which bring the room for an entry; `name` is what the call would be otherwise.
+ */
+static int read_into(DIR *stream, struct dirent *into, struct dirent **found, const char *name) {
+    typedef int reader(DIR *, struct dirent *, struct dirent **);
+    if (!ours(stream)) {
+        return (__extension__(reader *) dlsym(RTLD_NEXT, name))(stream, into, found);
+    }
+    const struct dirent *entry = readdir(stream);
+    if (entry) *into = *entry;
+    *found = entry ? into : NULL;
+    return 0;
+}
+
+int readdir_r(DIR *stream, struct dirent *into, struct dirent **found) {
+    return read_into(stream, into, found, "readdir_r");
+}
+
+int readdir64_r(DIR *stream, struct dirent64 *into, struct dirent64 **found) {
+    return read_into(stream, (struct dirent *)into, (struct dirent **)found, "readdir64_r");
+}
+
+void seekdir(DIR *stream, long place) {
+    struct folder *folder = ours(stream);
+    if (!folder) {
+        THE_NEXT(seekdir)(stream, place);
+    } else if (place >= 0 && place <= (long)folder->count) {
+        folder->next = (unsigned)place;
+    }
+}
+
+long telldir(DIR *stream) {
+    struct folder *folder = ours(stream);
+    return folder ? (long)folder->next : THE_NEXT(telldir)(stream);
+}
+
 void rewinddir(DIR *stream) {
     struct folder *folder = ours(stream);
     if (!folder) {
