@@ -5,6 +5,7 @@
 #include "base/host.hpp"
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -104,6 +105,11 @@ double available_memory_bytes() {
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
     return std::numeric_limits<double>::infinity();
+}
+
+std::uint64_t pid_namespace() {
+    struct stat of {};
+    return stat("/proc/self/ns/pid", &of) == 0 ? of.st_ino : 0;
 }
 
 }  // namespace lanewise

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,5 +34,8 @@ std::string utc_now();
 
 /* Memory that is available without swapping, in bytes; infinite if the kernel does not say. */
 double available_memory_bytes();
+
+/* The PID namespace of this process, by the number that lsns shows; 0 if the kernel says none. */
+std::uint64_t pid_namespace();
 
 }  // namespace lanewise

@@ -19,7 +19,7 @@ from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.hca.many import many
 from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
-from lanewise.launch.hca_status import mailboxes, read
+from lanewise.launch.hca_status import MANAGER, joined, mailboxes, read
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -83,6 +83,28 @@ def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hos
     stop(waiting, signal.SIGKILL)
     waiting.communicate()
     assert status_on(hosts, LISTENER) == []
+
+
+def test_connection_managers_are_those_of_their_processes_in_each_pid_namespace() -> None:
+    processes = [{"process": 1, "pid_namespace": namespace} for namespace in (8, 9)]
+    devices = [{**one, "device": "lanewise0", "ports": []} for one in processes]
+    managers = [{**one, MANAGER: {"connections": one["pid_namespace"]}} for one in processes]
+
+    found = joined([*devices, *reversed(managers)])
+
+    assert [(one["pid_namespace"], one[MANAGER]["connections"]) for one in found] == [
+        (8, 8), (9, 9),
+    ]  # fmt: skip
+
+
+def test_a_process_has_the_number_that_it_has_for_who_asks(hosts: Hosts) -> None:
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    waiting = hosts.listen(["unshare", "-pf", "--kill-child", *PINGPONG], 18515)
+    (shown,) = status_on(hosts, LISTENER)
+    stop(waiting, signal.SIGKILL)
+    waiting.communicate()
+    assert shown["process"] > 1  # which it is for itself
 
 
 def test_tshark_dissects_a_capture_of_either_end(hosts: Hosts, tmp_path: Path) -> None:

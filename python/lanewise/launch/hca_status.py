@@ -54,14 +54,19 @@ def ask() -> list[Status]:
 
 def joined(found: list[Status]) -> list[Status]:
     """Return the devices among the answers, each with the connection manager of its process."""
-    managers = {one["process"]: one[MANAGER] for one in found if MANAGER in one}
+    managers = {_process(one): one[MANAGER] for one in found if MANAGER in one}
     devices = [one for one in found if "ports" in one]
     ordered = sorted(devices, key=lambda status: (int(status["process"]), str(status["device"])))
     for device in ordered:
         # A process with several devices has one connection manager; it is shown with the first.
-        if (manager := managers.pop(device["process"], None)) is not None:
+        if (manager := managers.pop(_process(device), None)) is not None:
             device[MANAGER] = manager
     return ordered
+
+
+def _process(answer: Status) -> tuple[str, int]:
+    """Return what an answer is from; several processes of one number are in several namespaces."""
+    return str(answer.get("pid_namespace")), int(answer["process"])
 
 
 def ask_one(name: str) -> Status | None:
@@ -74,9 +79,13 @@ def ask_one(name: str) -> Status | None:
         own.sendto(_QUESTION, f"\0{name}")
         room = socket.CMSG_SPACE(_CREDENTIALS.size)
         letter, ancillary, _, _ = own.recvmsg(_ANSWER_BYTES_MAX, room)
-        if os.getuid() not in {0, sender(ancillary)}:
+        process, user = sender(ancillary)
+        if os.getuid() not in {0, user}:
             return None
-        return read(letter)
+        answer = read(letter)
+        # The number that the process has here, unless it is in a namespace that is not seen from
+        # here.
+        return answer | {"process": process} if answer and process else answer
     return None
 
 
@@ -107,9 +116,13 @@ def _fits(value: object, shape: Any) -> bool:
     return all(key in value and _fits(value[key], of) for key, of in shape.items())
 
 
-def sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
-    """Return the user that the kernel names in the ancillary data of a letter."""
+def sender(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int | None]:
+    """Return the process and user that the kernel names in the ancillary data of a letter.
+
+    A process that has no number here is 0.
+    """
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
-            return int(_CREDENTIALS.unpack(data[: _CREDENTIALS.size])[1])
-    return None
+            process, user, _ = _CREDENTIALS.unpack(data[: _CREDENTIALS.size])
+            return process, user
+    return 0, None

@@ -10,6 +10,7 @@
 #include <array>
 #include <fstream>
 
+#include "base/host.hpp"
 #include "base/json.hpp"
 #include "verbs/abi/sysfs_counters.hpp"
 
@@ -122,6 +123,7 @@ std::string status_of(Adapter& adapter) {
     }
     const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
     return json_text({{"process", getpid()},
+                      {"pid_namespace", pid_namespace()},
                       {"program", name_of_program()},
                       {"device", adapter.config().name},
                       {"link_layer", infiniband ? "infiniband" : "ethernet"},

@@ -19,6 +19,7 @@
 
 #include "base/background_thread.hpp"
 #include "base/clock.hpp"
+#include "base/host.hpp"
 #include "base/json.hpp"
 #include "verbs/faults/injector.hpp"
 #include "verbs/port/interface.hpp"
@@ -131,6 +132,7 @@ Manager::Place Manager::place_of(std::uint8_t number) const {
 std::string Manager::status() const {
     const AgentCounters& counters = agent_.counters();
     return Json{{"process", getpid()},
+                {"pid_namespace", pid_namespace()},
                 {"connection_manager",
                  {{"connections", agent_.connections()},
                   {"messages_sent", counters.messages_sent},
