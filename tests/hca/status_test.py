@@ -19,7 +19,7 @@ from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.hca.many import many
 from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
-from lanewise.launch.hca_status import MANAGER, joined, mailboxes, read
+from lanewise.launch.hca_status import MANAGER, Found, joined, mailboxes, read
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -50,25 +50,26 @@ def status_on(hosts: Hosts, host: str) -> list[dict[str, Any]]:
 
 def test_mailboxes_are_found_in_the_list_of_sockets() -> None:
     listing = "0: 2 0 0 1 1 9 @lanewise-hca/slot/7\n0: 2 0 0 1 1 9 @lanewise-hca/member/7/0\n"
-    assert mailboxes(listing) == ["lanewise-hca/slot/7"]
+    assert mailboxes(listing) == {"lanewise-hca/slot/7": 9}
 
 
 def test_without_devices_status_says_so() -> None:
-    assert text([]) == "no program uses a software device here\n"
+    assert text(Found([], [])) == "no program uses a software device here\n"
 
 
 def test_one_queue_pair_and_region_are_counted_in_the_singular() -> None:
     device = {"program": "ib_write_bw", "process": 4, "queue_pair_count": 1, "regions": 1}
     shown = {**device, "device": "lanewise0", "ports": [], "queue_pairs": []}
 
-    assert text([shown]) == "ib_write_bw (4): 1 queue pair, 1 memory region\n"
+    assert text(Found([shown], [])) == "ib_write_bw (4): 1 queue pair, 1 memory region\n"
 
 
 def test_a_device_other_than_the_first_is_named() -> None:
     device = {"program": "ib_write_bw", "process": 4, "queue_pair_count": 0, "regions": 0}
     shown = {**device, "device": "lanewise1", "ports": [], "queue_pairs": []}
+    said = text(Found([shown], []))
 
-    assert text([shown]) == "ib_write_bw (4) lanewise1: 0 queue pairs, 0 memory regions\n"
+    assert said == "ib_write_bw (4) lanewise1: 0 queue pairs, 0 memory regions\n"
 
 
 def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hosts: Hosts) -> None:
@@ -79,10 +80,28 @@ def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hos
     assert [port["interface"] for port in shown["ports"]] == ["lan0", "lan1"]
     assert shown["program"] == "ibv_rc_pingpong"
     assert [pair["state"] for pair in shown["queue_pairs"]] == ["init"]
-    assert "port 1 lan0 active" in text([shown])
+    assert "port 1 lan0 active" in text(Found([shown], []))
     stop(waiting, signal.SIGKILL)
     waiting.communicate()
     assert status_on(hosts, LISTENER) == []
+
+
+def test_a_program_that_is_stopped_is_named_and_not_denied(hosts: Hosts) -> None:
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    waiting = hosts.listen(PINGPONG, 18515)
+    stop(waiting, signal.SIGSTOP)
+    words = [sys.executable, "-m", "lanewise", "rdma", "status"]
+    asked = [
+        subprocess.run(hosts.bed.line(LISTENER, line), capture_output=True, text=True, check=False)
+        for line in (words, [*words, "--json"])
+    ]
+    stop(waiting, signal.SIGKILL)
+    waiting.communicate()
+    ((silent,), devices) = (json.loads(asked[1].stdout)[key] for key in ("unanswered", "devices"))
+    assert (silent["program"], devices) == ("ibv_rc_pingpong", [])
+    assert (asked[0].returncode, asked[0].stdout) == (0, "")
+    assert f"ibv_rc_pingpong ({silent['process']}) does not answer" in asked[0].stderr
 
 
 def test_connection_managers_are_those_of_their_processes_in_each_pid_namespace() -> None:
@@ -313,6 +332,30 @@ def test_answers_that_make_no_sense_are_neither_shown_nor_counted(
     answers = [*map(json.dumps, NONSENSE.values()), "[" * 100_000]
     done = hosts.run(LISTENER, [sys.executable, str(program), *answers])
     assert (done.returncode, done.stdout.splitlines()[:2]) == (0, ["0", "[]"]), done.stdout
+
+
+ASKING_OFTEN = """
+import os, socket, threading
+mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+mailbox.bind("\\0lanewise-hca/slot/5")
+questions = []
+def answer():
+    while True:
+        letter, asker = mailbox.recvfrom(100)
+        questions.append(letter)
+        mailbox.sendto(b"{}", asker)
+threading.Thread(target=answer, daemon=True).start()
+folder = "/sys/class/infiniband/lanewise0/ports/1/hw_counters"
+names = os.listdir(folder)
+for name in names:
+    assert open(os.path.join(folder, name)).read() == "0\\n"
+print(0 < len(questions) < len(names))
+"""
+
+
+def test_counters_that_are_read_in_a_row_are_asked_for_together(hosts: Hosts) -> None:
+    done = hosts.run(LISTENER, ["/usr/bin/python3", "-c", ASKING_OFTEN])
+    assert done.stdout.splitlines()[:1] == ["True"], done.stdout
 
 
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:

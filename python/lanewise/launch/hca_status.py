@@ -9,19 +9,23 @@ taken the name of a mailbox, so an answer that is not of the expected shape is l
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import selectors
 import socket
 import struct
-from contextlib import suppress
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_MAILBOX = re.compile(r"@(lanewise-hca/slot/\d+)$", re.MULTILINE)
+_MAILBOX = re.compile(r"(\d+) @(lanewise-hca/slot/\d+)$", re.MULTILINE)
 MANAGER = "connection_manager"
 _QUESTION = b"status"
 _ANSWER_S = 1.0
+_ASKED_AT_ONCE = 256  # each with a descriptor, of which a process often may have 1024
 _ANSWER_BYTES_MAX = 1 << 20
 _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
@@ -40,16 +44,85 @@ _DEVICE = {
 _MANAGER = {"process": int, MANAGER: _COUNTERS}
 
 
-def mailboxes(listing: str) -> list[str]:
-    """Return the names of the mailboxes in the text of /proc/net/unix."""
-    return sorted(set(_MAILBOX.findall(listing)))
+@dataclass(frozen=True)
+class Found:
+    """The devices of the processes that answered, and `process` and `program` of each other one."""
+
+    devices: list[Status]
+    unanswered: list[Status]
+
+
+def mailboxes(listing: str) -> dict[str, int]:
+    """Return the names of the mailboxes in the text of /proc/net/unix, and their inodes."""
+    return {name: int(inode) for inode, name in _MAILBOX.findall(listing)}
 
 
 def ask() -> list[Status]:
     """Return the status of every device in this network namespace, in the order of processes."""
+    return ask_all().devices
+
+
+def ask_all() -> Found:
+    """Ask all devices in this network namespace, and whose they are that do not answer.
+
+    Of other users' processes, whose devices do not answer, only root sees whose they are.
+    """
     listing = Path("/proc/net/unix").read_text(encoding="ascii", errors="replace")
-    found = [status for name in mailboxes(listing) if (status := ask_one(name)) is not None]
-    return joined(found)
+    inodes = mailboxes(listing)
+    names = sorted(inodes)
+    answers: dict[str, Status] = {}
+    for first in range(0, len(names), _ASKED_AT_ONCE):
+        answers |= _answers(names[first : first + _ASKED_AT_ONCE])
+    silent = {inode for name, inode in inodes.items() if name not in answers}
+    return Found(joined(list(answers.values())), _holders(silent))
+
+
+def _answers(names: list[str]) -> dict[str, Status]:
+    """Return what the owners of these mailboxes answer."""
+    found: dict[str, Status] = {}
+    until_s = time.monotonic() + _ANSWER_S
+    with contextlib.ExitStack() as open_sockets, selectors.DefaultSelector() as waiting:
+        for name in names:
+            own = open_sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            own.settimeout(0)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            own.bind("")
+            # Its owner may have just gone.  Only the mailbox can answer to what is connected to it.
+            with contextlib.suppress(OSError):
+                own.connect(f"\0{name}")
+                own.send(_QUESTION)
+                waiting.register(own, selectors.EVENT_READ, (name, own))
+        while waiting.get_map() and (left_s := until_s - time.monotonic()) > 0:
+            for ready, _ in waiting.select(left_s):
+                name, own = ready.data
+                waiting.unregister(own)
+                if (answer := _answer_on(own)) is not None:
+                    found[name] = answer
+    return found
+
+
+def _holders(inodes: set[int]) -> list[Status]:
+    """Return the processes that have these sockets, of those into which this user may look."""
+    names = {f"socket:[{inode}]" for inode in inodes}
+    numbers = sorted(int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal())
+    found: list[Status] = []
+    for number in numbers if names else ():
+        folder = Path("/proc", str(number))
+        with contextlib.suppress(OSError):
+            if names.isdisjoint(map(_target, (folder / "fd").iterdir())):
+                continue
+            program = (folder / "comm").read_text(encoding="utf-8", errors="replace")
+            found.append({"process": number, "program": program.removesuffix("\n")})
+    return found
+
+
+def _target(link: Path) -> str:
+    """Return where a link leads, empty where it has gone."""
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
 
 
 def joined(found: list[Status]) -> list[Status]:
@@ -69,24 +142,19 @@ def _process(answer: Status) -> tuple[str, int]:
     return str(answer.get("pid_namespace")), int(answer["process"])
 
 
-def ask_one(name: str) -> Status | None:
-    """Return what one process answers, None where it has just gone or does not answer."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own, suppress(OSError):
-        own.settimeout(_ANSWER_S)
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        own.bind("")
-        own.sendto(_QUESTION, f"\0{name}")
+def _answer_on(own: socket.socket) -> Status | None:
+    """Return what one process has answered, None where that makes no sense or is not believed."""
+    try:
         room = socket.CMSG_SPACE(_CREDENTIALS.size)
         letter, ancillary, _, _ = own.recvmsg(_ANSWER_BYTES_MAX, room)
-        process, user = sender(ancillary)
-        if os.getuid() not in {0, user}:
-            return None
-        answer = read(letter)
-        # The number that the process has here, unless it is in a namespace that is not seen from
-        # here.
-        return answer | {"process": process} if answer and process else answer
-    return None
+    except OSError:
+        return None
+    process, user = sender(ancillary)
+    if os.getuid() not in {0, user}:
+        return None
+    answer = read(letter)
+    # The number that the process has here, unless it is in a namespace that is not seen from here.
+    return answer | {"process": process} if answer and process else answer
 
 
 def read(letter: bytes) -> Status | None:

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/clock.hpp"
 #include "base/json.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/port/wire.hpp"
@@ -88,6 +90,19 @@ std::uint64_t sum_in(const std::string& answer, std::string_view interface,
     return sum;
 }
 
+// What processes have answered to this thread within the last 10 ms, the time for which the kernel
+// keeps hw_counters (lifespan). Programs read one counter after the other, and a process that is
+// stopped lets each question wait.
+const std::vector<std::string>& answers() {
+    constexpr Nanoseconds lifespan_ns = 10'000'000;
+    thread_local std::vector<std::string> known;
+    thread_local Nanoseconds until = 0;
+    if (monotonic_ns() < until) return known;
+    known = port::ask_all(port::status_question);
+    until = monotonic_ns() + lifespan_ns;
+    return known;
+}
+
 }  // namespace
 
 std::span<const SysfsCounter> sysfs_counters() {
@@ -113,10 +128,7 @@ int lanewise_read_counter(const char *interface, const char *folder, const char 
     const SysfsCounter *counter = found(folder, name);
     if (!counter) return ENOENT;
     *value = 0;
-    for (const std::string& answer :
-         lanewise::verbs::port::ask_all(lanewise::verbs::port::status_question)) {
-        *value += sum_in(answer, interface, *counter);
-    }
+    for (const std::string& answer : answers()) *value += sum_in(answer, interface, *counter);
     return 0;
 }
 

@@ -3,20 +3,23 @@
 #include "verbs/port/slot.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/file.hpp"
 #include "verbs/port/socket.hpp"
+#include "verbs/proto/wire/time.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -125,44 +128,90 @@ bool is_from(const msghdr& letter, uid_t user) {
 
 namespace {
 
-// None where nobody has the name, or does not answer, or is not believed.
-std::optional<std::string> answer_of(const Descriptor& own, const std::string& mailbox,
-                                     std::string_view question) {
+// A socket that has put the question to a mailbox, which alone can answer there; none where nobody
+// has that name.
+Descriptor asking(const std::string& mailbox, std::string_view question) {
+    constexpr int yes = 1;
+    Descriptor own(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};
     const Name to = abstract(mailbox);
-    const bool sent = sendto(own.number(), question.data(), question.size(), MSG_DONTWAIT, to.get(),
-                             to.bytes) >= 0;
-    if (!sent) return std::nullopt;
-    std::string answer(mailbox_bytes, '\0');
+    set(own.number(), SOL_SOCKET, SO_PASSCRED, yes);
+    set(own.number(), SOL_SOCKET, SO_RCVBUF, mailbox_bytes);
+    const auto *address = reinterpret_cast<const sockaddr *>(&any);
+    const bool is_asked = bind(own.number(), address, sizeof any.sun_family) == 0 &&
+                          connect(own.number(), to.get(), to.bytes) == 0 &&
+                          send(own.number(), question.data(), question.size(), 0) >= 0;
+    return is_asked ? std::move(own) : Descriptor();
+}
+
+// None where whoever answers there is not believed.
+std::optional<std::string> answer_on(int socket, std::span<char> room) {
     Control control{};
-    iovec place{answer.data(), answer.size()};
+    iovec place{room.data(), room.size()};
     msghdr message = message_of({&place, 1}, control);
     message.msg_controllen = control.bytes.size();
-    const ssize_t got = recvmsg(own.number(), &message, MSG_CMSG_CLOEXEC);
-    if (got < 0 || (getuid() != 0 && !is_from(message, getuid()))) return std::nullopt;
-    answer.resize(static_cast<std::size_t>(got));
-    return answer;
+    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0) return std::nullopt;
+    const std::vector<Descriptor> unwanted = descriptors_of(message);
+    if (getuid() != 0 && !is_from(message, getuid())) return std::nullopt;
+    return std::string(room.data(), static_cast<std::size_t>(got));
+}
+
+// Adds what comes within a second.
+void ask(std::span<const std::uint32_t> slots, std::string_view question,
+         std::vector<std::string>& answers) {
+    constexpr Nanoseconds timeout_ns = 1'000'000'000;
+    constexpr Nanoseconds millisecond_ns = 1'000'000;
+    std::vector<Descriptor> asked;
+    std::vector<pollfd> waiting;
+    for (const std::uint32_t slot : slots) {
+        asked.push_back(asking(mailbox_name(slot), question));
+        if (asked.back()) waiting.push_back({asked.back().number(), POLLIN, 0});
+    }
+    std::vector<char> room(waiting.empty() ? 0 : mailbox_bytes);
+    const Nanoseconds until = monotonic_ns() + timeout_ns;
+    while (!waiting.empty()) {
+        const auto left_ms = static_cast<int>((until - monotonic_ns()) / millisecond_ns);
+        if (left_ms <= 0) return;
+        if (poll(waiting.data(), waiting.size(), left_ms) < 0) continue;
+        std::erase_if(waiting, [&](const pollfd& one) {
+            if (one.revents == 0) return false;
+            if (auto answer = answer_on(one.fd, room)) answers.push_back(std::move(*answer));
+            return true;
+        });
+    }
 }
 
 }  // namespace
 
 std::vector<std::string> ask_all(std::string_view question) {
-    constexpr timeval timeout{1, 0};
-    constexpr int yes = 1;
+    // So few at a time that the program, which may have a limit of 1024, has descriptors left.
+    constexpr std::size_t at_once = 64;
+    const Result<std::string> listing = read_file("/proc/net/unix");
+    const std::vector<std::uint32_t> slots = slots_in(listing ? *listing : "");
     std::vector<std::string> answers;
-    for (std::uint32_t slot = first_slot; slot <= last_slot; ++slot) {
-        // One socket for each, so that nobody's late answer is taken for the next one's.
-        const Descriptor own(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-        const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};
-        setsockopt(own.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
-        setsockopt(own.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes, sizeof mailbox_bytes);
-        setsockopt(own.number(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        const auto *address = reinterpret_cast<const sockaddr *>(&any);
-        if (bind(own.number(), address, sizeof any.sun_family) != 0) continue;
-        if (auto answer = answer_of(own, mailbox_name(slot), question)) {
-            answers.push_back(std::move(*answer));
-        }
+    for (std::size_t at = 0; at < slots.size(); at += at_once) {
+        const std::size_t count = std::min(at_once, slots.size() - at);
+        ask(std::span(slots).subspan(at, count), question, answers);
     }
     return answers;
+}
+
+std::vector<std::uint32_t> slots_in(const std::string& listing) {
+    const std::string prefix = fmt::format("@{}", mailbox_prefix);
+    std::vector<std::uint32_t> found;
+    std::size_t at = 0;
+    while ((at = listing.find(prefix, at)) != std::string::npos) {
+        at += prefix.size();
+        char *end = nullptr;
+        const unsigned long slot = std::strtoul(listing.c_str() + at, &end, 10);
+        const bool is_slot = *end == '\n' && slot >= first_slot && slot <= last_slot;
+        if (is_slot) found.push_back(static_cast<std::uint32_t>(slot));
+    }
+    // A name may be anything, also lines of a listing.
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
 }
 
 Descriptor announce(const Member& member, const std::string& group) {

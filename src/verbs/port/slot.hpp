@@ -71,6 +71,9 @@ bool is_from(const msghdr& letter, uid_t user);
 // own, and where it is root all. Whoever does not answer within a second is left out.
 std::vector<std::string> ask_all(std::string_view question);
 
+// Slots whose mailboxes are in the text of /proc/net/unix, in order.
+std::vector<std::uint32_t> slots_in(const std::string& listing);
+
 // What came with a letter; who does not want it closes it.
 std::vector<Descriptor> descriptors_of(const msghdr& letter);
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from lanewise.cli.numbers import counted
 from lanewise.launch import hca_status
-from lanewise.launch.hca_status import MANAGER, Status
+from lanewise.launch.hca_status import MANAGER, Found, Status
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -26,15 +27,23 @@ def status(as_json: AsJson = False) -> None:
 
     Show the software devices of running programs.
     """
-    found = hca_status.ask()
-    sys.stdout.write(json.dumps({"devices": found}) + "\n" if as_json else text(found))
+    found = hca_status.ask_all()
+    if as_json:
+        sys.stdout.write(json.dumps(asdict(found)) + "\n")
+        return
+    sys.stdout.write(text(found))
+    for one in found.unanswered:
+        sys.stderr.write(
+            f"lanewise rdma status: {one['program']} ({one['process']}) does not answer; "
+            "its devices are not shown, and it may be stopped\n"
+        )
 
 
-def text(found: list[Status]) -> str:
+def text(found: Found) -> str:
     """Return the devices as lines for people."""
-    if not found:
+    if not found.devices and not found.unanswered:
         return "no program uses a software device here\n"
-    return "".join(map(_device, found))
+    return "".join(map(_device, found.devices))
 
 
 def _device(device: Status) -> str:
