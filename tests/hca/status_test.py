@@ -72,6 +72,24 @@ def test_a_device_other_than_the_first_is_named() -> None:
     assert said == "ib_write_bw (4) lanewise1: 0 queue pairs, 0 memory regions\n"
 
 
+def test_no_name_that_a_process_gives_moves_the_cursor() -> None:
+    escape = "\x1b]0;title\a\x1b[31m"
+    port = {"port": 1, "interface": escape, "state": escape, "gids": [escape], "counters": {}}
+    pair = {
+        "number": 1, "transport": escape, "state": escape, "port": 1, "peer": 2, "address": escape,
+        "migration": escape, "counters": {escape: 1},
+    }  # fmt: skip
+    shown = {
+        "program": escape, "process": 4, "queue_pair_count": 1, "regions": 0, "device": escape,
+        "ports": [port], "queue_pairs": [pair], MANAGER: {escape: 1},
+    }  # fmt: skip
+
+    said = text(Found([shown], []))
+
+    assert len(said.splitlines()) == 4
+    assert not {"\x1b", "\a"} & set(said)
+
+
 def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hosts: Hosts) -> None:
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.numbers import counted
+from lanewise.cli.samples_text import printable
 from lanewise.launch import hca_status
 from lanewise.launch.hca_status import MANAGER, Found, Status
 
@@ -33,9 +34,10 @@ def status(as_json: AsJson = False) -> None:
         return
     sys.stdout.write(text(found))
     for one in found.unanswered:
+        process = f"{printable(one['program'])} ({one['process']})"
         sys.stderr.write(
-            f"lanewise rdma status: {one['program']} ({one['process']}) does not answer; "
-            "its devices are not shown, and it may be stopped\n"
+            f"lanewise rdma status: {process} does not answer; its devices are not shown, "
+            "and it may be stopped\n"
         )
 
 
@@ -43,29 +45,30 @@ def text(found: Found) -> str:
     """Return the devices as lines for people."""
     if not found.devices and not found.unanswered:
         return "no program uses a software device here\n"
-    return "".join(map(_device, found.devices))
+    lines = [line for device in found.devices for line in _device(device)]
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def _device(device: Status) -> str:
+def _device(device: Status) -> list[str]:
     pairs = counted(device["queue_pair_count"], "queue pair")
     regions = counted(device["regions"], "memory region")
     number = device["device"].removeprefix("lanewise")
     name = "" if number == "0" else f" {device['device']}"
-    head = f"{device['program']} ({device['process']}){name}: {pairs}, {regions}\n"
+    lines = [f"{device['program']} ({device['process']}){name}: {pairs}, {regions}"]
     if MANAGER in device:
-        head += f"  connection manager  {_nonzero(device[MANAGER])}\n"
-    return head + "".join(map(_port, device["ports"])) + "".join(map(_pair, device["queue_pairs"]))
+        lines.append(f"  connection manager  {_nonzero(device[MANAGER])}")
+    return [*lines, *map(_port, device["ports"]), *map(_pair, device["queue_pairs"])]
 
 
 def _port(port: dict[str, Any]) -> str:
     line = f"  port {port['port']} {port['interface']} {port['state']} {' '.join(port['gids'])}"
-    return f"{line}  {_nonzero(port['counters'])}\n"
+    return f"{line}  {_nonzero(port['counters'])}"
 
 
 def _pair(pair: dict[str, Any]) -> str:
     peer = f" to 0x{pair['peer']:06x} at {pair['address']}" if "peer" in pair else ""
     line = f"  {pair['transport']} 0x{pair['number']:06x} {pair['state']} port {pair['port']}{peer}"
-    return f"{line} {pair.get('migration', '')}  {_nonzero(pair['counters'])}\n"
+    return f"{line} {pair.get('migration', '')}  {_nonzero(pair['counters'])}"
 
 
 def _nonzero(counters: dict[str, int]) -> str:
