@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from html import escape
 from typing import Any
@@ -12,6 +13,8 @@ from lanewise.rdma.sweep.judge import Ending, Verdict
 from lanewise.rdma.sweep.runs import Judged, Sweep
 
 CLASS = "lanewise rdma sweep"
+# What XML 1.0 has no place for, whatever a program prints.
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PLURALS = {
     Ending.ERROR: "clean errors", Ending.CRASH: "crashes", Ending.WRONG: "wrong results",
     Ending.HANG: "hangs", Ending.LEAK: "leaks",
@@ -87,11 +90,11 @@ def junit(sweep: Sweep) -> str:
     for one in sweep.runs:
         case = ElementTree.SubElement(suite, "testcase", classname=CLASS, name=str(one.fault))
         if one.verdict.ending.is_finding:
-            kind, why = one.verdict.ending.value, one.verdict.why
+            kind, why = one.verdict.ending.value, _text(one.verdict.why)
             failure = ElementTree.SubElement(case, "failure", type=kind, message=f"{kind}: {why}")
             failure.text = one.fault.script
         elif _is_skipped(one):
-            ElementTree.SubElement(case, "skipped", message=one.verdict.why)
+            ElementTree.SubElement(case, "skipped", message=_text(one.verdict.why))
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
@@ -100,7 +103,7 @@ def junit(sweep: Sweep) -> str:
 
 def page(sweep: Sweep, program: str) -> str:
     """Return one HTML file that works offline: what was found first, then all runs."""
-    title = f"Faults of {program}"
+    title = f"Faults of {_text(program)}"
     ordered = sorted(sweep.runs, key=lambda one: not one.verdict.ending.is_finding)
     rows = "\n".join(_row(one) for one in ordered)
     return f"""<!DOCTYPE html>
@@ -134,12 +137,16 @@ pre {{ margin: 0; white-space: pre-wrap }}
 """
 
 
+def _text(said: str) -> str:
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", said)
+
+
 def _is_skipped(one: Judged) -> bool:
     return one.verdict.ending is Ending.NOT_MET
 
 
 def _row(one: Judged) -> str:
     kind = ' class="finding"' if one.verdict.ending.is_finding else ""
-    cells = [str(one.fault), one.verdict.ending.value, one.verdict.why]
+    cells = [str(one.fault), one.verdict.ending.value, _text(one.verdict.why)]
     texts = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
     return f"<tr{kind}>{texts}<td><pre>{escape(one.fault.script.strip())}</pre></td></tr>"

@@ -52,6 +52,24 @@ def test_findings_are_failures_of_junit_with_their_script() -> None:
     assert [one.tag for one in suite[3]] == ["skipped"]
 
 
+def test_junit_is_xml_whatever_a_program_says() -> None:
+    why = "status 1: \x1b[31mno\x00\ufffe\udcff room\t\x85"
+    verdicts = [Verdict(ending, why) for ending in (Ending.LEAK, Ending.NOT_MET)]
+    runs = tuple(Judged(SEND[0], verdict, Outcome(1, "", "")) for verdict in verdicts)
+    text = junit(Sweep(Outcome(0, "", ""), runs, left_out=0)).encode()
+
+    suite = ElementTree.fromstring(text)[0]
+
+    shown = "status 1: \ufffd[31mno\ufffd\ufffd\ufffd room\t\x85"
+    assert suite[0][0].get("message") == f"leak: {shown}"
+    assert suite[1][0].get("message") == shown
+
+
+def test_a_page_can_be_written_whatever_the_program_is_called() -> None:
+    assert "Faults of ./\ufffd" in page(SWEEP, "./\udcff")
+    page(SWEEP, "./\udcff").encode()
+
+
 def test_the_page_escapes_what_programs_say_and_begins_with_findings() -> None:
     text = page(SWEEP, "./program <x>")
     assert "Faults of ./program &lt;x&gt;" in text
