@@ -92,6 +92,13 @@ def test_both_ends_run_and_what_is_found_goes_to_files(tmp_path: Path) -> None:
     assert "Faults of ibv_rc_pingpong" in html.read_text()
 
 
+def test_the_table_is_printed_even_if_a_file_cannot_be_written(program: str) -> None:
+    status, out, err = swept("--runs-max", "1", "--junit", "/dev/full", "--", program)
+
+    assert "1 run: " in out
+    assert (status, "/dev/full could not be written: No space left" in err) == (1, True)
+
+
 # Leaves a process in a session of its own that holds a port, as a daemon does.
 LEAVES_A_DAEMON = """
 import os, socket, sys, time

@@ -85,14 +85,16 @@ def sweep(
     )
     with terminated_as_interrupted():
         found = runs.sweep(asked, _show_progress)
-    if junit is not None:
-        write_whole(junit, text.junit(found))
-    if html is not None:
-        write_whole(html, text.page(found, shlex.join(program)))
-    if as_json:
-        typer.echo(json.dumps(text.as_object(found)))
-    else:
-        typer.echo("\n".join(map(printable, text.lines_of(found, columns_shown()))))
+    lines = map(printable, text.lines_of(found, columns_shown()))
+    shown = json.dumps(text.as_object(found)) if as_json else "\n".join(lines)
+    try:
+        typer.echo(shown)
+    finally:
+        # Neither a full disk nor who reads no further loses the rest of a long sweep.
+        if junit is not None:
+            write_whole(junit, text.junit(found))
+        if html is not None:
+            write_whole(html, text.page(found, shlex.join(program)))
     if not found.has_met_faults:
         raise RunError(
             "no run reached its fault, so nothing was tested; check that the program does the same "
