@@ -98,9 +98,14 @@ def check(device: Device, interfaces: list[str]) -> None:
 def _check_output(option: str, text: str) -> None:
     """Refuse a file, where one is named, that could not be written."""
     path = Path(text).absolute()
-    if text and (path.is_dir() or not os.access(path.parent, os.W_OK)):
-        where = "it is a folder" if path.is_dir() else f"{path.parent} cannot be written"
-        raise RequestError(f"{option} {text}: {where}; name another file")
+    if not text:
+        return
+    exists = os.access(path, os.F_OK)
+    if exists and path.is_dir():
+        raise RequestError(f"{option} {text}: it is a folder; name another file")
+    place = path if exists else path.parent
+    if not os.access(place, os.W_OK):
+        raise RequestError(f"{option} {text}: {place} cannot be written; name another file")
 
 
 def _check_interfaces(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,22 @@ def test_a_log_of_faults_that_cannot_be_written_is_refused() -> None:
         check(Device(("lo",), fault_log="/tmp"), ["lo"])
     with pytest.raises(RequestError, match=r"--pcap \.: it is a folder"):
         check(Device(("lo",), pcap="."), ["lo"])
+
+
+def test_what_exists_is_written_to_and_its_folder_need_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept.pcap"
+    kept.touch()
+    # As for who is not root.
+    refused = {"/dev", str(kept)}
+    monkeypatch.setattr(
+        os, "access", lambda place, mode: mode == os.F_OK or str(place) not in refused
+    )
+
+    check(Device(("lo",), fault_log="/dev/null", pcap="/dev/null"), ["lo"])
+    with pytest.raises(RequestError, match=f"--pcap {kept}: {kept} cannot be written"):
+        check(Device(("lo",), pcap=str(kept)), ["lo"])
 
 
 def test_a_library_that_is_not_built_is_named(build: Path) -> None:
