@@ -52,6 +52,24 @@ def test_a_call_fails_with_the_error_of_the_script(hosts: Hosts, tmp_path: Path)
     assert log == '{"fault": 1, "occurrence": 1, "call": "ibv_reg_mr", "what": "ENOMEM"}\n'
 
 
+def test_a_log_has_the_faults_of_all_processes_of_the_last_command(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    if shutil.which("ibv_devinfo") is None:
+        pytest.skip("no ibv_devinfo here; install ibverbs-utils")
+    script, log = tmp_path / "faults.toml", tmp_path / "faults.jsonl"
+    script.write_text('[[fault]]\ncall = "ibv_open_device"\ntimes = 1\n')
+    options = [*hosts.options, "--faults", str(script), "--fault-log", str(log)]
+    with_faults = replace(hosts, options=options)
+
+    lines = []
+    for command in ("ibv_devinfo; ibv_devinfo; ibv_devinfo", "ibv_devinfo; ibv_devinfo"):
+        with_faults.run(CALLER, ["sh", "-c", command])
+        lines.append(len(log.read_text().splitlines()))
+
+    assert lines == [3, 2]
+
+
 def on_its_queue_pair(name: str) -> str:
     """Name the queue pair of failing_calls.c on which a verb fails; groups are of its second."""
     if name not in QUEUE_PAIR_CALLS:

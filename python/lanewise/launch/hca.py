@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 from collections.abc import Mapping
@@ -106,6 +107,24 @@ def _check_output(option: str, text: str) -> None:
     place = path if exists else path.parent
     if not os.access(place, os.W_OK):
         raise RequestError(f"{option} {text}: {place} cannot be written; name another file")
+
+
+def empty_log(fault_log: str) -> None:
+    """Empty a log of faults for a command that begins.
+
+    A command whose processes are writing to it goes on in the same log, as ranks of a job do.
+    """
+    path = Path(fault_log)
+    if not path.is_file():
+        return
+    with path.open("r+b") as log:
+        try:
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        except OSError:
+            pass  # where files cannot be locked, each command begins anew
+        log.truncate(0)
 
 
 def _check_interfaces(

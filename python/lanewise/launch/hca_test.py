@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -16,6 +17,7 @@ from lanewise.launch.hca import (
     LIBRARY,
     Device,
     check,
+    empty_log,
     environment_for,
     variables_for,
 )
@@ -77,6 +79,22 @@ def test_a_log_of_faults_that_cannot_be_written_is_refused() -> None:
         check(Device(("lo",), fault_log="/tmp"), ["lo"])
     with pytest.raises(RequestError, match=r"--pcap \.: it is a folder"):
         check(Device(("lo",), pcap="."), ["lo"])
+
+
+def test_a_log_of_faults_begins_anew_unless_somebody_writes_to_it(tmp_path: Path) -> None:
+    log = tmp_path / "faults.jsonl"
+    empty_log(str(log))
+    assert not log.exists()
+    log.write_text("{}\n")
+
+    with log.open("a") as writer:
+        fcntl.flock(writer, fcntl.LOCK_SH)
+        empty_log(str(log))
+        assert log.read_text() == "{}\n"
+    empty_log(str(log))
+    assert log.read_text() == ""
+    empty_log("/dev/null")
+    empty_log("")
 
 
 def test_what_exists_is_written_to_and_its_folder_need_not_be(

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,8 +39,11 @@ void complain(const std::string& sentence) {
 Descriptor opened(const char *variable) {
     const char *file = std::getenv(variable);
     if (!file || !*file) return {};
-    Descriptor found(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    // Some file systems lock only what can be read.
+    Descriptor found(::open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!found) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
+    // Shared, so that no other command empties it meanwhile (hca.py), where it can be locked.
+    if (found) flock(found.number(), LOCK_SH);
     return found;
 }
 

@@ -3,11 +3,13 @@
 #include "verbs/faults/injector.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <thread>
 
@@ -55,6 +57,26 @@ TEST(InjectorTest, ALogThatReachesTheLimitOfFileSizesDoesNotEndTheProgram) {
     waitpid(child, &status, 0);
     unlink(log);
     EXPECT_EQ(status, 0);
+}
+
+// So that another command does not empty it (hca.py).
+TEST(InjectorTest, ALogIsLockedWhileAProcessWritesToIt) {
+    char log[] = "/tmp/lanewise-injector-test-XXXXXX";
+    const int file = mkstemp(log);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("LANEWISE_HCA_FAULTS", "seed=1\nplace=call what=ENOMEM value=12\n", 1);
+        setenv("LANEWISE_HCA_FAULT_LOG", log, 1);
+        planned_error("ibv_alloc_pd", "lanewise0");
+        const bool is_locked = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        _exit(is_locked && flock(file, LOCK_SH | LOCK_NB) == 0 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(flock(file, LOCK_EX | LOCK_NB), 0);
+    close(file);
+    unlink(log);
 }
 
 // Every call fails and is logged, so that the threads spend their time with the lock held.

@@ -18,7 +18,7 @@ import typer
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
 from lanewise.launch.foreground import become
-from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, environment_for
+from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, empty_log, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.hca_faults import checked_seed, script
 from lanewise.launch.hca_faults import read_file as read_faults
@@ -92,7 +92,9 @@ def run_on_device(
         help="Repeat the faults in the log of an earlier run, each at the same occurrence.",
     ),
     fault_log: str = typer.Option(
-        "", metavar="FILE", help="File to which each fault adds a line of JSON."
+        "",
+        metavar="FILE",
+        help="File to which each fault adds a line of JSON; emptied at the start.",
     ),
 ) -> None:
     """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
@@ -133,6 +135,7 @@ def run_on_device(
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(not_found(program[0]))
+    empty_log(fault_log)
     become(found, program, environment)
 
 
