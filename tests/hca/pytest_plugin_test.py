@@ -103,10 +103,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pytest_of(project: Path, text: str, before: tuple[str, ...] = ()) -> str:
+def pytest_of(project: Path, text: str, before: tuple[str, ...] = (), settings: str = "") -> str:
     """Run the pytest of a project with these tests; return what it prints."""
     (project / "test_project.py").write_text(text)
-    (project / "pytest.ini").write_text("[pytest]\n")
+    (project / "pytest.ini").write_text(f"[pytest]\n{settings}")
     # An editable installation has a hook that pytest would rewrite, and that is imported already.
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     paths = [str(project / "installed"), str(ROOT / "python")]
@@ -150,6 +150,30 @@ def test_a_testbed_that_is_not_there_is_an_error_and_no_skip(project: Path) -> N
 
     assert "1 passed, 1 error" in said, said
     assert "two-prt" in said
+
+
+OWN_TESTBED = """
+[[site]]
+name = "own"
+hosts = 2
+
+[[site.lan]]
+rate = "1 Gbit/s"
+"""
+ON_ITS_OWN_TESTBED = """
+def test_has_the_hosts_of_its_own_testbed(lanewise_rdma):
+    assert lanewise_rdma.names == ("own1", "own2")
+"""
+
+
+def test_a_testbed_of_the_project_is_found_from_any_folder(project: Path) -> None:
+    (project / "own.toml").write_text(OWN_TESTBED)
+    (project / "tests").mkdir()
+    words = ("env", "-C", "tests", "PYTEST_ADDOPTS=..")
+
+    said = pytest_of(project, ON_ITS_OWN_TESTBED, words, "lanewise_rdma_testbed = own.toml\n")
+
+    assert "1 passed" in said, said
 
 
 def test_lanewise_does_without_pytest() -> None:

@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(TESTBED, "Testbed of lanewise_rdma: a shipped one, or a file", default="two-port")
 
 
+def _named(config: pytest.Config) -> str:
+    """Return the testbed of the settings: a file beside them, as other paths in them, or a name."""
+    name = str(config.getini(TESTBED))
+    beside = (config.inipath.parent if config.inipath else config.rootpath) / name
+    return str(beside) if beside.is_file() else name
+
+
 @pytest.fixture(scope="session")
 def lanewise_rdma_hosts(pytestconfig: pytest.Config) -> Iterator[Hosts]:
     """Create the hosts once for all tests; skip these where the system does not permit it."""
@@ -37,7 +44,7 @@ def lanewise_rdma_hosts(pytestconfig: pytest.Config) -> Iterator[Hosts]:
 
     with contextlib.ExitStack() as up:
         try:
-            hosts = up.enter_context(testbed(pytestconfig.getini(TESTBED)))
+            hosts = up.enter_context(testbed(_named(pytestconfig)))
         except RefusedError as error:
             pytest.skip(f"lanewise_rdma: no hosts here: {error}")
         yield hosts
