@@ -240,6 +240,49 @@ def test_programs_find_the_interfaces_of_the_device_where_sysfs_would_have_them(
     assert said.splitlines()[:3] == ["['lanewise0'] ['1', '2']", "True False", "lan1 True"]
 
 
+GIDS = """
+import os
+port = "/sys/class/infiniband/lanewise0/ports/2/"
+print(sorted(os.listdir(port + "gid_attrs")), len(os.listdir(port + "gid_attrs/types")))
+print(open(port + "gid_attrs/types/15").read().strip(), os.path.isfile(port + "gid_attrs/types/15"))
+print(os.access(port + "gid_attrs/ndevs/0", os.R_OK), os.path.exists(port + "gid_attrs/ndevs/16"))
+for name in ("gid_attrs/types/77", "gid_attrs/types/0x", "gid_attrs/names/0"):
+    assert not os.path.exists(port + name)
+    try:
+        open(port + name)
+    except FileNotFoundError:
+        print("not found")
+"""
+
+
+def test_all_that_is_listed_of_gids_exists_and_nothing_else(hosts: Hosts) -> None:
+    said = hosts.run(LISTENER, ["/usr/bin/python3", "-c", GIDS]).stdout
+    assert said.splitlines()[:6] == [
+        "['ndevs', 'types'] 16", "RoCE v2 True", "True False", *["not found"] * 3,
+    ]  # fmt: skip
+
+
+WRITING = """
+import ctypes, os
+port = "/sys/class/infiniband/lanewise0/ports/1/"
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fopen.restype = ctypes.c_void_p
+for name in ("counters/port_xmit_data", "gid_attrs/types/0"):
+    for flags in (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, os.O_RDWR):
+        try:
+            os.open(port + name, flags)
+        except PermissionError:
+            print("refused")
+    assert libc.fopen((port + name).encode(), b"r+") is None
+    print(os.strerror(ctypes.get_errno()), os.access(port + name, os.W_OK))
+"""
+
+
+def test_nothing_is_written_to_these_files(hosts: Hosts) -> None:
+    said = hosts.run(LISTENER, ["/usr/bin/python3", "-c", WRITING]).stdout
+    assert said.splitlines()[:6] == ["refused", "refused", "Permission denied False"] * 2
+
+
 POSITIONS = """
 import ctypes
 class Entry(ctypes.Structure):

@@ -27,7 +27,6 @@
 #define DEVICE_FILE "/dev/infiniband/lanewise%u%n"
 #define DEVICE_CLASS "/sys/class/infiniband"
 #define DEVICE_FOLDER DEVICE_CLASS "/lanewise%u%n"
-#define GID_ATTRIBUTE DEVICE_CLASS "/lanewise%u/ports/%u/gid_attrs/%7[a-z]/%u"
 
 /* The interfaces of a device, counted from 0, as eth0,eth1; NULL where there is no such device.
  */
@@ -106,27 +105,37 @@ static int open_counter(const char *path) {
     return open_line(text);
 }
 
+enum { gids_max = 16 }; /* in the table of a port (ports.hpp) */
+
+/* The entry of a port's GID table that a path below a device's folder names: what is asked of it,
+ * and its index. */
+static int is_gid_attribute(unsigned device, const char *rest, unsigned *port, char *what) {
+    unsigned index = 0;
+    int end = 0;
+    char interface[64];
+    if (sscanf(rest, "/ports/%u/gid_attrs/%7[a-z]/%u%n", port, what, &index, &end) != 3) return 0;
+    if (rest[end] != '\0' || index >= gids_max) return 0;
+    if (strcmp(what, "ndevs") != 0 && strcmp(what, "types") != 0) return 0;
+    return interface_of(device, *port, interface, sizeof interface);
+}
+
 /* A descriptor to read what the kernel would say of a GID; -1 where `path` asks for no such thing.
  */
 static int open_gid_attribute(const char *path) {
     unsigned device = 0;
     unsigned port = 0;
-    unsigned index = 0;
+    int end = 0;
     char what[8];
     char interface[64];
-    if (!path || sscanf(path, GID_ATTRIBUTE, &device, &port, what, &index) != 4) return -1;
+    if (!path || sscanf(path, DEVICE_FOLDER, &device, &end) != 1) return -1;
+    if (!is_gid_attribute(device, path + end, &port, what)) return -1;
+    if (strcmp(what, "ndevs") == 0) {
+        return interface_of(device, port, interface, sizeof interface) ? open_line(interface) : -1;
+    }
     const char *link_layer = getenv("LANEWISE_HCA_LINK_LAYER");
     if (!link_layer) link_layer = getenv("LANEWISE_HCA_PERSONALITY"); /* its name in 0.1 */
-    const char *said = interface;
-    if (strcmp(what, "ndevs") == 0) {
-        if (!interface_of(device, port, interface, sizeof interface)) return -1;
-    } else if (strcmp(what, "types") == 0) {
-        const int infiniband = link_layer && strcmp(link_layer, "infiniband") == 0;
-        said = infiniband ? "IB/RoCE v1" : "RoCE v2";
-    } else {
-        return -1;
-    }
-    return open_line(said);
+    const int infiniband = link_layer && strcmp(link_layer, "infiniband") == 0;
+    return open_line(infiniband ? "IB/RoCE v1" : "RoCE v2");
 }
 
 enum { names_max = 32, name_bytes = 32 }; /* more than counters; longer than IF_NAMESIZE */
@@ -162,6 +171,23 @@ static unsigned is_counters(unsigned device, const char *rest, struct folder *in
     return 1;
 }
 
+/* Whether a folder below that of a device is one of GIDs, and what it holds. */
+static unsigned is_gid_attributes(unsigned device, const char *rest, struct folder *into) {
+    char name[name_bytes];
+    unsigned port = 0;
+    int end = 0;
+    if (sscanf(rest, "/ports/%u/gid_attrs%n", &port, &end) != 1 || end == 0) return 0;
+    if (!interface_of(device, port, name, sizeof name)) return 0;
+    if (rest[end] == '\0') return listed(into, "ndevs") && listed(into, "types");
+    if (strcmp(rest + end, "/ndevs") != 0 && strcmp(rest + end, "/types") != 0) return 0;
+    if (into) into->kind = DT_REG;
+    for (unsigned index = 0; index < gids_max; ++index) {
+        snprintf(name, sizeof name, "%u", index);
+        listed(into, name);
+    }
+    return 1;
+}
+
 /* Whether a folder below that of a device is ours, and what it holds. */
 static unsigned is_below_device(unsigned device, const char *rest, struct folder *into) {
     char name[name_bytes];
@@ -184,7 +210,7 @@ static unsigned is_below_device(unsigned device, const char *rest, struct folder
                    listed(into, "hw_counters");
         }
     }
-    return is_counters(device, rest, into);
+    return is_counters(device, rest, into) || is_gid_attributes(device, rest, into);
 }
 
 static unsigned list_devices(struct folder *into) {
@@ -224,11 +250,11 @@ static mode_t invented(const char *path) {
     unsigned port = 0;
     char folder[12];
     char name[32];
-    const int is_below = sscanf(path, DEVICE_FOLDER, &device, &end) == 1;
-    return is_below && is_counter(path + end, &port, folder, name) &&
-                   interface_of(device, port, name, sizeof name)
-               ? S_IFREG | 0444
-               : 0;
+    if (sscanf(path, DEVICE_FOLDER, &device, &end) != 1) return 0;
+    const int is_file = is_gid_attribute(device, path + end, &port, name) ||
+                        (is_counter(path + end, &port, folder, name) &&
+                         interface_of(device, port, name, sizeof name));
+    return is_file ? S_IFREG | 0444 : 0;
 }
 
 static int fill(mode_t mode, struct stat *status) {
@@ -267,8 +293,16 @@ int statx(int folder, const char *path, int flags, unsigned mask, struct statx *
     return 0;
 }
 
+/* -1 with errno: the files of ours can only be read, as those of the kernel. */
+static int refuse_access(void) {
+    errno = EACCES;
+    return -1;
+}
+
 int access(const char *path, int mode) {
-    return invented(path) ? 0 : faccessat(AT_FDCWD, path, mode, 0);
+    const mode_t found = invented(path);
+    if (!found) return faccessat(AT_FDCWD, path, mode, 0);
+    return S_ISREG(found) && (mode & (W_OK | X_OK)) != 0 ? refuse_access() : 0;
 }
 
 #define THE_NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
@@ -287,6 +321,7 @@ __attribute__((constructor)) static void find_openat(void) {
 }
 
 static int open_any(int folder, const char *path, int flags, mode_t mode) {
+    if ((flags & O_ACCMODE) != O_RDONLY && S_ISREG(invented(path))) return refuse_access();
     const int made = open_ours(path);
     if (made >= 0) return made;
     if (!next_openat) find_openat();
@@ -342,14 +377,22 @@ int openat64_2(int folder, const char *path, int flags) {
     return open_any(folder, path, flags | O_LARGEFILE, 0);
 }
 
-FILE *fopen(const char *path, const char *mode) {
+/* A stream to read a file of ours; where `path` names none, what the next library opens. */
+static FILE *open_stream(const char *path, const char *mode, __typeof__(&fopen) next) {
+    if (strpbrk(mode, "wa+") && S_ISREG(invented(path))) {
+        refuse_access();
+        return NULL;
+    }
     const int made = open_ours(path);
-    return made >= 0 ? fdopen(made, "r") : THE_NEXT(fopen)(path, mode);
+    return made >= 0 ? fdopen(made, "r") : next(path, mode);
+}
+
+FILE *fopen(const char *path, const char *mode) {
+    return open_stream(path, mode, THE_NEXT(fopen));
 }
 
 FILE *fopen64(const char *path, const char *mode) {
-    const int made = open_ours(path);
-    return made >= 0 ? fdopen(made, "r") : THE_NEXT(fopen64)(path, mode);
+    return open_stream(path, mode, THE_NEXT(fopen64));
 }
 
 /* The folders of ours that are open. To the program each is a DIR, which nothing looks into. */
