@@ -98,6 +98,7 @@ def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hos
     assert [port["interface"] for port in shown["ports"]] == ["lan0", "lan1"]
     assert shown["program"] == "ibv_rc_pingpong"
     assert [pair["state"] for pair in shown["queue_pairs"]] == ["init"]
+    assert " to " not in text(Found([shown], []))
     assert "port 1 lan0 active" in text(Found([shown], []))
     stop(waiting, signal.SIGKILL)
     waiting.communicate()

@@ -106,8 +106,9 @@ Json queue_pair_of(const QueuePair& queue_pair) {
                {"port", now.port}};
     if (queue_pair.init().transport != Transport::ud) {
         shown["migration"] = migrations.at(static_cast<std::size_t>(now.migration));
-        shown["peer"] = now.destination_qpn;
-        shown["address"] = port::text(now.primary.address.destination);
+        const Address& peer = now.primary.address.destination;
+        const bool has_peer = now.state > State::init && peer != no_address;
+        if (has_peer) shown.update({{"peer", now.destination_qpn}, {"address", port::text(peer)}});
     }
     shown["counters"] = counters_of(queue_pair.counters());
     return shown;
