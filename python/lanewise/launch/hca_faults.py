@@ -117,6 +117,7 @@ MESSAGE_ACTIONS = ("ignore", "reject")
 _WHEN = ("after", "every", "probability", "times")
 DEVICE = re.compile(r"lanewise[0-7]")
 SEED_MAX = 2**64 - 1
+SCRIPT_BYTES_MAX = 120_000  # Linux passes a variable of less than 128 KiB to a program
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,12 @@ def peer_address(value: object) -> str:
     return str(address.ipv4_mapped or address)
 
 
-def script(faults: tuple[Fault, ...], seed: int) -> str:
-    """Return what the device is told."""
-    return "\n".join([f"seed={seed}", *(fault.line() for fault in faults)])
+def script(faults: tuple[Fault, ...], seed: int, where: str) -> str:
+    """Return what the device is told; RequestError where that is more than a program can be."""
+    text = "\n".join([f"seed={seed}", *(fault.line() for fault in faults)])
+    if len(text) > SCRIPT_BYTES_MAX:
+        raise RequestError(f"{where}: {len(faults)} faults are too many for one program; use fewer")
+    return text
 
 
 class _Reader(Tables):

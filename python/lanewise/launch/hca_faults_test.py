@@ -75,7 +75,7 @@ def test_every_key_of_a_fault_script_is_read() -> None:
 
 
 def test_the_device_is_told_a_line_for_each() -> None:
-    lines = script(read(WHOLE, "a.toml"), 7).splitlines()
+    lines = script(read(WHOLE, "a.toml"), 7, "a.toml").splitlines()
     assert lines[0] == "seed=7"
     assert lines[1] == (
         "place=call what=ENOMEM value=12 after=2 every=1 probability=1.0 name=ibv_reg_mr times=1"
@@ -176,3 +176,9 @@ def test_a_rule_may_name_a_queue_pair(text: str) -> None:
 def test_a_queue_pair_that_cannot_be_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):
         read(f"[[fault]]\n{text}", "f.toml")
+
+
+def test_more_rules_than_a_program_can_be_given_are_refused() -> None:
+    many = read('[[fault]]\ncall = "ibv_reg_mr"\n' * 3000, "a.toml")
+    with pytest.raises(RequestError, match=r"a\.toml: 3000 faults are too many for one program"):
+        script(many, 1, "a.toml")

@@ -25,7 +25,6 @@ from lanewise.launch.hca_faults import CALLS, STATUSES
 from lanewise.toml.text import read_text
 
 REMEDY = "name a log as --fault-log wrote it"
-SCRIPT_BYTES_MAX = 120_000  # Linux passes a variable of less than 128 KiB to a program
 LARGEST = 2**64 - 1
 DELAY_US_MAX = 2**32 - 1
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -103,7 +102,7 @@ def read_noted(faults: Sequence[Mapping[str, Any]]) -> tuple[Replayed, ...]:
 def script(faults: tuple[Replayed, ...], where: str) -> str:
     """Return what the device is told; RequestError where that is more than a program can be."""
     text = "\n".join(fault.line() for fault in faults)
-    if len(text) > SCRIPT_BYTES_MAX:
+    if len(text) > hca_faults.SCRIPT_BYTES_MAX:
         count = sum(len(fault.at) for fault in faults)
         remedy = "log a shorter run, or repeat it with --faults and its seed"
         raise RequestError(f"{where}: {count} faults are too many for one replay; {remedy}")

@@ -326,7 +326,8 @@ def _fault_script(
     if faults is not None and replay:
         raise RequestError("replay= takes the place of faults=; give one of them")
     if faults is not None:
-        return hca_faults.script(_faults(faults), seed)
+        rules, where = _faults(faults)
+        return hca_faults.script(rules, seed, where)
     if not replay:
         return ""
     if isinstance(replay, str | Path):
@@ -334,11 +335,12 @@ def _fault_script(
     return hca_replay.script(hca_replay.read_noted(replay), "replay")
 
 
-def _faults(faults: str | Path) -> tuple[hca_faults.Fault, ...]:
+def _faults(faults: str | Path) -> tuple[tuple[hca_faults.Fault, ...], str]:
+    """Return the rules, and what they are called in what is said of them."""
     text = str(faults)
     if isinstance(faults, str) and "[[fault]]" in text:
-        return hca_faults.read(text, "faults")
-    return hca_faults.read_file(Path(faults))
+        return hca_faults.read(text, "faults"), "faults"
+    return hca_faults.read_file(Path(faults)), text
 
 
 def _protecting(

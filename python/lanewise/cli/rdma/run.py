@@ -152,7 +152,7 @@ def _fault_script(
     if faults is not None and replay is not None:
         raise RequestError("--replay takes the place of --faults; name one of them")
     if faults is not None:
-        return script(read_faults(faults), 1 if seed is None else seed)
+        return script(read_faults(faults), 1 if seed is None else seed, str(faults))
     if seed is not None:
         raise RequestError("--seed applies to the faults of a script; give it with --faults FILE")
     if replay is None:
