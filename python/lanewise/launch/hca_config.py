@@ -98,6 +98,8 @@ class _Reader(Tables):
         value = self.values.get(key, default)
         if not isinstance(value, str):
             raise self.refuse((key,), f"{key} = {shown(value)} is not a string")
+        if "\0" in value:
+            raise self.refuse((key,), f"{key} = {shown(value)}: a file name has no NUL")
         return value
 
     def lids(self, lmc: int) -> tuple[tuple[str, int], ...]:

@@ -61,6 +61,7 @@ def test_devices_take_the_place_of_ports() -> None:
         ("mtu = true", "mtu = True: use"),
         ('congestion = "timely"', "a.toml:1: congestion = 'timely': use dcqcn or none"),
         ("pcap = 1", "a.toml:1: pcap = 1 is not a string"),
+        ('pcap = "a\\u0000b"', "a.toml:1: pcap = 'a\\x00b': a file name has no NUL"),
         ("lids = 1", "a.toml:1: lids is not a table"),
         ('[lids]\n"10.0.0" = 1', "a.toml:2: lids: Expected 4 octets"),
         ('lmc = 2\n[lids]\n"10.0.0.1" = 18', "a.toml:3: 10.0.0.1 = 18: use a multiple of 4"),
