@@ -75,6 +75,13 @@ std::optional<Mtu> read_mtu(std::string_view text) {
     return std::nullopt;
 }
 
+// A variable that is 0 or 1.
+struct Switch {
+    const char *name;
+    const char *text;
+    bool *value;
+};
+
 // All but the name and the interfaces, which differ from device to device.
 Result<Config> read_common(const ConfigVariables& variables) {
     Config config;
@@ -116,10 +123,14 @@ Result<Config> read_common(const ConfigVariables& variables) {
     if (!window.empty() && (read.ec != std::errc{} || read.ptr != window.end())) {
         return refusal("LANEWISE_HCA_RETRY_WINDOW_MS", window, "is not a number of milliseconds");
     }
-    const std::string_view is_protected = variables.is_protected ? variables.is_protected : "";
-    config.is_protected = is_protected == "1";
-    const std::string_view shared_memory = variables.shared_memory ? variables.shared_memory : "";
-    config.uses_memory = shared_memory != "0";
+    for (const auto& [name, text, value] :
+         {Switch{"LANEWISE_HCA_PROTECTED", variables.is_protected, &config.is_protected},
+          Switch{"LANEWISE_HCA_SHARED_MEMORY", variables.shared_memory, &config.uses_memory}}) {
+        const std::string_view given = text ? text : "";
+        if (given.empty()) continue;
+        if (given != "0" && given != "1") return refusal(name, given, "is unknown; use 0 or 1");
+        *value = given == "1";
+    }
     const std::string_view congestion = variables.congestion ? variables.congestion : "";
     if (congestion == "none") {
         config.congestion = Congestion::none;

@@ -83,6 +83,24 @@ TEST(ConfigTest, CongestionIsMetUnlessItIsToldOtherwise) {
     EXPECT_NE(devices.failure().sentence.find("timely"), std::string::npos);
 }
 
+TEST(ConfigTest, MemoryIsUsedUnlessItIsToldOtherwise) {
+    for (const char *on : {"", "1"}) {
+        EXPECT_TRUE(read_devices({.shared_memory = on})->front().uses_memory);
+    }
+    EXPECT_FALSE(read_devices({.shared_memory = "0"})->front().uses_memory);
+    EXPECT_EQ(read_devices({.shared_memory = "off"}).failure().sentence,
+              "LANEWISE_HCA_SHARED_MEMORY=off is unknown; use 0 or 1");
+}
+
+TEST(ConfigTest, NothingIsProtectedUnlessItIsToldOtherwise) {
+    for (const char *off : {"", "0"}) {
+        EXPECT_FALSE(read_devices({.is_protected = off})->front().is_protected);
+    }
+    EXPECT_TRUE(read_devices({.is_protected = "1"})->front().is_protected);
+    EXPECT_EQ(read_devices({.is_protected = "yes"}).failure().sentence,
+              "LANEWISE_HCA_PROTECTED=yes is unknown; use 0 or 1");
+}
+
 TEST(ConfigTest, AnUnknownLinkLayerIsNamed) {
     const Result<std::vector<Config>> devices =
         read_devices({.ports = "lo", .link_layer = "iwarp"});
