@@ -17,6 +17,7 @@ from compiling import compiled
 from experiments.hca.connections import CLIENTS, try_client
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
 from experiments.stopping import stop
+from lanewise.launch.preload import obstacle
 
 CONFIG = """
 ports = ["lan1"]
@@ -46,6 +47,13 @@ def watching(hosts: Hosts) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_line_at_the_end_says_that_no_program_looked_for_the_device(hosts: Hosts) -> None:
     assert NOT_LOOKED in hosts.run(CALLER, ["true"]).stdout
+
+
+def test_a_line_says_that_a_program_that_is_linked_statically_has_no_device(hosts: Hosts) -> None:
+    if not Path("/sbin/ldconfig").is_file() or obstacle("/sbin/ldconfig") == "":
+        pytest.skip("no ldconfig here that is linked statically")
+    said = hosts.run(CALLER, ["/sbin/ldconfig", "-p"]).stdout
+    assert "/sbin/ldconfig gets no RDMA device: it is linked statically" in said
 
 
 def test_no_such_line_comes_after_a_tool_that_did(hosts: Hosts) -> None:

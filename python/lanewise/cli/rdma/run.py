@@ -25,6 +25,7 @@ from lanewise.launch.hca_faults import read_file as read_faults
 from lanewise.launch.hca_replay import read_file as read_replay
 from lanewise.launch.hca_replay import script as replay_script
 from lanewise.launch.packages import not_found
+from lanewise.launch.preload import obstacle
 from lanewise.launch.use_mark import use_mark
 
 Program = Annotated[
@@ -135,6 +136,8 @@ def run_on_device(
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(not_found(program[0]))
+    if reason := obstacle(found):
+        typer.echo(f"lanewise rdma run: {program[0]} gets no RDMA device: {reason}", err=True)
     empty_log(fault_log)
     become(found, program, environment)
 
