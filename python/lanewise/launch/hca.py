@@ -23,6 +23,11 @@ MTUS = (4096, 2048, 1024, 512, 256)
 PORTS_MAX = 2
 DEVICES_MAX = 8
 LID_MASK_BITS_MAX = 7
+# How captures begin: pcap of either byte order, with nanoseconds, and pcapng.
+_CAPTURES = (
+    b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,12 +97,12 @@ def check(device: Device, interfaces: list[str]) -> None:
         raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
     if device.lid_mask_bits and device.link_layer != "infiniband":
         raise RequestError("--lmc applies only to InfiniBand ports; add --link-layer infiniband")
-    for option, text in (("--pcap", device.pcap), ("--fault-log", device.fault_log)):
-        _check_output(option, text)
+    _check_output("--pcap", device.pcap, "capture", _CAPTURES)
+    _check_output("--fault-log", device.fault_log, "log of faults", (b'{"fault"',))
 
 
-def _check_output(option: str, text: str) -> None:
-    """Refuse a file, where one is named, that could not be written."""
+def _check_output(option: str, text: str, kind: str, beginnings: tuple[bytes, ...]) -> None:
+    """Refuse a file, where one is named, that could not be written, or is of another kind."""
     path = Path(text).absolute()
     if not text:
         return
@@ -107,6 +112,11 @@ def _check_output(option: str, text: str) -> None:
     place = path if exists else path.parent
     if not os.access(place, os.W_OK):
         raise RequestError(f"{option} {text}: {place} cannot be written; name another file")
+    if exists and path.is_file() and os.access(path, os.R_OK):
+        with path.open("rb") as file:
+            begins = file.read(8)
+        if begins and not begins.startswith(beginnings):
+            raise RequestError(f"{option} {text}: it is no {kind} and would be lost; name another")
 
 
 def empty_log(fault_log: str) -> None:

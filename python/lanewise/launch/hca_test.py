@@ -113,6 +113,25 @@ def test_what_exists_is_written_to_and_its_folder_need_not_be(
         check(Device(("lo",), pcap=str(kept)), ["lo"])
 
 
+def test_an_output_does_not_replace_what_is_no_such_file(tmp_path: Path) -> None:
+    notes, pcap, log = (tmp_path / name for name in ("notes.txt", "packets.pcap", "faults.jsonl"))
+    notes.write_text("Remember")
+    pcap.write_bytes(b"\xd4\xc3\xb2\xa1 and more")
+    log.write_text('{"fault": 1, "occurrence": 1}\n')
+    for kept, device in (
+        (notes, Device(pcap=str(notes))),
+        (log, Device(pcap=str(log))),
+        (notes, Device(fault_log=str(notes))),
+        (pcap, Device(fault_log=str(pcap))),
+    ):
+        with pytest.raises(RequestError, match=f"{kept}: it is no (capture|log of faults) and wou"):
+            check(device, ["lo"])
+    check(Device(pcap=str(pcap), fault_log=str(log)), ["lo"])
+    for earlier in (pcap, log):
+        earlier.write_bytes(b"")
+    check(Device(pcap=str(pcap), fault_log=str(log)), ["lo"])
+
+
 def test_a_library_that_is_not_built_is_named(build: Path) -> None:
     (build / "lib" / LIBRARY).unlink()
     remedy = f"unset LANEWISE_NATIVE, which is {build}, or set it to another build"
