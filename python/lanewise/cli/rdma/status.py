@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.numbers import counted
-from lanewise.cli.samples_text import printable
 from lanewise.launch import hca_status
 from lanewise.launch.hca_status import MANAGER, Found, Status
+from lanewise.results.printable import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
