@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,8 +25,10 @@ from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.files.whole import require_apart, require_place, require_places
 from lanewise.launch import roll_call, tuned
 from lanewise.launch.foreground import become, in_foreground
-from lanewise.launch.job import Launcher
 from lanewise.launch.native import cautions
+
+if TYPE_CHECKING:
+    from lanewise.tuning.interleaved import Interleaved
 
 Line = Annotated[
     list[str] | None,
@@ -146,15 +149,13 @@ def run_tuned(
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
     if not words:
         raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
-    if mpi and mpi not in tuned.MPIS:
-        raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
+    require_one_of("--mpi", mpi, tuned.MPIS)
+    require_one_of("--same-bits", same_bits, tuned.SAME_BITS)
     refuse_combinations(
         {"--interleaved": rounds, "-o": output, "--profile": profile, "--report": report},
         ruled=tuning is not None,
     )
     require_places(output)
-    if same_bits not in ("", *tuned.SAME_BITS):
-        raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
     require_profile_calls(profile, os.environ.get("LANEWISE_PROFILE_CALLS", ""))
@@ -192,15 +193,17 @@ def run_tuned(
     with roll_call.RollCall() as ranks:
         reporting = ranks.variables() if launcher else {}
         command = tuned.launch_line(words, launcher, {**variables, **reporting})
+        outcome, status = None, 0
         if rounds:
-            compare(words, command, rounds, environment, tuning, output, as_json=as_json)
-            status = 0
+            outcome = interleaved_runs(words, command, rounds, environment, tuning)
         else:
             status = in_foreground(command, environment)
             say_of_report(served, status)
             show_profile(served.profile, shlex.join(words))
-    if same_bits and launcher and status == 0 and not ranks.heard:
-        require_reports(words, launcher, library)
+    if same_bits and launcher and status == 0:
+        require_every_rank(ranks, words, library)
+    if outcome is not None:
+        show(outcome, output, as_json=as_json)
     raise typer.Exit(status)
 
 
@@ -227,54 +230,61 @@ def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:
         raise RequestError("--report counts the calls that follow a tuning file; add --tuning FILE")
 
 
-def require_reports(line: list[str], launcher: Launcher, library: Path) -> None:
-    """Raise RunError for a line of which no rank has reported, if it has ranks of an MPI.
+def require_one_of(option: str, word: str, choices: Sequence[str]) -> None:
+    """Raise RequestError for a value of an option that is none of the choices."""
+    if word and word not in choices:
+        raise RequestError(f"{option} {word}: use {' or '.join(choices)}")
 
-    Where no program is linked with an MPI, as with a script, a line says that nobody knows.
+
+def require_every_rank(ranks: roll_call.RollCall, line: list[str], library: Path) -> None:
+    """Raise RunError where ranks were without the library, so that none had the same bits.
+
+    Where no rank has reported at all, nobody knows whether the program calls MPI: a line says so.
     """
-    confirmed = os.environ.get(roll_call.EVERY_RANK, "0") not in ("", "0")
-    if confirmed or any(roll_call.EVERY_RANK in word for word in line):
-        return
-    silent = f"no rank has reported that it has loaded {library}"
-    if is_linked(line, launcher):
+    if ranks.incomplete:
         raise RunError(
-            f"{silent}, so --same-bits was not in force; put it where every host finds it, or set "
-            f"{roll_call.EVERY_RANK}=1 if ranks cannot connect to this host"
+            f"not every rank has reported that it has loaded {library}, so --same-bits was not in "
+            f"force; put it where every host finds it, or set {roll_call.EVERY_RANK}=1 if ranks "
+            "cannot connect to this host"
         )
-    sys.stderr.write(
-        f"lanewise run: {silent}; if the program calls MPI, --same-bits was not in force\n"
-    )
+    if not ranks.heard and not is_confirmed(line):
+        sys.stderr.write(
+            f"lanewise run: no rank has reported that it has loaded {library}; if the program "
+            "calls MPI on several ranks, --same-bits was not in force\n"
+        )
 
 
-def is_linked(line: list[str], launcher: Launcher) -> bool:
-    """Tell whether a program of a launch line is linked with an MPI."""
-    try:
-        return bool(tuned.linked_programs(line, launcher, os.environ))
-    except RequestError:
-        return False  # no library can be loaded into it
+def is_confirmed(line: list[str]) -> bool:
+    """Tell whether the user confirms that every rank has the library."""
+    if os.environ.get(roll_call.EVERY_RANK, "0") not in ("", "0"):
+        return True
+    return bool(re.search(rf"\b{roll_call.EVERY_RANK}[= ]1\b", " ".join(line)))
 
 
-def compare(
+def interleaved_runs(
     plain: list[str],
     with_rules: list[str],
     rounds: int,
     environment: Mapping[str, str],
     tuning: Path | None,
-    output: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Run the program plain and tuned, interleaved, and show and keep the times."""
+) -> Interleaved:
+    """Run the program plain and tuned, interleaved, and return the times."""
     from lanewise.tuning import interleaved
 
     commands = {interleaved.PLAIN: plain, interleaved.TUNED: with_rules}
     seconds = interleaved.run_interleaved(commands, rounds, environment)
-    outcome = interleaved.Interleaved(
+    return interleaved.Interleaved(
         shlex.join(plain),
         tuning.name if tuning else "",
         seconds[interleaved.PLAIN],
         seconds[interleaved.TUNED],
     )
+
+
+def show(outcome: Interleaved, output: Path | None, *, as_json: bool) -> None:
+    """Print the times of interleaved runs, and keep them."""
+    from lanewise.tuning import interleaved
+
     typer.echo(json.dumps(interleaved.as_object(outcome)) if as_json else outcome.text())
     if output is not None:
         interleaved.write(outcome, output)

@@ -46,6 +46,8 @@ class RollCall:
 
     def __init__(self) -> None:
         """Listen on a port of any number, on all interfaces."""
+        # Whether a job has asked of which not all ranks had reported.
+        self.incomplete = False
         self._token = secrets.token_hex(8)
         self._jobs: dict[str, Job] = {}
         self._limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -125,6 +127,7 @@ class RollCall:
             present = sum(rank < ranks for rank in job.present)
             if present == ranks or self._loop.time() > deadline_s:
                 job.everybody = present == ranks
+                self.incomplete |= not job.everybody
             else:
                 await asyncio.sleep(POLL_S)
         if job.everybody:

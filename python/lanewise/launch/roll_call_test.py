@@ -31,11 +31,17 @@ class Rank:
 
 
 @pytest.fixture
-def variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Give the variable of a roll call that waits for nobody."""
+def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[RollCall]:
+    """Give a roll call that waits for nobody."""
     monkeypatch.setattr(roll_call, "GRACE_S", 0.0)
     with RollCall() as ranks:
-        yield ranks.variables()[roll_call.VARIABLE]
+        yield ranks
+
+
+@pytest.fixture
+def variable(called: RollCall) -> str:
+    """Give the variable of that roll call."""
+    return called.variables()[roll_call.VARIABLE]
 
 
 def test_all_are_there_when_every_rank_has_reported(variable: str) -> None:
@@ -49,6 +55,17 @@ def test_where_one_is_missing_all_hear_it_and_one_is_to_tell(variable: str) -> N
     ranks = [Rank(variable, "first", rank) for rank in (0, 2)]
 
     assert [rank.say("all 3") for rank in ranks] == ["no 2 tell", "no"]
+
+
+def test_a_job_is_incomplete_once_one_who_asked_was_told_no(
+    called: RollCall, variable: str
+) -> None:
+    whole = [Rank(variable, "whole", rank).say("all 1") for rank in (0, 0)]
+    early = called.incomplete
+    Rank(variable, "first", 0).say("all 2")
+
+    assert whole == ["yes", "yes"]
+    assert (early, called.incomplete) == (False, True)
 
 
 def test_one_who_comes_after_the_answer_does_not_change_it(variable: str) -> None:
