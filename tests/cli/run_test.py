@@ -459,6 +459,21 @@ def test_interleaved_runs_compare_plain_and_tuned(
     assert f"tuned/plain {taken.ratio():.3f}" in done.stdout
 
 
+def test_interleaved_runs_without_rules_are_refused_in_one_line(
+    compiled: Compile, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    line = [*launch_line("openmpi"), compiled("openmpi", "mpicc", "collectives.c")]
+    damaged = tmp_path / "tuning.json"
+    damaged.write_text("{", encoding="utf-8")
+
+    done = lanewise("run", "--tuning", damaged, "--interleaved", "2", "--", *line)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith(f"lanewise run: {damaged}")
+    assert done.stderr.endswith("; without its rules plain and tuned would be the same\n")
+
+
 def test_a_program_and_a_launcher_of_two_mpis_are_refused(compiled: Compile, run: Run) -> None:
     program = compiled("mpich", "mpicc", "collectives.c")
 

@@ -177,25 +177,27 @@ def run_tuned(
         vouched = {**variables, roll_call.EVERY_RANK: "1"} if launcher else variables
         typer.echo(shlex.join(tuned.launch_line(words, launcher, vouched)))
         return
-    sys.stderr.write("".join(f"lanewise run: {sentence}\n" for sentence in cautions(build)))
     fault = tuned.fault_in(variables, os.environ)
+    as_it_is = bool(fault) and not same_bits
+    if as_it_is and rounds:
+        raise RequestError(f"{fault}; without its rules plain and tuned would be the same")
+    sys.stderr.write("".join(f"lanewise run: {sentence}\n" for sentence in cautions(build)))
     served = without_rules(options, fault) if fault else options
     variables = tuned.variables_for(library, served, os.environ)
     require_program(words[0])
     remove_former(options.report, options.profile)
     environment = {**os.environ, **tuned.root_variables(launcher)}
-    as_it_is = bool(fault) and not same_bits
     if rounds == 0 and profile is None and (as_it_is or launcher is None):
         instead = words if as_it_is else tuned.launch_line(words, launcher, variables)
         become(instead[0], instead, environment)
-    if fault and rounds:
-        raise RequestError("plain and tuned would be the same; correct the tuning file")
     with roll_call.RollCall() as ranks:
         reporting = ranks.variables() if launcher else {}
         command = tuned.launch_line(words, launcher, {**variables, **reporting})
         outcome, status = None, 0
         if rounds:
-            outcome = interleaved_runs(words, command, rounds, environment, tuning)
+            outcome = interleaved_runs(
+                words, command, rounds, environment, served.tuning and tuning
+            )
         else:
             status = in_foreground(command, environment)
             say_of_report(served, status)
