@@ -117,7 +117,8 @@ def refuse_missing_values(command: Any, ctx: Any, args: list[str]) -> None:
     end = own_words(command, args, interspersed=ctx.allow_interspersed_args)
     last = args[end - 1] if end > 0 and args[end : end + 1] == ["--"] else ""
     for parameter in command.get_params(ctx):
-        if last in parameter.opts and not getattr(parameter, "is_flag", False):
+        takes_value = parameter.param_type_name == "option" and not parameter.is_flag
+        if takes_value and last in parameter.opts:
             raise typer.BadParameter(
                 "no value before --; give one, or leave the option out", ctx=ctx, param=parameter
             )

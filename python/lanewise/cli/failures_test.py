@@ -89,6 +89,17 @@ def test_an_option_whose_value_was_left_out_before_a_program_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["testbed run file", "suite app command"])
+def test_an_argument_may_be_a_word_that_is_its_name_within_the_command(
+    command: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    run([*command.split(), "--", "true"])
+
+    assert "no value before --" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("command", "package"),
     [
