@@ -8,6 +8,7 @@ that are compared get the same standard input.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -39,7 +40,7 @@ TAKEN = (*PASSED_ON, signal.SIGINT)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 STDIN = 0
 READ_BYTES = 1 << 20
-# Where nothing comes on standard input for so long, the user is told what is waited for.
+# A pipe or a socket on which nothing comes for so long counts as having nothing.
 SILENCE_S = 1.0
 
 Handler = Callable[[int, FrameType | None], object] | int
@@ -134,11 +135,13 @@ def repeated_stdin() -> Iterator[Callable[[], int]]:
     """Give a function that returns standard input for the next of several commands.
 
     Each of them reads it from the place where it is now.  A pipe is read to its end first, and a
-    file takes its place; a terminal stays what it is.
+    file takes its place, which is empty where nothing comes; a terminal stays what it is.
     """
     with tempfile.TemporaryFile() as kept:
         stdin, place = STDIN, place_in(STDIN)
-        if place is None and not os.isatty(STDIN):
+        if not is_readable(STDIN):
+            stdin, place = kept.fileno(), 0
+        elif place is None and not os.isatty(STDIN):
             keep_stdin_in(kept)
             stdin, place = kept.fileno(), 0
 
@@ -150,6 +153,14 @@ def repeated_stdin() -> Iterator[Callable[[], int]]:
         yield from_there
 
 
+def is_readable(descriptor: int) -> bool:
+    """Tell whether a descriptor is open for reading."""
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+    except OSError:
+        return False
+
+
 def place_in(descriptor: int) -> int | None:
     """Return the place from which a file is read; None for a pipe, a socket or a terminal."""
     try:
@@ -159,12 +170,16 @@ def place_in(descriptor: int) -> int | None:
 
 
 def keep_stdin_in(file: IO[bytes]) -> None:
-    """Write all that comes on standard input to a file; RunError where it has no room."""
+    """Write all that comes on standard input to a file; RunError where it has no room.
+
+    A pipe that nobody writes to need never end, as under ssh or a service.
+    """
     if not select.select([STDIN], [], [], SILENCE_S)[0]:
         sys.stderr.write(
-            "lanewise: standard input is read to its end first, so that each run gets it; "
-            "add < /dev/null if there is none\n"
+            f"lanewise: nothing came on standard input within {SILENCE_S:g} s, so the runs get "
+            "none; give a file with < FILE if the program reads it\n"
         )
+        return
     try:
         # Where reading does not block, nothing to read would be an error.
         while select.select([STDIN], [], []) and (said := os.read(STDIN, READ_BYTES)):

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.launch.foreground import (
     IGNORED_BY_PYTHON,
+    SILENCE_S,
     TAKEN,
     Foreground,
     become,
@@ -148,21 +150,45 @@ def test_each_of_several_programs_reads_all_of_a_pipe() -> None:
     assert done.stderr == ""
 
 
-def test_whoever_waits_for_the_end_of_a_pipe_is_told() -> None:
+def test_a_pipe_on_which_nothing_comes_has_nothing_for_any_program_and_a_line_says_so() -> None:
+    silent, writer = os.pipe()
+
+    done = subprocess.run([sys.executable, "-c", TWO_READERS, "wc", "-c"], stdin=silent,
+                          capture_output=True, text=True, check=True, timeout=60)  # fmt: skip
+
+    assert done.stdout == "0\n0\n"
+    assert done.stderr == (
+        "lanewise: nothing came on standard input within 1 s, so the runs get none; "
+        "give a file with < FILE if the program reads it\n"
+    )
+    os.close(silent)
+    os.close(writer)
+
+
+def test_a_pipe_on_which_something_came_is_read_to_its_end() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", TWO_READERS, "cat"], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as started:  # fmt: skip
-        assert started.stderr is not None
-        told = started.stderr.readline()
+        assert started.stdin is not None
+        started.stdin.write("early\n")
+        started.stdin.flush()
+        time.sleep(2 * SILENCE_S)
 
-        said, _ = started.communicate("late\n")
+        said, told = started.communicate("late\n")
 
-    assert told == (
-        "lanewise: standard input is read to its end first, so that each run gets it; "
-        "add < /dev/null if there is none\n"
-    )
-    assert said == "late\nlate\n"
+    assert said == 2 * "early\nlate\n"
+    assert told == ""
+
+
+@pytest.mark.parametrize("redirection", ["<&-", "0> file", "0> /dev/null"])
+def test_a_standard_input_that_cannot_be_read_has_nothing(redirection: str, tmp_path: Path) -> None:
+    line = f'exec "$0" -c "$1" wc -c {redirection}'
+
+    done = subprocess.run(["sh", "-c", line, sys.executable, TWO_READERS], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert (done.stdout, done.stderr) == ("0\n0\n", "")
 
 
 def test_a_terminal_stays_the_standard_input_of_several_programs() -> None:
