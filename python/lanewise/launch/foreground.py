@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import FileIO
 from types import FrameType, TracebackType
-from typing import IO
 
 from lanewise.errors import RequestError, RunError
 from lanewise.interrupts import ENDING
@@ -137,7 +137,8 @@ def repeated_stdin() -> Iterator[Callable[[], int]]:
     Each of them reads it from the place where it is now.  A pipe is read to its end first, and a
     file takes its place, which is empty where nothing comes; a terminal stays what it is.
     """
-    with tempfile.TemporaryFile() as kept:
+    # What a buffer still holds would be written, and fail again, when the file is closed.
+    with tempfile.TemporaryFile(buffering=0) as kept:
         stdin, place = STDIN, place_in(STDIN)
         if not is_readable(STDIN):
             stdin, place = kept.fileno(), 0
@@ -169,7 +170,7 @@ def place_in(descriptor: int) -> int | None:
         return None
 
 
-def keep_stdin_in(file: IO[bytes]) -> None:
+def keep_stdin_in(file: FileIO) -> None:
     """Write all that comes on standard input to a file; RunError where it has no room.
 
     A pipe that nobody writes to need never end, as under ssh or a service.
@@ -181,15 +182,24 @@ def keep_stdin_in(file: IO[bytes]) -> None:
         )
         return
     try:
-        # Where reading does not block, nothing to read would be an error.
-        while select.select([STDIN], [], []) and (said := os.read(STDIN, READ_BYTES)):
-            file.write(said)
-        file.flush()
+        while said := next_of_stdin():
+            while said:
+                said = said[file.write(said) :]
     except OSError as error:
         raise RunError(
             f"standard input could not be kept in {tempfile.gettempdir()}: {error.strerror}; "
             "free space there, or set TMPDIR"
         ) from None
+
+
+def next_of_stdin() -> bytes:
+    """Wait for what comes next on standard input; return nothing at its end."""
+    try:
+        # Where reading does not block, nothing to read would be an error.
+        select.select([STDIN], [], [])
+        return os.read(STDIN, READ_BYTES)
+    except OSError as error:
+        raise RunError(f"standard input could not be read: {error.strerror}") from None
 
 
 def become(name: str, command: list[str], environment: Mapping[str, str]) -> None:

@@ -3,9 +3,13 @@
 
 import os
 import pty
+import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -148,6 +152,45 @@ def test_each_of_several_programs_reads_all_of_a_pipe() -> None:
 
     assert done.stdout == 2 * said
     assert done.stderr == ""
+
+
+def with_little_space() -> None:
+    """Let no file become larger than ten bytes, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+
+
+@pytest.mark.parametrize("bytes_written", [11, 1 << 20])
+def test_standard_input_for_which_there_is_no_space_is_an_error_that_says_so(
+    bytes_written: int,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", TWO_READERS, "cat"], input="." * bytes_written,
+        capture_output=True, text=True, check=False, preexec_fn=with_little_space,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == (
+        f"lanewise.errors.RunError: standard input could not be kept in {tempfile.gettempdir()}: "
+        "File too large; free space there, or set TMPDIR"
+    )
+
+
+def test_standard_input_that_fails_is_an_error_of_reading() -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(server.getsockname())
+    accepted, _ = server.accept()
+    # Closed with a lingering time of 0 s, a connection is reset.
+    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    accepted.close()
+
+    done = subprocess.run([sys.executable, "-c", TWO_READERS, "cat"], stdin=client.fileno(),
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+    assert done.stderr.splitlines()[-1] == (
+        "lanewise.errors.RunError: standard input could not be read: Connection reset by peer"
+    )
+    client.close()
+    server.close()
 
 
 def test_a_pipe_on_which_nothing_comes_has_nothing_for_any_program_and_a_line_says_so() -> None:
