@@ -274,8 +274,12 @@ def test_a_program_without_a_launcher_is_one_rank_and_keeps_its_words(
     assert refused.returncode == 2
     assert refused.stderr == (
         f"lanewise check same-bits: --ranks 2,3: without a launcher {program} is one rank; "
-        f"launch it: -- mpirun -n N {program}\n"
+        f"launch it: mpirun -n N {program}\n"
     )
+    also = " ".join(line_of("openmpi", program))
+    for line, other in ((also, program), (program, also)):
+        one = lanewise("check", "same-bits", "--ranks", "2,3", "--also", other, "--", *line.split())
+        assert (one.returncode, one.stderr) == (2, refused.stderr)
 
 
 def test_n_in_braces_leaves_an_n_to_the_program(compiled: Compile, lanewise: Lanewise) -> None:

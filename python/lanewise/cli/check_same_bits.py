@@ -161,12 +161,15 @@ def check_same_bits(
         raise RequestError(f"--same-bits {same_bits}: use {' or '.join(tuned.SAME_BITS)}")
     lines = [words, *(words_of(text) for text in also or [])]
     counts = counts_of(ranks or DEFAULT_RANKS)
-    planned = [one for each in lines for one in plan(each, counts, first=each is words)]
-    if ranks and max(counts) > max(one.ranks for one in planned):
-        raise RequestError(
-            f"--ranks {ranks}: without a launcher {words[0]} is one rank; launch it: "
-            f"-- mpirun -n {RANKS} {words[0]}"
-        )
+    planned: list[Planned] = []
+    for each in lines:
+        own = plan(each, counts, first=each is words)
+        if ranks and max(counts) > max(one.ranks for one in own):
+            raise RequestError(
+                f"--ranks {ranks}: without a launcher {each[0]} is one rank; launch it: "
+                f"mpirun -n {RANKS} {each[0]}"
+            )
+        planned += own
     runs = []
     with repeated_stdin() as stdin:
         for one in planned:
