@@ -15,6 +15,9 @@ import pytest
 from conftest import Lanewise
 from tuned_job import Compile, is_mpich_4_0, launch_line
 
+from lanewise.bits import records
+from lanewise.cli import run
+
 PROGRAM = "first_sum_differs.c"
 
 
@@ -327,3 +330,24 @@ def test_a_check_that_is_ended_lets_the_launcher_end_its_ranks(
     assert said.splitlines()[-1] == "lanewise check same-bits: stopped"
     assert ended.read_text() == "\n"
     assert list(temporary.iterdir()) == []
+
+
+def test_a_signal_between_two_runs_is_told_like_one_during_them(
+    compiled: Compile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def disturbed(folder: Path) -> dict[int, records.RankResults]:
+        signal.raise_signal(signal.SIGUSR1)
+        return results_in(folder)
+
+    results_in = records.results_in
+    monkeypatch.setattr(records, "results_in", disturbed)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    program = str(compiled("openmpi", "mpicc", "needs_the_argument_n.c"))
+    try:
+        status = run(["check", "same-bits", "--", program, "N"])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert status == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "SIGUSR1 came during the run 'the same again' or before it" in line

@@ -171,10 +171,11 @@ def check_same_bits(
             )
         planned += own
     runs = []
-    with repeated_stdin() as stdin:
+    with repeated_stdin() as stdin, Foreground() as foreground:
         for one in planned:
+            foreground.require_undisturbed(f"the run '{one.name}'")
             with tempfile.TemporaryDirectory(prefix="lanewise-results-") as folder:
-                runs.append(made(one, same_bits, Path(folder), stdin()))
+                runs.append(made(one, same_bits, Path(folder), foreground, stdin()))
     found = compared(runs, level=same_bits, with_output=not no_output)
     typer.echo(json.dumps(as_object(found)) if as_json else text_of(found))
     if not all(one.same for one in found):
@@ -233,7 +234,7 @@ def plan(line: Sequence[str], counts: Sequence[int], *, first: bool) -> list[Pla
     return runs
 
 
-def made(planned: Planned, level: str, folder: Path, stdin: int) -> Run:
+def made(planned: Planned, level: str, folder: Path, foreground: Foreground, stdin: int) -> Run:
     """Make a run, and return what it gave; RunError where the program fails."""
     from lanewise.bits.compare import Run
     from lanewise.bits.records import results_in
@@ -246,9 +247,9 @@ def made(planned: Planned, level: str, folder: Path, stdin: int) -> Run:
     command = tuned.launch_line(planned.line, launcher, variables)
     environment = {**os.environ, **tuned.root_variables(launcher), **planned.variables}
     printed = folder / "stdout"
-    with Foreground() as foreground, printed.open("wb") as stdout:
+    with printed.open("wb") as stdout:
         status = foreground.run(command, environment, stdin, stdout.fileno())
-        foreground.require_undisturbed(f"the run '{planned.name}'")
+    foreground.require_undisturbed(f"the run '{planned.name}'")
     if status != 0:
         raise RunError(
             f"{shlex.join(planned.line)} ended with status {status}; what it says is above",
