@@ -215,6 +215,11 @@ def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise)
         (["--same-bits", "all", "--", "true"], "--same-bits all: use order or ranks"),
         (["--also", "a 'x", "--", "true"], "--also 'a 'x': no closing quotation; quote it whole"),
         (["--also", "", "--", "true"], "--also '' names no program; write a line as after --"),
+        (
+            ["--", "true"],
+            "the MPI of true cannot be determined; name a program that is linked with an MPI, or "
+            "launch it with mpirun",
+        ),
         ([], "no program; name a launcher and a program: -- mpirun -n N ./app"),
         (
             ["--", "mpirun.openmpi", "-n", "2", "true"],

@@ -34,7 +34,7 @@ RANKS = "N"
 BRACED_RANKS = "{N}"
 DEFAULT_RANKS = "2,3,4"
 RESULTS = "LANEWISE_RESULTS"
-# Ways to reduce that an MPI can be sentence_of to take, as variables of its own.
+# Ways to reduce that an MPI can be told to take, as variables of its own.
 ALGORITHMS: dict[str, dict[str, dict[str, str]]] = {
     "openmpi": {
         name: {
@@ -207,7 +207,12 @@ def counts_of(text: str) -> list[int]:
 def plan(line: Sequence[str], counts: Sequence[int], *, first: bool) -> list[Planned]:
     """Return the runs of a launch line; the first line of all is run twice alike."""
     launcher = tuned.launcher_of(line[0], os.environ)
-    family = tuned.family_of(line, launcher, os.environ)
+    family = tuned.family_of(
+        line,
+        launcher,
+        os.environ,
+        "name a program that is linked with an MPI, or launch it with mpirun",
+    )
     if launcher is None:
         counts, lines = [1], [tuple(line)]
     elif any(BRACED_RANKS in word for word in line):

@@ -66,11 +66,14 @@ def launcher_of(word: str, environment: Mapping[str, str]) -> Launcher | None:
 
 
 def family_of(
-    line: Sequence[str], launcher: Launcher | None, environment: Mapping[str, str]
+    line: Sequence[str],
+    launcher: Launcher | None,
+    environment: Mapping[str, str],
+    remedy: str = f"add --mpi {' or '.join(MPIS)}",
 ) -> str:
     """Return the MPI family of the programs of a launch line.
 
-    Raises RequestError where they do not belong together, or where nothing tells.
+    Raises RequestError where they do not belong together, or, with the remedy, where nothing tells.
     """
     own = linked_programs(line, launcher, environment)
     started = launcher.mpis if launcher else MPIS
@@ -85,9 +88,7 @@ def family_of(
     if len(families) > 1:
         raise RequestError("the programs of this line belong to two MPIs; build them for one")
     if not families:
-        raise RequestError(
-            f"the MPI of {line[-1]} cannot be determined; add --mpi {' or '.join(MPIS)}"
-        )
+        raise RequestError(f"the MPI of {line[-1]} cannot be determined; {remedy}")
     return families.pop()
 
 
