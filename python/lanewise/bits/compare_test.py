@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,15 +138,17 @@ def test_records_of_a_file_become_reductions_in_the_order_of_their_starts() -> N
 
     waited_for = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, SITE)
     started_first = replace(waited_for, operation="iallreduce")
-    assert parsed(records, rank=0) == RankResults(
+    assert parsed(records, Path("/tmp/run/rank-0.jsonl")) == RankResults(
         [started_first, waited_for], array("Q", [0xBB, 0xAA]),
         unseen=3, between_groups=2, several_threads=True, world=5,
     )  # fmt: skip
 
 
 def test_results_without_their_last_record_are_refused() -> None:
-    with pytest.raises(RunError, match="the results of rank 3 end early; free space in "):
-        parsed([{"world": 5}], rank=3)
+    with pytest.raises(
+        RunError, match="the results of rank 3 end early; free space in /tmp, or let "
+    ):
+        parsed([{"world": 5}], Path("/tmp/run/rank-3.jsonl"))
 
 
 @pytest.mark.parametrize(

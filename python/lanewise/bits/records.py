@@ -99,12 +99,13 @@ def path_of(folder: Path, rank: int) -> Path:
 
 def read(folder: Path, rank: int) -> RankResults:
     """Return what one rank wrote; a line that is cut off is left out."""
-    with path_of(folder, rank).open(encoding="utf-8") as lines:
-        return parsed((json.loads(line) for line in lines if line.endswith("\n")), rank)
+    path = path_of(folder, rank)
+    with path.open(encoding="utf-8") as lines:
+        return parsed((json.loads(line) for line in lines if line.endswith("\n")), path)
 
 
-def parsed(records: Iterable[dict[str, Any]], rank: int) -> RankResults:
-    """Return the results that the records of a rank hold, which end in any order.
+def parsed(records: Iterable[dict[str, Any]], path: Path) -> RankResults:
+    """Return the results that the records of a rank's file hold, which end in any order.
 
     Raises RunError where the last record is missing: a rank that cannot write stops noting.
     """
@@ -127,8 +128,8 @@ def parsed(records: Iterable[dict[str, Any]], rank: int) -> RankResults:
             told |= record
     if not told.pop("end", False):
         raise RunError(
-            f"the results of rank {rank} end early; free space in the folder of TMPDIR, and let "
-            "every rank call MPI_Finalize"
+            f"the results of {path.stem.replace('-', ' ')} end early; free space in "
+            f"{path.parent.parent}, or let every rank call MPI_Finalize"
         )
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     return RankResults(

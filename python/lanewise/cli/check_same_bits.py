@@ -340,10 +340,14 @@ def sentences_on(one: Compared) -> list[str]:
         lines.append(f"{name}: the output differs, though all reductions are the same: "
                      "what differs comes from elsewhere")  # fmt: skip
     if one.not_compared:
+        reason = (
+            "the result could not be read"
+            if one.run.world == one.reference.world
+            else "not over all ranks, or rank 0 has another part of the result, or none, or it "
+            "could not be read"
+        )
         lines.append(
-            f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: "
-            "not over all ranks, or rank 0 has another part of the result, or none, or it could "
-            "not be read"
+            f"{name}: {counted(one.not_compared)} not compared with {one.reference.name}: {reason}"
         )
     return lines
 
