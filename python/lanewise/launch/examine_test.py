@@ -23,7 +23,7 @@ def advice_on(folder: Path, **values: str) -> str:
     }  # fmt: skip
     (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     machine = {"PATH": str(folder / "none"), "LANEWISE_NATIVE": str(folder)}
-    return "\n".join(one for one in examine(machine).advice if str(folder) in one)
+    return "\n".join(one for one in examine(machine).advice if str(folder.parent) in one)
 
 
 def test_libraries_that_cannot_be_preloaded_are_named_with_what_cuts_their_path(
@@ -34,6 +34,18 @@ def test_libraries_that_cannot_be_preloaded_are_named_with_what_cuts_their_path(
     advice = advice_on(tmp_path / "my programs")
 
     assert "/my programs/lib cannot be preloaded: LD_PRELOAD cuts it at a space;" in advice
+    assert advice_on(tmp_path / "my simulation", mpi="smpi") == ""
+
+
+def test_a_link_to_libraries_that_cannot_be_preloaded_does_not_serve_tune(tmp_path: Path) -> None:
+    (tmp_path / "my programs").mkdir()
+    link = tmp_path / "build"
+    link.symlink_to(tmp_path / "my programs")
+
+    advice = advice_on(link)
+
+    assert advice.startswith(f"lanewise tune cannot load libraries: {tmp_path}/my programs/lib ")
+    assert advice.count("\n") == 0
 
 
 @pytest.mark.parametrize(
