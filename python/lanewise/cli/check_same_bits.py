@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ import typer
 from lanewise.errors import RequestError, RunError
 from lanewise.launch import roll_call, tuned
 from lanewise.launch.foreground import Foreground, repeated_stdin
+from lanewise.launch.native import cautions
 from lanewise.launch.run import TAIL_LINES
 
 if TYPE_CHECKING:
@@ -170,6 +172,9 @@ def check_same_bits(
                 f"mpirun -n {RANKS} {each[0]}"
             )
         planned += own
+    for family in dict.fromkeys(one.family for one in planned):
+        for sentence in cautions(tuned.build_of(family, os.environ)):
+            sys.stderr.write(f"lanewise check same-bits: {sentence}\n")
     runs = []
     with repeated_stdin() as stdin, Foreground() as foreground:
         for one in planned:

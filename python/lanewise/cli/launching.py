@@ -213,8 +213,8 @@ def job_folder(choice: Choice, values: Mapping[str, Any]) -> Iterator[Path]:
 
 def tell(job: Job) -> None:
     """Print what a user should know of a launch, such as that its ranks share cores."""
-    if job.notice:
-        sys.stderr.write(f"lanewise: {job.notice}\n")
+    for line in job.notice.splitlines():
+        sys.stderr.write(f"lanewise: {line}\n")
 
 
 def show_command(choice: Choice, job: Job, values: Mapping[str, Any]) -> None:

@@ -40,7 +40,7 @@ class Job:
     `slots` is how many ranks the launcher takes there without being told to, `cores` how many can
     have a core to themselves; None where it is not known.  `scheduler` is the batch system whose
     job this process is part of, `step` tells that srun started this process.  `pmi_plugin` is
-    the plugin of srun for this MPI, empty for the usual one.  `notice` is a line for the user, such
+    the plugin of srun for this MPI, empty for the usual one.  `notice` has lines for the user, such
     as that ranks share cores.
     """
 

@@ -40,7 +40,7 @@ def measure_launched(request: Request, asked: Asked) -> Measurement:
         plan(choice.launcher, job)
         warnings = run_launches(request, asked, choice, job)
         text = path.read_text(encoding="utf-8")
-        notes = [job.notice, *warnings]
+        notes = [*job.notice.splitlines(), *warnings]
         return Measurement(load(path), text, tuple(filter(None, dict.fromkeys(notes))))
 
 

@@ -122,7 +122,7 @@ class TuningResult:
 
     def _notes(self) -> list[str]:
         unfinished = "" if self.complete else "the budget was used up before all was measured"
-        return [note for note in (self.notice, unfinished) if note]
+        return [*self.notice.splitlines(), *filter(None, [unfinished])]
 
 
 def _measured(point: Point) -> list[dict[str, object]]:

@@ -126,7 +126,7 @@ def job_running(
     )
     job = placed(job, choice.launcher, space)
     notices = [job.notice, *cautions(choice.build)]
-    return replace(job, notice="; ".join(filter(None, notices)))
+    return replace(job, notice="\n".join(filter(None, notices)))
 
 
 def arguments_of_transport(asked: Asked, choice: Choice, space: Room) -> tuple[str, ...]:
