@@ -50,7 +50,8 @@ def test_a_link_to_libraries_that_cannot_be_preloaded_does_not_serve_tune(tmp_pa
 
 @pytest.mark.parametrize(
     ("build_type", "named"),
-    [("", "without a build type"), ("Debug", "with the build type Debug")],
+    [(kind, f"with the build type {kind}") for kind in ("Debug", "debug")]
+    + [("", "without a build type")],
 )
 def test_programs_that_are_not_optimised_are_named_with_the_remedy(
     build_type: str, named: str, tmp_path: Path

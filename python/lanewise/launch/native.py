@@ -32,7 +32,7 @@ PROVE = "lanewise-prove"
 PRESETS = {"openmpi": "release", "mpich": "mpich", "smpi": "smpi"}
 BUILD_TYPES = ("Release", "RelWithDebInfo", "MinSizeRel", "Debug")
 # Others, such as the None of Debian, come with flags of their own.
-UNOPTIMISED = ("", "Debug")
+UNOPTIMISED = ("", "debug")
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def cautions(build: NativeBuild) -> list[str]:
     """Return one sentence for each thing about a build that makes its use or its times worse."""
     programs = f"the native programs in {build.folder}"
     found = []
-    if build.build_type in UNOPTIMISED:
+    if build.build_type.lower() in UNOPTIMISED:
         kind = (
             f"with the build type {build.build_type}"
             if build.build_type
