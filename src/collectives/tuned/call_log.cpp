@@ -36,6 +36,9 @@ struct Site {
     std::uint16_t number = 0;
 };
 
+/* When this thread last left a call whose time was counted. */
+constinit thread_local std::int64_t left_last_ns = 0;
+
 struct Recorder {
     std::mutex mutex;
     CallLog log;
@@ -74,6 +77,13 @@ void number(CommunicatorState& state, MPI_Comm comm, Recorder& to) {
     if (to.log.communicators.size() == communicators_max) return;
     own = static_cast<int>(to.log.communicators.size());
     to.log.communicators.push_back({id_of(state, comm), state.rank, state.ranks, {}});
+}
+
+/* A test begins with the pause before it, if that was waiting, and so perhaps within another call.
+ */
+void count_time(std::int64_t entry_ns, std::int64_t exit_ns, Recorder& to) {
+    to.log.in_calls_ns += exit_ns - std::max(entry_ns, left_last_ns);
+    left_last_ns = exit_ns;
 }
 
 bool is_kept(const LoggedCall& call, const CallLog& log) {
@@ -199,7 +209,7 @@ void log_call(const collectives::Call& call, const void *site, std::int64_t entr
     auto& to = recorder();
     const auto numbered = numbered_state(call, to);
     if (!numbered.state) return;
-    to.log.in_calls_ns += exit_ns - entry_ns;
+    count_time(entry_ns, exit_ns, to);
     if (auto begun = begin(call, numbered, site, profile::Form::blocking, to)) {
         begun->entry_ns = entry_ns;
         begun->exit_ns = exit_ns;
@@ -248,10 +258,10 @@ void count_unended() {
     ++to.log.unrecorded.nonblocking;
 }
 
-void add_time_in_calls(std::int64_t elapsed_ns) {
+void add_time_in_calls(std::int64_t entry_ns, std::int64_t exit_ns) {
     auto& to = recorder();
     const std::scoped_lock lock(to.mutex);
-    if (recording) to.log.in_calls_ns += elapsed_ns;
+    if (recording) count_time(entry_ns, exit_ns, to);
 }
 
 }  // namespace lanewise::tuned

@@ -99,7 +99,9 @@ std::optional<LoggedCall> prepare_call(const collectives::Call& call);
 
 void add_to_log(const LoggedCall& call);
 void count_unended();
-void add_time_in_calls(std::int64_t elapsed_ns);
+
+/* Time of this thread, without what has been added of it already. */
+void add_time_in_calls(std::int64_t entry_ns, std::int64_t exit_ns);
 
 /* Whether the ranks may count a call that returned `code` as one that all of them make. An argument
    that the MPI refuses lets a rank call again, while what it received was too long only if it took
@@ -134,7 +136,7 @@ int recorded(const collectives::Call& call, const void *site, const Go& go) {
     if (took_part(code)) {
         log_call(call, called_from, entry_ns, exit_ns);
     } else {
-        add_time_in_calls(exit_ns - entry_ns);
+        add_time_in_calls(entry_ns, exit_ns);
     }
     if (noting_results && code == MPI_SUCCESS) note_result(call, called_from);
     return code;

@@ -165,6 +165,61 @@ TEST(CallLog, counts_time_in_calls_once_where_a_program_tests_several_requests_i
     EXPECT_LE(log.in_calls_ns, elapsed_ns);
 }
 
+/* The time in calls is at most what passes while a program tests a request over and over and makes
+   one more recorded call between two tests. */
+template <typename Between>
+void count_once(const Between& make_between) {
+    const Duplicate comm;
+    const Handle handle;
+    Logged logged;
+    start_and_keep(comm.get(), handle.get());
+    const auto between = make_between(barrier_on(comm.get()));
+
+    const auto begin_ns = monotonic_ns();
+    for (int test = 0; test < 1000; ++test) {
+        find_pending(handle.get());
+        between();
+    }
+    const auto elapsed_ns = monotonic_ns() - begin_ns;
+    const auto log = logged.end();
+
+    EXPECT_GT(log.in_calls_ns, 0);
+    EXPECT_LE(log.in_calls_ns, elapsed_ns);
+}
+
+/* A call of the MPI that takes a while, but less than the longest pause that counts as waiting. */
+int call_for_a_while() {
+    const auto begin_ns = monotonic_ns();
+    while (monotonic_ns() < begin_ns + 400) {
+    }
+    return MPI_SUCCESS;
+}
+
+TEST(CallLog, counts_blocking_calls_between_two_tests_once) {
+    count_once(
+        [](const Call& call) { return [call] { recorded(call, nullptr, call_for_a_while); }; });
+}
+
+TEST(CallLog, counts_starts_of_nonblocking_calls_between_two_tests_once) {
+    count_once([](const Call& call) {
+        return [call] {
+            recorded_start(call, nullptr, call_for_a_while, [] { return MPI_REQUEST_NULL; });
+        };
+    });
+}
+
+TEST(CallLog, counts_starts_of_persistent_calls_between_two_tests_once) {
+    const Handle persistent;
+    count_once([&](const Call& call) {
+        keep_prepared(call, persistent.get());
+        return [&] {
+            const auto entry_ns = monotonic_ns();
+            call_for_a_while();
+            begin_persistent({persistent.get()}, nullptr, entry_ns, monotonic_ns());
+        };
+    });
+}
+
 TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
     const Duplicate comm;
     MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);

@@ -92,9 +92,6 @@ void count_active(const Pending& pending) {
 // A program that tests again so soon has computed nothing meanwhile.
 constexpr std::int64_t polling_pause_max_ns = 1000;
 
-/* When this thread last left a call that waited or tested. */
-constinit thread_local std::int64_t asked_last_ns = 0;
-
 /* Returns the pause before this call that counts as waiting. */
 std::int64_t asked(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
     std::int64_t counted_ns = 0;
@@ -123,7 +120,7 @@ void end_call(Pending& pending) {
 
 void keep_started(const collectives::Call& call, const void *site, MPI_Request request,
                   std::int64_t entry_ns, std::int64_t exit_ns) {
-    add_time_in_calls(exit_ns - entry_ns);
+    add_time_in_calls(entry_ns, exit_ns);
     const auto begun = begin_call(call, site, profile::Form::nonblocking);
     auto result = start_result(expect_result(call, profile::Form::nonblocking), site);
     if (!begun && !result.expected) return;
@@ -173,7 +170,7 @@ void begin_persistent(const std::vector<MPI_Request>& requests, const void *site
         activate(pending, entry_ns, exit_ns);
         any = true;
     }
-    if (any) add_time_in_calls(exit_ns - entry_ns);
+    if (any) add_time_in_calls(entry_ns, exit_ns);
 }
 
 void forget_request(MPI_Request request) {
@@ -220,12 +217,7 @@ void CompletionCall::end() {
         end_call(pending);
         if (pending.form == profile::Form::nonblocking) in.by_request.erase(found);
     }
-    if (any) {
-        // A call that asked for another request since then has been counted.
-        pause_ns = std::min(pause_ns, entry_ns_ - asked_last_ns);
-        add_time_in_calls(pause_ns + left_ns - entry_ns_);
-        asked_last_ns = left_ns;
-    }
+    if (any) add_time_in_calls(entry_ns_ - pause_ns, left_ns);
     count_requests(in);
 }
 
