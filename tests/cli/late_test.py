@@ -217,7 +217,9 @@ def test_a_function_that_is_inlined_is_one_place_for_each_of_its_callers(
 
 
 @pytest.mark.parametrize(
-    "folder", ["x" * 200 + "/" + "y" * 200, os.fsdecode(b"caf\xe9")], ids=["long", "not UTF-8"]
+    "folder",
+    ["x" * 200 + "/" + "y" * 200, os.fsdecode(b"caf\xe9"), os.fsdecode(100 * b"\xe9")],
+    ids=["long", "not UTF-8", "long and not UTF-8"],
 )
 @pytest.mark.one_mpi
 def test_places_have_their_names_whatever_the_path_of_the_program_is(

@@ -320,6 +320,11 @@ def test_names_that_are_not_utf8_are_read_as_far_as_they_are(
     assert names == [{"function": "l\ufffdse", "source": "l\ufffdser.c:7"}]
 
 
+@pytest.mark.parametrize("name", [r"\xe9" * 100, "x" * 300], ids=["escaped", "plain"])
+def test_a_path_whose_text_is_too_long_for_a_name_names_nothing(name: str) -> None:
+    assert sources.names_in(f"/tmp/{name}/app", [1]) == []
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
     [(0, 0, "0 %"), (1, 3, "33 %"), (1, 300, "0.3 %"), (3, 3, "100 %"), (0, 3, "0 %")],

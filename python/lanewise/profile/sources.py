@@ -53,9 +53,9 @@ def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
     """Ask addr2line for the function and the line at each offset; nothing where it cannot tell."""
     program = shutil.which("addr2line")
     path = path_of(file)
-    if program is None or not Path(path).is_file():
-        return []
     try:
+        if program is None or not Path(path).is_file():
+            return []
         done = subprocess.run(
             [program, "-a", "-i", "-f", "-C", "-e", path, *map(hex, offsets)],
             capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S,
@@ -67,7 +67,8 @@ def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
 
 def path_of(file: str) -> str:
     """Return the path of a file that ranks named, where bytes that are not UTF-8 are escaped."""
-    if Path(file).exists():
+    # An escaped name may be too long for a file: Path.exists() then raises OSError.
+    if os.access(file, os.F_OK):
         return file
     return ESCAPED.sub(lambda found: os.fsdecode(bytes.fromhex(found[1])), file)
 
