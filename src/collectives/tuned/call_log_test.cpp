@@ -220,6 +220,66 @@ TEST(CallLog, counts_starts_of_persistent_calls_between_two_tests_once) {
     });
 }
 
+/* Between the first rank and all others. */
+class BetweenGroups {
+  public:
+    BetweenGroups() {
+        const bool first = world_rank() == 0;
+        MPI_Comm_split(MPI_COMM_WORLD, first ? 0 : 1, 0, &own_);
+        MPI_Intercomm_create(own_, 0, MPI_COMM_WORLD, first ? 1 : 0, 0, &comm_);
+    }
+    ~BetweenGroups() {
+        for (auto *comm : {&comm_, &own_}) MPI_Comm_free(comm);
+    }
+    BetweenGroups(const BetweenGroups&) = delete;
+    BetweenGroups& operator=(const BetweenGroups&) = delete;
+    MPI_Comm get() const { return comm_; }
+
+  private:
+    MPI_Comm own_ = MPI_COMM_NULL;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+void wait_for_a_while(MPI_Request request) {
+    CompletionCall completion_call(1, [&](int) { return request; });
+    call_for_a_while();
+    completion_call.all_done();
+}
+
+CallLog log_of_a_wait(MPI_Comm comm) {
+    const Handle handle;
+    Logged logged;
+    start_and_keep(comm, handle.get());
+    wait_for_a_while(handle.get());
+    return logged.end();
+}
+
+TEST(CallLog, counts_waits_for_calls_that_are_not_attributed_as_time_in_calls) {
+    const BetweenGroups between_groups;
+    const Duplicate alone(MPI_COMM_SELF);
+
+    for (const auto& log : {log_of_a_wait(between_groups.get()), log_of_a_wait(alone.get())}) {
+        EXPECT_GE(log.in_calls_ns, 400);
+        EXPECT_THAT(log.calls, SizeIs(0));
+        EXPECT_EQ(log.unrecorded.nonblocking, 0U);
+    }
+}
+
+TEST(CallLog, counts_waits_for_persistent_calls_that_are_not_attributed_as_time_in_calls) {
+    const BetweenGroups between_groups;
+    const Handle handle;
+    Logged logged;
+    keep_prepared(barrier_on(between_groups.get()), handle.get());
+    const auto now_ns = monotonic_ns();
+    begin_persistent({handle.get()}, nullptr, now_ns, now_ns);
+
+    wait_for_a_while(handle.get());
+    const auto log = logged.end();
+
+    EXPECT_GE(log.in_calls_ns, 400);
+    EXPECT_THAT(log.calls, SizeIs(0));
+}
+
 TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
     const Duplicate comm;
     MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);

@@ -18,7 +18,7 @@ namespace {
 
 struct Pending {
     LoggedCall call{};
-    bool logged = false; /* there is a log, and the call belongs into it */
+    bool logged = false; /* the call belongs into the log, not only the time in it */
     profile::Form form = profile::Form::nonblocking;
     std::shared_ptr<const ExpectedResult> expected{}; /* null: its result is not noted */
     StartedResult result{};
@@ -123,7 +123,7 @@ void keep_started(const collectives::Call& call, const void *site, MPI_Request r
     add_time_in_calls(entry_ns, exit_ns);
     const auto begun = begin_call(call, site, profile::Form::nonblocking);
     auto result = start_result(expect_result(call, profile::Form::nonblocking), site);
-    if (!begun && !result.expected) return;
+    if (!begun && !result.expected && !is_logging()) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
     Pending pending{.call = begun.value_or(LoggedCall{}),
@@ -139,7 +139,7 @@ void keep_prepared(const collectives::Call& call, MPI_Request request) {
     if (inside_recorded || request == MPI_REQUEST_NULL) return;
     const auto prepared = prepare_call(call);
     auto expected = expect_result(call, profile::Form::persistent);
-    if (!prepared && !expected) return;
+    if (!prepared && !expected && !is_logging()) return;
     auto& in = table();
     const std::scoped_lock lock(in.mutex);
     if (const auto former = persistent_call(in.by_request, request);
