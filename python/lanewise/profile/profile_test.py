@@ -214,7 +214,7 @@ def test_calls_whose_places_are_not_told_apart_are_counted(tmp_path: Path) -> No
     lines = text_of(load(specimen.write(tmp_path / "p.json", calls=calls)))
 
     assert lines[-1] == (
-        "Calls from more places than are told apart, which share the row of an unknown place: 3."
+        "Calls from more places than are told apart, which are in rows of an unknown place: 3."
     )
 
 

@@ -132,7 +132,7 @@ def notes_of(profile: Profile) -> list[str]:
         )
     if calls.unplaced > 0:
         found.append(
-            "Calls from more places than are told apart, which share the row of an unknown place: "
+            "Calls from more places than are told apart, which are in rows of an unknown place: "
             f"{calls.unplaced}."
         )
     lacking_room = calls.forgotten if calls.one_in == 1 else 0

@@ -57,10 +57,7 @@ std::uint16_t number_of(const void *address, Recorder& to) {
         auto& site = to.sites[slot];
         if (site.address == address) return site.number;
         if (site.address) continue;
-        if (to.log.sites.size() == sites_max) {
-            ++to.log.unrecorded.unplaced;
-            return 0;
-        }
+        if (to.log.sites.size() == sites_max) return 0;
         site = {address, static_cast<std::uint16_t>(to.log.sites.size())};
         to.log.sites.push_back(address);
         return site.number;
@@ -196,6 +193,12 @@ bool prepare_log(std::size_t capacity) {
 CallLog take_log() {
     const std::scoped_lock lock(recorder().mutex);
     return std::move(recorder().log);
+}
+
+std::uint64_t count_unplaced(const CallLog& log) {
+    const auto count =
+        std::ranges::count_if(log.calls, [](const LoggedCall& call) { return call.site == 0; });
+    return static_cast<std::uint64_t>(count);
 }
 
 void thin(CallLog& log, int halvings) {

@@ -58,7 +58,6 @@ struct Unrecorded {
     std::uint64_t nonblocking = 0;    /* never seen to complete */
     std::uint64_t between_groups = 0; /* on intercommunicators */
     std::uint64_t forgotten = 0;      /* for want of room */
-    std::uint64_t unplaced = 0;       /* all but the place, of which there were too many */
 };
 
 struct CallLog {
@@ -78,6 +77,9 @@ bool prepare_log(std::size_t capacity);
 
 /* Moves the log out, once nothing is recorded any more. */
 CallLog take_log();
+
+/* How many of the calls have no place of their own, because there were too many. */
+std::uint64_t count_unplaced(const CallLog& log);
 
 /* Keeps only the calls that are among one in 2^halvings. */
 void thin(CallLog& log, int halvings);

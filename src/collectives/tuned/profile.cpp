@@ -303,6 +303,7 @@ ProcessSummary summary_of(const CallLog& log, std::int64_t elapsed_ns, std::int6
     summary.in_calls_ns = log.in_calls_ns;
     summary.drift_ns = drift_ns;
     summary.recorded = log.calls.size();
+    summary.unplaced = count_unplaced(log);
     summary.unrecorded = log.unrecorded;
     return summary;
 }

@@ -47,13 +47,14 @@ Json clock_of(const std::vector<ProcessSummary>& all) {
 
 Json counts_of(const ProfileContent& content) {
     std::uint64_t recorded = 0;
+    std::uint64_t unplaced = 0;
     Unrecorded sum;
     for (const auto& one : content.processes) {
         recorded += one.recorded;
+        unplaced += one.unplaced;
         sum.nonblocking += one.unrecorded.nonblocking;
         sum.between_groups += one.unrecorded.between_groups;
         sum.forgotten += one.unrecorded.forgotten;
-        sum.unplaced += one.unrecorded.unplaced;
     }
     const auto left_out = content.incomplete_records + content.mismatched_records;
     return {{"attributed", recorded - left_out},
@@ -63,7 +64,7 @@ Json counts_of(const ProfileContent& content) {
             {"intercommunicator", sum.between_groups},
             {"incomplete", content.incomplete_records},
             {"mismatched", content.mismatched_records},
-            {"unplaced", sum.unplaced}};
+            {"unplaced", unplaced}};
 }
 
 Json part_of(const profile::Part& part, const profile::Sums& sums) {

@@ -27,6 +27,7 @@ struct ProcessSummary {
     std::int64_t in_calls_ns = 0; /* of that, in collective calls */
     std::int64_t drift_ns = 0;    /* of its clock against that of rank 0 */
     std::uint64_t recorded = 0;
+    std::uint64_t unplaced = 0; /* of these */
     Unrecorded unrecorded;
 };
 
