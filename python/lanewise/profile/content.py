@@ -137,6 +137,11 @@ class RankTimes:
     lateness_s: float
     awaited_s: float
 
+    @property
+    def elapsed_s(self) -> float:
+        """Return the whole time, or that in calls where they overlapped and it is more."""
+        return self.outside_s + self.waiting_s + self.transfer_s + self.unattributed_s
+
 
 @dataclass(frozen=True)
 class Profile:

@@ -148,6 +148,24 @@ def test_the_table_has_a_column_of_time_that_is_not_attributed_where_there_is_so
     assert "not attributed" not in "\n".join(text_of(load(specimen.write(tmp_path / "q.json"))))
 
 
+def test_time_that_is_not_attributed_is_not_shown_where_it_is_no_part_of_the_run_to_speak_of(
+    tmp_path: Path,
+) -> None:
+    profile = load(in_calls(tmp_path, 0.7008))
+
+    assert profile.rank_times()[0].unattributed_s > 0
+    assert "not attributed" not in "\n".join(text_of(profile))
+
+
+def test_time_that_is_not_attributed_has_a_column_where_it_is_a_part_of_the_run_of_one_rank(
+    tmp_path: Path,
+) -> None:
+    lines = text_of(load(in_calls(tmp_path, 0.7015)))
+
+    assert "not attributed" not in lines[0]
+    assert any("not attributed" in line for line in lines[1:])
+
+
 def test_where_one_in_two_calls_was_kept_delays_of_ranks_are_those_of_all_calls(
     tmp_path: Path,
 ) -> None:

@@ -43,7 +43,7 @@ def summary(profile: Profile, ranks: Sequence[RankTimes]) -> str:
     return (
         f"who was late: {len(ranks)} rank{'s' if len(ranks) > 1 else ''} on {hosts}, "
         f"{time_text(profile.elapsed_s)}; {waiting} of it waiting for late ranks in collectives, "
-        f"{transfer} transfer{rest if unattributed_s > 0 else ''}"
+        f"{transfer} transfer{rest if is_shown(unattributed_s, total_s) else ''}"
     )
 
 
@@ -91,7 +91,7 @@ def late_text(profile: Profile, place: Place, part: Part) -> str:
 def rank_rows(ranks: Sequence[RankTimes]) -> Rows:
     """Return a row for each rank under a heading; of many ranks those that were waited for.
 
-    Without time in calls that are not attributed there is no column for it.
+    Time in calls that are not attributed has a column only where some rank has more than noise.
     """
     shown = list(ranks)
     if len(shown) > RANKS_SHOWN:
@@ -100,7 +100,7 @@ def rank_rows(ranks: Sequence[RankTimes]) -> Rows:
     heading = ["rank", "host", "outside", "waiting", "transfer", UNATTRIBUTED, "late",
                "waited for by others"]  # fmt: skip
     rows = [heading, *(rank_row(one) for one in shown)]
-    if any(one.unattributed_s > 0 for one in ranks):
+    if any(is_shown(one.unattributed_s, one.elapsed_s) for one in ranks):
         return rows
     column = heading.index(UNATTRIBUTED)
     return [[*row[:column], *row[column + 1 :]] for row in rows]
@@ -155,6 +155,11 @@ def share_text(part: float, whole: float) -> str:
         return "0 %"
     percent = 100 * part / whole
     return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def is_shown(part: float, whole: float) -> bool:
+    """Return whether a part of a whole is more than the `0.0 %` that would be written."""
+    return whole > 0 and round(100 * part / whole, 1) > 0
 
 
 def columns(rows: Rows, left: Sequence[int]) -> list[str]:
