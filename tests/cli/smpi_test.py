@@ -44,6 +44,16 @@ def test_half_the_rate_takes_a_large_message_twice_as_long(
     assert math.isclose(slow[2**24] / fast[2**24], 2, rel_tol=0.05)
 
 
+def test_further_arguments_of_smpirun_are_recorded_as_they_were_given(
+    lanewise: Lanewise, smpi: str, tmp_path: Path
+) -> None:
+    further = "--cfg=smpi/async-small-thresh:0 --log=smpi.thres:critical"
+
+    medians_s(lanewise, tmp_path / "s.jsonl", "--launcher-args", further)
+
+    assert load(tmp_path / "s.jsonl").context.launcher_args == further
+
+
 def test_more_hosts_than_cores_wait_on_the_network_and_not_for_a_core(
     lanewise: Lanewise, smpi: str, tmp_path: Path
 ) -> None:

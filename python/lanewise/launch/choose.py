@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import quote
 
 from lanewise.errors import RequestError
 from lanewise.launch.job import Launcher
@@ -35,13 +36,14 @@ class Choice:
 def recorded(choice: Choice, transport: str, launcher_arguments: Sequence[str] = ()) -> list[str]:
     """Return the words by which a native program records by what its ranks communicate.
 
-    Programs that write samples also record further arguments of the launcher.
+    Programs that write samples also record further arguments of the launcher, whose spaces are
+    escaped as in a URL since smpirun would tear the word apart.
     """
     words = [f"--launcher={choice.launcher.name}"]
     if transport:
         words.append(f"--transport={transport}")
     if launcher_arguments:
-        words.append(f"--launcher-args={shlex.join(launcher_arguments)}")
+        words.append(f"--launcher-args={quote(shlex.join(launcher_arguments), safe='/:=,+@')}")
     return words
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import choose, require_launcher
+from lanewise.launch.choose import choose, recorded, require_launcher
 from lanewise.launch.examine import find_launcher
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -192,3 +192,16 @@ def test_another_program_called_flux_is_no_launcher(
     with pytest.raises(RequestError, match="flux is not installed; install flux-core"):
         require_launcher(choose("flux", machine))
     assert not find_launcher(LAUNCHERS["flux"], find_builds(machine), machine).usable
+
+
+def test_arguments_of_the_launcher_are_recorded_in_a_word_that_a_shell_script_keeps_whole(
+    machine: dict[str, str],
+) -> None:
+    found = choose("", machine)
+
+    further = ["--bind-to", "none", "--host=a:2,b", "it's 5%"]
+    (word,) = recorded(found, "", further)[1:]
+
+    assert word == (
+        "--launcher-args=--bind-to%20none%20--host=a:2,b%20%27it%27%22%27%22%27s%205%25%27"
+    )

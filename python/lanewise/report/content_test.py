@@ -390,6 +390,14 @@ def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) ->
     assert command == f"lanewise measure scatter --sizes 8 -n 4 --launcher openmpi -o {path}"
     over_tcp = run_of(path, arguments=arguments, transport="openmpi-tcp")
     assert command_of(over_tcp).endswith(f" -n 4 --transport openmpi-tcp -o {path}")
+    bound = run_of(
+        path,
+        arguments=[*arguments, "--launcher-args=--bind-to%20core"],
+        launcher_args="--bind-to core",
+    )
+    assert command_of(bound).endswith(
+        f" --launcher openmpi '--launcher-args=--bind-to core' -o {path}"
+    )
 
 
 def test_the_command_to_write_the_page_again_has_its_files_as_they_were_named(

@@ -23,6 +23,7 @@ _LAUNCHED_WITH_VALUE = {
     "--ranks",
     "--launch",
     "--launcher",
+    "--launcher-args",
     "--fabric",
     "--transport",
     "-o",
@@ -166,6 +167,8 @@ def command_of(run: Samples) -> str:
         words += ["--transport", context.transport]
     elif context.launcher:
         words += ["--launcher", context.launcher]
+    if context.launcher_args:
+        words.append(f"--launcher-args={context.launcher_args}")
     return shlex.join([*words, "-o", str(run.path)])
 
 

@@ -143,7 +143,7 @@ void declare_output(Options& options, Arguments& arguments) {
     options.text("--launcher", "NAME", arguments.launcher, "Launcher to record in the output");
     options.text("--transport", "NAME", arguments.transport, "Transport to record in the output");
     options.text("--launcher-args", "TEXT", arguments.launcher_args,
-                 "Further arguments of the launcher to record in the output");
+                 "Further arguments of the launcher to record in the output, with %20 for a space");
     options.flag("--events", arguments.events, "Print JSON events instead of the table");
     options.flag("--plan", arguments.plan,
                  "Check the arguments and print the points without measuring");
@@ -261,6 +261,21 @@ Outcome refuse_unchecked(const Texts& texts, const Arguments& arguments) {
     return Done{};
 }
 
+// A launcher that is a shell script, such as smpirun, tears words apart at spaces, so they are
+// escaped as in a URL.
+std::string unescaped(std::string_view text) {
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned char byte = 0;
+        const char *code = text.data() + at + 1;
+        const bool escaped = text[at] == '%' && text.size() - at > 2 &&
+                             std::from_chars(code, code + 2, byte, 16).ptr == code + 2;
+        plain += escaped ? static_cast<char>(byte) : text[at];
+        if (escaped) at += 2;
+    }
+    return plain;
+}
+
 Outcome check_resume(const Arguments& arguments) {
     if (!arguments.resume) return Done{};
     if (arguments.output.empty())
@@ -343,6 +358,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
     if (*parsed) return {**parsed};
+    arguments.launcher_args = unescaped(arguments.launcher_args);
     using Step = Outcome (*)(const Texts&, Arguments&);
     static constexpr Step steps[] = {
         [](const Texts& t, Arguments& a) { return read_intervals(t.intervals, a); },

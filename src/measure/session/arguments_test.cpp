@@ -375,6 +375,15 @@ TEST(Definition, IsRefusedForWhatItsLoopsAreNotOf) {
                 HasSubstr("leave them out with --as osu"));
 }
 
+TEST(LauncherArguments, MayBeEscapedAsInAURL) {
+    const auto recorded = [](const std::string& text) {
+        return accepted({"bcast", "--launcher-args=" + text}).launcher_args;
+    };
+    EXPECT_EQ(recorded("--bind-to%20none"), "--bind-to none");
+    EXPECT_EQ(recorded("--tag%3d%C3%A9%25%2041"), "--tag=\u00e9% 41");
+    EXPECT_EQ(recorded("100% %2 %zz %"), "100% %2 %zz %");
+}
+
 TEST(SizesOf, ABarrierAreNone) {
     const auto arguments = accepted({"barrier"});
     std::string note;
