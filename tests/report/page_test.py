@@ -122,6 +122,24 @@ def test_an_axis_of_sizes_has_ticks_however_far_it_is_zoomed(
     texts = elements["body"]["data-texts"].split(",")
     assert sum(low <= at <= high for at in ticks) in range(2, 10)
     assert len(set(texts)) == len(texts) == len(ticks)
+    zero_at, *at_sizes = ticks
+    assert zero_at == 2 and all(at.is_integer() for at in at_sizes)
+
+
+def test_an_axis_of_the_sizes_0_and_1_has_no_ticks_at_fractions_of_a_byte(
+    browser: Any, write_page: WritePage
+) -> None:
+    look = (
+        "const place = document.getElementById('curves-0-scatter-plot');"
+        "document.body.dataset.texts = place._fullLayout.xaxis.ticktext;"
+        "document.body.id = 'body';"
+    )
+
+    page = write_page(samples=specimen.records(("scatter",), (0, 1)))
+    elements = browser.open(page, script=look).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["body"]["data-texts"] == "0,1 B"
 
 
 def test_an_operation_of_one_size_is_drawn(browser: Any, write_page: WritePage) -> None:

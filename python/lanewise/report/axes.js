@@ -61,9 +61,10 @@ function zeroPlace(curves) {
 }
 
 // Between two powers of two: up to six multiples of another, in a unit that names them exactly.
+// Where an axis is less than a byte wide, that is one whole number of bytes or none.
 function evenSizeTicks(low, high) {
-  const step = 2 ** Math.ceil(Math.log2((high - low) / 5));
-  const first = Math.ceil(low / step);
+  const step = Math.max(1, 2 ** Math.ceil(Math.log2((high - low) / 5)));
+  const first = Math.max(1, Math.ceil(low / step));
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, n) => {
     const at = (first + n) * step;
     const [scale, unit] = sizeUnits.find(([s]) => at >= s && Number.isInteger((100 * at) / s))
