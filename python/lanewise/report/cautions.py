@@ -7,16 +7,13 @@ make one warning and not ten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lanewise.report.labels import names_of
-from lanewise.results.cautions import cautions_of
-from lanewise.results.quantity import size_text
+from lanewise.results.cautions import cautions_of, counted, named
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
-
-_NAMED_MAX = 3
 
 
 def page_cautions(runs: Sequence[Samples]) -> list[str]:
@@ -50,18 +47,5 @@ def _drawing_cautions(points: Sequence[Point]) -> list[str]:
     for kind, words in kinds:
         stopped = [point for point in points if point.stopped == kind]
         if stopped:
-            found.append(f"{_counted(len(stopped))} {words}: {_named(stopped)}")
+            found.append(f"{counted(stopped)} {words}: {named(stopped)}")
     return found
-
-
-def _counted(count: int) -> str:
-    return "1 point" if count == 1 else f"{count} points"
-
-
-def _named(points: Iterable[Point]) -> str:
-    ordered = sorted(points, key=lambda point: (point.operation, point.message_bytes))
-    names = [f"{point.operation} {size_text(point.message_bytes)}" for point in ordered]
-    names = list(dict.fromkeys(names))
-    rest = len(names) - _NAMED_MAX
-    listed = ", ".join(names[:_NAMED_MAX])
-    return listed if rest <= 0 else f"{listed} and {rest} more"

@@ -36,11 +36,12 @@ def cautions_of(samples: Samples) -> list[str]:
     if samples.context.mpi.get("family") != "smpi":
         found += launch_cautions([one for one in measured if one.samples_s], samples.context)
     found += point_cautions(measured, float(samples.context.stopping.get("error", math.inf)))
-    not_positive = [point for point in samples.points if not point.centre_s > 0]
+    not_positive = [point for point in samples.points if point.centre_s <= 0]
     if not_positive:
         found.append(
-            "points without a positive time have no width in per cent and no place on a "
-            f"logarithmic axis: {named(not_positive)}"
+            f"{counted(not_positive)} without a positive time can have neither a width in per cent "
+            "nor a place on a logarithmic axis, only a row of the table: "
+            f"{named(not_positive)}"
         )
     return found
 
@@ -156,10 +157,16 @@ def half_width(point: Point) -> float:
     return (point.high_s - point.low_s) / 2 / point.centre_s
 
 
-def named(points: list[Point], most: int = 3) -> str:
-    """Name points as `scatter 8 B, 16 B and 4 more`."""
-    names = ", ".join(
-        f"{point.operation} {size_text(point.message_bytes)}" for point in points[:most]
+def counted(points: Sequence[Point]) -> str:
+    """Say how many points there are, such as `6 points`."""
+    return "1 point" if len(points) == 1 else f"{len(points)} points"
+
+
+def named(points: Iterable[Point], most: int = 3) -> str:
+    """Name points as `scatter 8 B, scatter 16 B and 4 more`, those of one name once."""
+    names = list(
+        dict.fromkeys(f"{point.operation} {size_text(point.message_bytes)}" for point in points)
     )
-    rest = len(points) - most
-    return names if rest <= 0 else f"{names} and {rest} more"
+    rest = len(names) - most
+    listed = ", ".join(names[:most])
+    return listed if rest <= 0 else f"{listed} and {rest} more"

@@ -116,11 +116,34 @@ def test_a_time_that_is_not_positive_is_said_and_not_as_an_interval_of_no_width(
     found = cautions(tmp_path, median_s=-1e-7, low_s=-2e-7, high_s=1e-7)
 
     assert found == [
-        "points without a positive time have no width in per cent and no place on a logarithmic "
-        "axis: scatter 8 B"
+        "1 point without a positive time can have neither a width in per cent nor a place on a "
+        "logarithmic axis, only a row of the table: scatter 8 B"
     ]
     point = load(tmp_path / "samples.jsonl").points[0]
     assert math.isnan(half_width(point))
+
+
+def test_points_of_one_name_are_counted_and_named_once(tmp_path: Path) -> None:
+    points = [
+        specimen.point_record(
+            "pairs", 8, [0.0] * 20, root=root, peer=peer, median_s=0.0, low_s=0.0, high_s=0.0
+        )
+        for root in range(4)
+        for peer in range(root + 1, 4)
+    ]
+    end = {"record": "end", "points": 6, "elapsed_s": 1.0}
+    path = specimen.write(tmp_path / "s.jsonl", [specimen.context_record(), *points, end])
+
+    of_one_launch, not_positive = cautions_of(load(path))
+
+    assert " at pairs 8 B; " in of_one_launch
+    assert not_positive.startswith("6 points ") and not_positive.endswith(": pairs 8 B")
+
+
+def test_a_point_without_any_time_is_none_of_a_time_that_is_not_positive(tmp_path: Path) -> None:
+    found = cautions(tmp_path, median_s=None, mean_s=None, low_s=None, high_s=None)
+
+    assert found == ["too few repetitions for an interval at scatter 8 B"]
 
 
 def test_a_missing_interval_is_said(tmp_path: Path) -> None:
