@@ -2,17 +2,26 @@
 """What the page says: labels, warnings, verdict, tables and the data of its figures."""
 
 import json
+import math
+import sys
+from bisect import bisect_left
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lanewise.errors import RequestError
 from lanewise.report.cautions import page_cautions
-from lanewise.report.distribution import SAMPLES_DRAWN_MAX, histogram_of
+from lanewise.report.distribution import (
+    LEAST_DRAWN_S,
+    MOST_DRAWN_S,
+    SAMPLES_DRAWN_MAX,
+    histogram_of,
+    rounded,
+)
 from lanewise.report.figures import figures_of
 from lanewise.report.labels import labels_of, mpi_name, names_of
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
@@ -292,18 +301,41 @@ def test_the_samples_that_are_drawn_are_not_of_a_rhythm(tmp_path: Path) -> None:
     assert histogram["counts"][0] == histogram["counts"][-1] == SAMPLES_DRAWN_MAX
 
 
-@given(st.lists(st.floats(min_value=-1e3, max_value=1e6), min_size=1, max_size=50))
+TIMES_S = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False), st.floats(min_value=-1e3, max_value=1e6)
+)
+
+
+@given(st.lists(TIMES_S, min_size=1, max_size=50))
+@example([1e308, -1e308] * 10)
+@example([sys.float_info.max])
 def test_a_histogram_counts_every_sample_in_a_bin_that_holds_it(samples_s: list[float]) -> None:
     histogram = histogram_of(samples_s)
     assert histogram is not None
 
     low, width, counts = (histogram[key] for key in ("low", "width", "counts"))
-    ends = (low, low + width * len(counts))
+    values = sorted(rounded(sample, 5) for sample in samples_s)
     if histogram["logarithmic"]:
-        ends = (10 ** ends[0], 10 ** ends[1])
+        values = [math.log10(value) for value in values]
+    slack = 1e-9 * width
 
     assert sum(counts) == len(samples_s)
-    assert ends == pytest.approx((min(samples_s), max(samples_s)), rel=1e-4)
+    assert low == values[0]
+    assert low + width * len(counts) == pytest.approx(values[-1], rel=1e-9, abs=slack)
+    for bins in range(1, len(counts)):
+        edge = low + bins * width
+        below = sum(counts[:bins])
+        assert bisect_left(values, edge - slack) <= below <= bisect_left(values, edge + slack)
+
+
+@given(TIMES_S)
+def test_a_time_is_drawn_where_it_is_unless_it_is_next_to_nothing_or_endless(time_s: float) -> None:
+    drawn = rounded(time_s, 5)
+
+    if LEAST_DRAWN_S <= abs(time_s) <= MOST_DRAWN_S:
+        assert drawn == pytest.approx(time_s, rel=1e-4, abs=0)
+    else:
+        assert drawn in (0, MOST_DRAWN_S, -MOST_DRAWN_S)
 
 
 def test_samples_that_are_alike_are_one_bin_without_width() -> None:

@@ -18,13 +18,20 @@ import numpy as np
 SAMPLES_DRAWN_MAX = 1000
 # Far less than any clock tells from nothing; of numbers near the least, scripts make no axis.
 LEAST_DRAWN_S = 1e-21
+# Far more than anything takes; of the largest numbers there are, the difference is infinite.
+MOST_DRAWN_S = 1e300
 # Where the largest sample is so many times the smallest, bins are alike on a logarithmic axis.
 LOGARITHMIC_FROM = 4
 
 
 def rounded(value_s: float, digits: int) -> float:
-    """Return a time with so many significant digits, zero where it is next to nothing."""
-    return float(f"{value_s:.{digits}g}") if abs(value_s) >= LEAST_DRAWN_S else 0.0
+    """Return a time with so many significant digits, within what can be drawn.
+
+    It is zero where it is next to nothing.
+    """
+    if abs(value_s) < LEAST_DRAWN_S:
+        return 0.0
+    return float(f"{max(-MOST_DRAWN_S, min(value_s, MOST_DRAWN_S)):.{digits}g}")
 
 
 def drawn_of(samples_s: Sequence[float]) -> tuple[list[float], list[int] | None]:
