@@ -113,7 +113,7 @@ def size_ticks(sizes_bytes: Sequence[float]) -> tuple[list[float], list[str]]:
 
     Where fewer than two powers lie between the sizes, the ticks are at sizes.
     """
-    positive = sorted(size for size in sizes_bytes if size > 0)
+    positive = sorted({size for size in sizes_bytes if size > 0})
     zero = [zero_place(sizes_bytes)] if 0 in sizes_bytes else []
     if not positive:
         return zero, ["0"] * len(zero)
@@ -122,10 +122,13 @@ def size_ticks(sizes_bytes: Sequence[float]) -> tuple[list[float], list[str]]:
     places = [2.0**power for power in range(first, last + 1, step)]
     if len(places) < 2:
         places = _spread([*zero, *positive])[len(zero) :]
-    texts = [size_text(place) for place in places]
-    if len(set(texts)) < len(texts):
-        texts = [f"{place:.0f} B" for place in places]
-    return [*zero, *places], ["0"] * len(zero) + texts
+    return [*zero, *places], ["0"] * len(zero) + [_exact_text(place) for place in places]
+
+
+def _exact_text(size_bytes: float) -> str:
+    """Write a size with a binary prefix where two decimals are exact, otherwise in bytes."""
+    scale = 1024 ** min(3, (int(size_bytes).bit_length() - 1) // 10)
+    return size_text(size_bytes) if 100 * size_bytes % scale == 0 else f"{size_bytes:.0f} B"
 
 
 def _spread(places: Sequence[float]) -> list[float]:
