@@ -354,12 +354,29 @@ def test_a_figure_begins_with_the_widest_interval(tmp_path: Path) -> None:
 
 
 def test_a_pair_has_a_cell_each_way(tmp_path: Path) -> None:
-    run = run_of(tmp_path / "a", point("pairs", root=0, peer=2, reply_bytes=8), ranks=3)
+    run = run_of(tmp_path / "a", point("pairs", root=1, peer=2, reply_bytes=8), ranks=3)
 
     figure = figures_of([run])[0]
 
-    assert figure["cells"]["point"] == [[None, None, 0], [None, None, None], [0, None, None]]
+    assert figure["names"] == ["rank 1", "rank 2"]
+    assert figure["cells"]["point"] == [[None, 0], [0, None]]
     assert figure["title"] == "pairs, 8 B there and back"
+
+
+@pytest.mark.parametrize(
+    ("operation", "ranks", "told"),
+    [
+        ("pairs", {"peer": 1}, "rank 0 to rank 1"),
+        ("triplets", {"peer": 1, "second_peer": 2}, "rank 0 to rank 1 and rank 2"),
+    ],
+)
+def test_only_ranks_that_occur_are_named_however_many_a_damaged_file_claims(
+    tmp_path: Path, operation: str, ranks: dict[str, int], told: str
+) -> None:
+    run = run_of(tmp_path / "a", point(operation, root=0, reply_bytes=8, **ranks))
+    run.context = replace(run.context, ranks=3 * 10**9)
+
+    assert figures_of([run])[0]["curves"][0]["point_text"] == [told]
 
 
 def test_each_size_of_the_reply_has_a_figure_of_its_own(tmp_path: Path) -> None:

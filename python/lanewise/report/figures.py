@@ -135,32 +135,34 @@ def _grouped(points: Iterable[Point]) -> list[list[Point]]:
 
 def _heat(run: Samples, label: str, points: list[Point]) -> Json:
     names = rank_names(run)
+    place = {rank: index for index, rank in enumerate(names)}
     cells: list[list[Any]] = [[None] * len(names) for _ in names]
     texts = [[""] * len(names) for _ in names]
     at: list[list[int | None]] = [[None] * len(names) for _ in names]
     for index, point in enumerate(points):
         peer = point.peer if point.peer is not None else point.root
-        for row, column in ((point.root, peer), (peer, point.root)):
+        there, back = place[point.root], place[peer]
+        for row, column in ((there, back), (back, there)):
             cells[row][column] = _number(point.centre_s)
             texts[row][column] = time_text(point.centre_s)
             at[row][column] = index
     series = _series(label, points, lambda p: f"{names[p.root]} to {names[p.peer or 0]}")
     return {
-        "names": names,
+        "names": list(names.values()),
         "cells": {"z": cells, "text": texts, "point": at},
         "curves": [series],
         "first": [0, max(range(len(points)), key=lambda i: points[i].centre_s)],
     }
 
 
-def rank_names(run: Samples) -> list[str]:
-    """Name each rank by its host where hosts differ, `node3`, else `rank 3`."""
-    context = run.context
-    hosts = {int(place["rank"]): str(place["host"]) for place in context.placement}
-    highest = max((max(p.root, p.peer or 0, p.second_peer or 0) for p in run.points), default=0)
-    count = max(context.ranks, highest + 1)
-    single = len(set(hosts.values())) == len(hosts) == count
-    return [hosts[rank] if single else f"rank {rank}" for rank in range(count)]
+def rank_names(run: Samples) -> dict[int, str]:
+    """Name each rank that occurs by its host where hosts differ, `node3`, else `rank 3`."""
+    hosts = {int(place["rank"]): str(place["host"]) for place in run.context.placement}
+    points = [point for point in run.points if is_pair(point) or is_triplet(point)]
+    pairs = {rank for point in points for rank in (point.root, point.peer or 0)}
+    ranks = sorted(pairs | {one.second_peer for one in points if one.second_peer is not None})
+    single = len(set(hosts.values())) == len(hosts) and all(rank in hosts for rank in ranks)
+    return {rank: hosts[rank] if single else f"rank {rank}" for rank in ranks}
 
 
 def _list(run: Samples, label: str, points: list[Point]) -> Json:
