@@ -64,6 +64,14 @@ def test_labels_name_the_method_where_the_launcher_is_the_same(tmp_path: Path) -
     assert labels_of(runs) == ["max", "root"]
 
 
+def test_labels_name_the_arguments_of_the_launcher_where_all_else_is_the_same(
+    tmp_path: Path,
+) -> None:
+    runs = [run_of(tmp_path / "a"), run_of(tmp_path / "b", launcher_args="--bind-to core")]
+
+    assert labels_of(runs) == ["no launcher arguments", "--bind-to core"]
+
+
 def test_of_many_hosts_a_label_names_the_first_and_the_last(tmp_path: Path) -> None:
     names = [[f"cn{rack}{at:03d}.cluster.example.org" for at in range(64)] for rack in range(2)]
     placements = [

@@ -76,6 +76,7 @@ _CONDITIONS: tuple[Callable[[Context], str], ...] = (
     ),
     lambda context: f"root {context.root}",
     buffers_name,
+    lambda context: context.launcher_args or "no launcher arguments",
 )
 
 

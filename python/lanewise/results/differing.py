@@ -71,6 +71,9 @@ def conditions_of(context: Context) -> dict[str, str]:
         "numbers of cores": str(context.cores or UNKNOWN),
         "kernels": context.kernel or UNKNOWN,
         "MPIs": mpi_of(context) or UNKNOWN,
+        "launcher arguments": (
+            UNKNOWN if context.launcher_args is None else context.launcher_args or "none"
+        ),
         **{name: str(getattr(context, key)) for key, name in OF_CONTEXT.items()},
         **{name: str(context.stopping.get(key, UNKNOWN)) for key, name in OF_STOPPING.items()},
         **{

@@ -14,7 +14,8 @@ from lanewise.results.records import PLAIN_BUFFERS, Context
 MPI = "Open MPI v4.1.4, package"
 CONTEXT = Context(
     "0.2.0", {"library": MPI}, 4, "local", "barrier", "barrier", {"rule": "median", "error": 0.025},
-    launcher="openmpi", kernel="6.1", cores=2, governor="performance", clocksource="tsc",
+    launcher="openmpi", launcher_args="", kernel="6.1", cores=2, governor="performance",
+    clocksource="tsc",
     placement=[{"rank": rank, "host": host, "cpus": "0-1"} for rank, host in enumerate("aabb")],
 )  # fmt: skip
 
@@ -54,6 +55,10 @@ def placed(hosts: str, cpus: str = "0-1") -> list[dict[str, Any]]:
             ["numbers of rotating sets differ: 1 and 8"],
         ),
         ({"buffers": {"else": 1}}, []),
+        (
+            {"launcher_args": "--bind-to core"},
+            ["launcher arguments differ: none and --bind-to core"],
+        ),
         ({"window": 64}, ["windows differ: 160 and 64"]),
         ({"imported": {"tool": "osu"}, "transport": "x"}, []),
     ],
@@ -65,6 +70,7 @@ def test_conditions_that_differ_are_told(change: dict[str, Any], told: list[str]
 @pytest.mark.parametrize(
     "change",
     [
+        {"launcher_args": None},
         {"governor": "unknown"},
         {"clocksource": "unknown"},
         {"cores": 0},

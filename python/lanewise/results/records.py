@@ -32,7 +32,7 @@ class Context:
     start: str
     stopping: dict[str, Any]
     launcher: str = ""
-    launcher_args: str = ""
+    launcher_args: str | None = None  # of a file from before they were recorded
     transport: str = ""
     placement: list[dict[str, Any]] = field(default_factory=list)
     cores: int = 0
