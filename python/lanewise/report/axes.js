@@ -11,7 +11,7 @@ const symbols = [
 ];
 
 // Where there are more curves than colours, these tell those of one colour apart.
-const dashes = ["solid", "dash", "dot"];
+const dashes = ["solid", "dash", "dot", "dashdot"];
 
 function curveLook(index) {
   const again = Math.floor(index / symbols.length);
