@@ -92,7 +92,8 @@ def parse(path: Path, text: str) -> Samples:
             f"{path}: the run was interrupted {_how_far(samples)}; "
             "measure again with --resume to finish it"
         )
-    # Up to 0.2.0 the record of a run that was gone on with counted the points of its last part.
+    # Up to 0.2.0 the record of a run that was gone on with counted the points of its last part, so
+    # more points than it counts are no fault, and of such a file lines may be missing unseen.
     if samples.end is not None and len(samples.launch_points) < samples.end.points:
         samples.warnings.append(
             f"{path}: {_points(len(samples.launch_points))} where the end record says "
