@@ -10,8 +10,9 @@ endif()
 
 # Tells find_program whether a compiler wrapper belongs to the family that LANEWISE_MPI names.
 function(lw_wrapper_is_of_the_family result wrapper)
-  execute_process(COMMAND ${wrapper} -E ${lw_family_source} OUTPUT_VARIABLE text ERROR_QUIET)
-  if(NOT text MATCHES "FAMILY ${LANEWISE_MPI}")
+  execute_process(COMMAND ${wrapper} -E ${lw_family_source} RESULT_VARIABLE status
+    OUTPUT_VARIABLE text ERROR_QUIET)
+  if(NOT status EQUAL 0 OR NOT text MATCHES "FAMILY ${LANEWISE_MPI}")
     set(${result} FALSE PARENT_SCOPE)
   endif()
 endfunction()
@@ -93,11 +94,12 @@ FAMILY other
   foreach(directory IN LISTS MPI_C_INCLUDE_DIRS)
     list(APPEND flags "-I${directory}")
   endforeach()
+  # Clang prints what is left of a source whose header is missing.
   execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} -E ${lw_family_source}
-    OUTPUT_VARIABLE family_text ERROR_VARIABLE family_error)
+    RESULT_VARIABLE family_status OUTPUT_VARIABLE family_text ERROR_VARIABLE family_error)
   string(REGEX MATCH "FAMILY ([a-z]+)" family_line "${family_text}")
   set(LANEWISE_MPI_FAMILY "${CMAKE_MATCH_1}")
-  if(NOT LANEWISE_MPI_FAMILY)
+  if(NOT family_status EQUAL 0 OR NOT LANEWISE_MPI_FAMILY)
     message(FATAL_ERROR "${CMAKE_C_COMPILER} -E cannot read the mpi.h of this MPI; name its "
       "wrapper with MPI_C_COMPILER, or its folder in CMAKE_C_FLAGS. The compiler says:\n"
       "${family_error}")

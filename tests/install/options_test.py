@@ -224,7 +224,8 @@ def test_an_mpi_whose_header_cannot_be_read_stops_with_what_the_compiler_says(
 ) -> None:
     compiler = tmp_path / "clang"
     compiler.write_text(
-        '#!/bin/sh\ncase "$*" in *-E*mpi_family.c) echo "called with $*" >&2; exit 1 ;; esac\n'
+        '#!/bin/sh\ncase "$*" in *-E*mpi_family.c)\n'
+        'echo "called with $*" >&2; exec clang "$@" -nostdinc ;; esac\n'
         'exec clang "$@"\n', encoding="utf-8",
     )  # fmt: skip
     compiler.chmod(0o755)
