@@ -231,6 +231,17 @@ def test_find_package_brings_both_libraries_unasked(prefix: Path, tmp_path: Path
     call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
+def test_find_package_brings_the_library_for_mpi_where_paths_are_optional(
+    prefix: Path, tmp_path: Path
+) -> None:
+    optional = LINK_PATHS.replace("REQUIRED COMPONENTS", "REQUIRED OPTIONAL_COMPONENTS")
+    linked = optional.replace("CXX)", "C CXX)").replace("lanewise::paths", "lanewise::lanewise")
+    (tmp_path / "CMakeLists.txt").write_text(linked, encoding="utf-8")
+    (tmp_path / "use_paths.cpp").write_text(CALL_VERBS, encoding="utf-8")
+
+    call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
 def test_find_package_says_what_the_library_of_paths_lacks(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(LINK_PATHS, encoding="utf-8")
     line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
