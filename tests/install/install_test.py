@@ -242,6 +242,29 @@ def test_find_package_brings_the_library_for_mpi_where_paths_are_optional(
     call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
+@pytest.mark.parametrize(
+    ("component", "message"),
+    [
+        ("paths", "built with LANEWISE_MPI_FREE=OFF, so it has no lanewise::paths"),
+        ("path", "it has no component 'path'; the only one is paths"),
+    ],
+)
+def test_find_package_says_why_a_component_is_missing(
+    prefix: Path, tmp_path: Path, component: str, message: str
+) -> None:
+    less = shutil.copytree(prefix, tmp_path / "less", symlinks=True)
+    for targets in less.rglob("lanewise-paths-targets*.cmake"):
+        targets.unlink()
+    project = LINK_PATHS.replace("COMPONENTS paths", f"COMPONENTS {component}")
+    (tmp_path / "CMakeLists.txt").write_text(project, encoding="utf-8")
+    line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={less}"]
+
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert message in " ".join(done.stderr.split())
+
+
 def test_find_package_says_what_the_library_of_paths_lacks(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(LINK_PATHS, encoding="utf-8")
     line = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
