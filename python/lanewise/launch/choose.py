@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
@@ -48,16 +49,23 @@ def recorded(choice: Choice, transport: str, launcher_arguments: Sequence[str] =
 
 
 def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:
-    """Return the path of the first of a launcher's programs on PATH, None where there is none.
+    """Return the path of the first of a launcher's programs on PATH, None where there is none."""
+    for path in programs_on_path(launcher, environment):
+        if launcher.mark in version_text(launcher, path):
+            return path
+    return None
+
+
+def programs_on_path(launcher: Launcher, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paths of what may be a launcher, in the order of PATH.
 
     Of two installations the one that is first on PATH is meant, whatever its programs are called.
     """
     for folder in os.get_exec_path(environment):
         for name in launcher.executables:
             path = shutil.which(name, path=folder)
-            if path is not None and launcher.mark in version_text(launcher, path):
-                return path
-    return None
+            if path is not None:
+                yield path
 
 
 def why_broken(launcher: Launcher, environment: Mapping[str, str]) -> str:
@@ -65,12 +73,10 @@ def why_broken(launcher: Launcher, environment: Mapping[str, str]) -> str:
 
     srun, for one, fails where Slurm is installed and has no configuration.
     """
-    for name in launcher.executables:
-        path = shutil.which(name, path=environment.get("PATH"))
-        if path is not None and launcher.mark not in version_text(launcher, path):
-            text, status = version_run(launcher, path)
-            if status != 0:
-                return f"{path} does not run: {last_line(text, status)}"
+    for path in programs_on_path(launcher, environment):
+        text, status = version_run(launcher, path)
+        if launcher.mark not in text and status != 0:
+            return f"{path} does not run: {last_line(text, status)}"
     return ""
 
 
@@ -96,6 +102,30 @@ def last_line(text: str, status: int) -> str:
 def version_text(launcher: Launcher, executable: str) -> str:
     """Return the version text of a launcher; empty where it prints none within ten seconds."""
     return version_run(launcher, executable)[0]
+
+
+def version_number(text: str) -> str:
+    """Return the first number with dots in a launcher's version text."""
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return found.group() if found else ""
+
+
+def why_versions_differ(choice: Choice) -> str:
+    """Return a caution where an MPI of another version starts the ranks than they are built for.
+
+    Empty where the versions agree or one is unknown, and for launchers that no MPI brings.
+    """
+    built = version_number(choice.build.mpi_version)
+    if "/" not in choice.executable or choice.launcher.name != choice.build.mpi or not built:
+        return ""
+    starts = version_number(version_text(choice.launcher, choice.executable))
+    if starts in ("", built):
+        return ""
+    return (
+        f"{choice.executable} is of {choice.launcher.title} {starts}, and the native programs in "
+        f"{choice.build.folder} are built for {choice.build.mpi_version}; put that one first on "
+        f"PATH, or remove the programs and build them for {starts}"
+    )
 
 
 def version_run(launcher: Launcher, executable: str) -> tuple[str, int]:

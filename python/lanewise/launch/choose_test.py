@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import choose, recorded, require_launcher
+from lanewise.launch.choose import (
+    choose,
+    recorded,
+    require_launcher,
+    why_broken,
+    why_versions_differ,
+)
 from lanewise.launch.examine import find_launcher
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -55,6 +61,40 @@ def test_of_two_installations_of_an_mpi_the_first_on_path_starts_the_ranks(
         path = f"{tmp_path / first}:{distribution}"
         found = choose("openmpi", {**machine, "PATH": path}).executable
         assert found == str(tmp_path / chosen)
+
+
+def test_of_two_launchers_that_fail_the_first_on_path_is_named(tmp_path: Path) -> None:
+    put(tmp_path / "module/mpirun", "exit 3")
+    put(tmp_path / "distribution/mpirun.openmpi", "exit 4")
+
+    broken = why_broken(
+        LAUNCHERS["openmpi"], {"PATH": f"{tmp_path}/module:{tmp_path}/distribution"}
+    )
+
+    assert broken == f"{tmp_path}/module/mpirun does not run: status 3"
+
+
+def test_programs_built_for_another_version_of_the_mpi_that_starts_them_are_named(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    put(tmp_path / "module/mpirun", "echo 'mpirun (Open MPI) 5.0.5'")
+    module = {**machine, "PATH": f"{tmp_path / 'module'}:{machine['PATH']}"}
+    caution = (
+        f"{tmp_path}/module/mpirun is of Open MPI 5.0.5, and the native programs in "
+        f"{tmp_path}/build are built for Open MPI 4.1.4; put that one first on PATH, or remove the "
+        "programs and build them for 5.0.5"
+    )
+
+    assert why_versions_differ(choose("", machine)) == ""
+    assert why_versions_differ(choose("", module)) == caution
+
+
+def test_the_version_of_a_batch_system_is_not_compared_with_that_of_an_mpi(
+    machine: dict[str, str],
+) -> None:
+    put_srun(machine, "pmix")
+
+    assert why_versions_differ(choose("srun", machine)) == ""
 
 
 def test_in_a_slurm_job_srun_is_chosen_where_it_can_start_the_mpi(machine: dict[str, str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from lanewise.launch.choose import (
     executable_of,
     known_remedy,
     started_by,
+    version_number,
     version_text,
     why_broken,
     why_not_ready,
@@ -213,12 +213,6 @@ def another_mpi(launcher: Launcher) -> str:
 def remedy(package: str) -> str:
     """Return how to install a package that Debian and Ubuntu have; else what it is called."""
     return f"install {package}" if "(" in package else f"apt-get install {package}"
-
-
-def version_number(text: str) -> str:
-    """Return the first number with dots in a launcher's version text."""
-    found = re.search(r"\d+(?:\.\d+)+", text)
-    return found.group() if found else ""
 
 
 def cpu_list(cpus: set[int]) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lanewise.launch import machine
-from lanewise.launch.examine import advice, cpu_list, version_number
+from lanewise.launch.choose import version_number
+from lanewise.launch.examine import advice, cpu_list
 
 
 def put(root: Path, name: str, text: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, choose
+from lanewise.launch.choose import Choice, choose, why_versions_differ
 from lanewise.launch.job import Cluster, Job
 from lanewise.launch.native import cautions
 from lanewise.launch.room import Room, placed, room
@@ -125,7 +125,7 @@ def job_running(
         pmi_plugin=choice.pmi_plugin,
     )
     job = placed(job, choice.launcher, space)
-    notices = [job.notice, *cautions(choice.build)]
+    notices = [job.notice, *cautions(choice.build), why_versions_differ(choice)]
     return replace(job, notice="\n".join(filter(None, notices)))
 
 

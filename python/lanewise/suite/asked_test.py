@@ -46,3 +46,18 @@ def test_a_launch_of_programs_that_do_not_fit_has_a_notice(
     lines = job.notice.splitlines()
     assert len(lines) == len(noticed)
     assert all(word in line for word, line in zip(noticed, lines, strict=True))
+
+
+def test_a_launch_by_another_version_of_the_mpi_has_a_notice(tmp_path: Path) -> None:
+    (tmp_path / MEASURE).touch()
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.5'\n")
+    mpirun.chmod(0o755)
+    build = NativeBuild(
+        tmp_path, "openmpi", "Open MPI 4.1.4", "Release", "", __version__, tmp_path, tmp_path
+    )
+
+    job = job_running(Asked(), Choice(LAUNCHERS["openmpi"], str(mpirun), build), tmp_path,
+                      (MEASURE, "bcast"), 1)  # fmt: skip
+
+    assert job.notice.startswith(f"{mpirun} is of Open MPI 5.0.5, and the native programs in ")
