@@ -61,15 +61,23 @@ offered() {
     done
 }
 
+# Tells whether the mpicc on PATH can read its mpi.h, and the header has the macro of a family.
+serves_mpi() {
+    command -v mpirun >/dev/null 2>&1 &&
+        echo '#include <mpi.h>' | mpicc -E -dM -x c - 2>/dev/null | grep -q "^#define $1 "
+}
+
 # Drops packages that nobody has to install: a program that a module or conda has put on PATH serves
 # as well, and ccache only saves time.
 needed() {
     for package in $packages; do
+        program=$package
         case $package in
         ccache) continue ;;
         build-essential) program=c++ ;;
         ninja-build) program=ninja ;;
-        *) program=$package ;;
+        openmpi-bin | libopenmpi-dev) ! serves_mpi OPEN_MPI || continue ;;
+        mpich | libmpich-dev) ! serves_mpi MPICH_VERSION || continue ;;
         esac
         command -v "$program" >/dev/null 2>&1 || printf '%s ' "$package"
     done

@@ -31,16 +31,18 @@ def put(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def bootstrap(debian: Path, user: int, *missing: str) -> tuple[int, str]:
-    """Bootstrap `build` as a user where packages are missing; return status and output."""
+def bootstrap(
+    debian: Path, user: int, *missing: str, groups: tuple[str, ...] = ("build",)
+) -> tuple[int, str]:
+    """Bootstrap groups as a user where packages are missing; return status and output."""
     listed = (PACKAGING / "apt-packages.txt").read_text(encoding="utf-8")
-    packages = re.findall(r"^build (\S+)", listed, re.MULTILINE)
+    packages = re.findall(rf"^(?:{'|'.join(groups)}) (\S+)", listed, re.MULTILINE)
     assert set(missing) <= set(packages)
     lines = [f"echo installed {one}" for one in packages if one not in missing]
     put(debian / "dpkg-query", "\n".join(lines))
     put(debian / "id", f"echo {user}")
     done = subprocess.run(
-        [PACKAGING / "bootstrap.sh", "build"], env={"PATH": str(debian)},
+        [PACKAGING / "bootstrap.sh", *groups], env={"PATH": str(debian)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
@@ -55,6 +57,27 @@ def test_without_root_programs_of_another_origin_serve(debian: Path) -> None:
         put(debian / name, "true")
 
     assert bootstrap(debian, 1000, "cmake", "ninja-build", "pkg-config") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("mpi", "packages", "macro"),
+    [
+        ("openmpi", ("libopenmpi-dev", "openmpi-bin"), "OPEN_MPI 1"),
+        ("mpich", ("libmpich-dev", "mpich"), 'MPICH_VERSION "4.0.2"'),
+    ],
+)
+def test_without_root_an_mpi_of_another_origin_serves_if_it_is_of_the_family(
+    debian: Path, mpi: str, packages: tuple[str, ...], macro: str
+) -> None:
+    groups = ("build", mpi)
+    put(debian / "mpirun", "true")
+    for defined, lacking in ((macro, ()), ("OTHER_MPI 1", packages)):
+        put(debian / "mpicc", f"echo '#define {defined}'")
+
+        status, said = bootstrap(debian, 1000, *packages, groups=groups)
+
+        assert said.rpartition("apt-get install ")[2].split() == list(lacking)
+        assert status == (2 if lacking else 0)
 
 
 def test_without_root_the_packages_that_the_build_lacks_are_named(debian: Path) -> None:
