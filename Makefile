@@ -170,7 +170,9 @@ tests: build-tests
 # Python compiles a module when it is imported first; most of these packages' never are.
 pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 
-.venv/pyvenv.cfg: | packages-build
+# Without the package python3-venv an environment has no pip, and a make before this one may have
+# left it like that.
+.venv/pyvenv.cfg: $(if $(wildcard .venv/bin/pip),,without-pip) | packages-build
 	echo "Making a virtual environment with $(system)"
 	$(system) -c '$(new_enough)' || { \
 	  echo "$(system) is no Python 3.10 or newer; name one: make system=python3.12 build" >&2; \
@@ -192,8 +194,10 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 	$(pip) -e '.[docs]'
 	touch $@ .venv/installed
 
+without-pip:
+
 .PHONY: help known-mpi build experiments demo announce-demo test test-all mutants bench \
-  format reference site clean build-tests tests \
+  format reference site clean build-tests tests without-pip \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-docs packages-harness packages-test packages-extra \
   packages-bench

@@ -183,6 +183,20 @@ def test_an_environment_that_could_not_be_made_is_made_again(folder: Path) -> No
         assert "Making a virtual environment" in said
 
 
+def test_an_environment_that_an_older_make_left_without_pip_is_made_again(folder: Path) -> None:
+    put(folder / "packaging/bootstrap.sh", "true")
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/pyvenv.cfg").touch()
+    python = folder / "tools/python"
+    put(python, '[ "$1" = -c ] || touch .venv/bin/pip .venv/pyvenv.cfg')
+
+    for times in (1, 0):
+        status, said = make_really(folder, f"system={python}", ".venv/pyvenv.cfg")
+
+        assert status == 0, said
+        assert said.count("Making a virtual environment") == times
+
+
 def put_python(path: Path, minor: int) -> None:
     """Make a Python 3 that knows its version, and says so of an environment."""
     script = f"import sys; sys.version_info = (3, {minor}); exec(sys.argv[1])"
