@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const int frames = argc > 1 ? atoi(argv[1]) : 100;
     if (frames < 1) {
-        if (rank == 0) fprintf(stderr, "use: frames FRAMES(1..)\n");
+        if (rank == 0) fprintf(stderr, "use: frames [FRAMES(1..)]\n");
         MPI_Finalize();
         return 2;
     }

@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int steps = argc > 1 ? atoi(argv[1]) : 1000;
     if (steps < 1) {
-        if (rank == 0) fprintf(stderr, "use: gas STEPS(1..) [exact]\n");
+        if (rank == 0) fprintf(stderr, "use: gas [STEPS(1..) [exact]]\n");
         MPI_Finalize();
         return 2;
     }
