@@ -163,7 +163,10 @@ def failing_as_run() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        raise RunError(str(error).replace("make build", "make experiments")) from error
+        said = str(error).replace("make build", "make experiments")
+        if "is not built" in said and "make experiments" not in said:
+            said += "; make experiments builds it"
+        raise RunError(said) from error
 
 
 def _chosen(launcher: str) -> Choice:
