@@ -245,6 +245,26 @@ def test_a_run_without_standard_output_does_not_print_into_the_store(
     assert (tmp_path / "s" / "lock").read_bytes() == b""
 
 
+@pytest.mark.parametrize("output", ["/dev/stdout", "link"])
+def test_an_export_does_not_go_into_a_file_of_its_store_that_is_open(
+    lanewise: Lanewise, tmp_path: Path, output: str
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    (tmp_path / "link").symlink_to("/dev/fd/1")
+    program = find_program("lanewise-wavefront", os.environ)
+    before = contents(tmp_path / "s")
+
+    with (tmp_path / "s" / "data.a.0").open("ab") as strips:
+        done = subprocess.run(
+            [program, "export", "s", "data", output],
+            cwd=tmp_path, stdout=strips, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+
+    said = f"lanewise-wavefront: {output} is a file of the store itself; name another\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert contents(tmp_path / "s") == before
+
+
 def test_a_store_that_is_not_filled_is_named_so_where_it_is_verified(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:

@@ -401,8 +401,12 @@ const std::string& Store::name_of(std::uint32_t number) const {
 }
 
 bool Store::has_file(const std::string& path) const {
-    const auto name = fs::path(path).filename().string();
-    const auto folder = fs::absolute(path).parent_path();
+    // A descriptor, as /dev/stdout is, leads to the file that it has open.
+    std::error_code unknown;
+    auto file = fs::canonical(path, unknown);
+    if (unknown) file = fs::absolute(path);
+    const auto name = file.filename().string();
+    const auto folder = file.parent_path();
     const bool is_inside =
         std::any_of(manifest_.disks.begin(), manifest_.disks.end(), [&](const std::string& disk) {
             std::error_code missing;
