@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -203,6 +204,7 @@ TEST_F(WriteFile, TakesANameAsLongAsTheSystemAllows) {
 TEST_F(WriteFile, AddsToTheFileThatADescriptorHasOpen) {
     const auto log = folder_ + "/log";
     const int open_file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_GE(open_file, 0);
     ASSERT_EQ(::write(open_file, "before ", 7), 7);
     const auto descriptor = std::to_string(open_file);
     std::filesystem::create_symlink("/dev/fd/" + descriptor, folder_ + "/link");
@@ -220,8 +222,13 @@ TEST_F(WriteFile, AddsToTheFileThatAnotherProcessHasOpen) {
     const auto log = folder_ + "/log";
     ASSERT_TRUE(write_file(log, "before "));
     const int open_file = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    ASSERT_GE(open_file, 0);
     const pid_t other = ::fork();
-    if (other == 0) ::pause();
+    ASSERT_GE(other, 0);
+    if (other == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) ::pause();
+    }
 
     EXPECT_TRUE(write_file("/proc/" + std::to_string(other) + "/fd/" + std::to_string(open_file),
                            "written"));
@@ -233,8 +240,10 @@ TEST_F(WriteFile, AddsToTheFileThatAnotherProcessHasOpen) {
 }
 
 TEST_F(WriteFile, ReachesAFileWithoutAName) {
-    const int open_file = ::open(folder_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    const auto path = folder_ + "/f";
+    const int open_file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     ASSERT_GE(open_file, 0);
+    ASSERT_EQ(::unlink(path.c_str()), 0);
 
     EXPECT_TRUE(write_file("/dev/fd/" + std::to_string(open_file), "text"));
 
