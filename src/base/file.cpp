@@ -50,12 +50,24 @@ int open_as_it_is(const WritingPlace& place) {
     return ::open(place.target.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-// The new file has the mode of the one that it replaces, which must be one that may be written.
+// Gives a new file the owner, group and mode of the one that it replaces. Where the group cannot be
+// kept, another one may do what others may.
+void take_over_access(int file, const struct stat& before) {
+    constexpr auto same_owner = static_cast<uid_t>(-1);
+    mode_t mode = before.st_mode & 0777;
+    const bool keeps_group = ::fchown(file, before.st_uid, before.st_gid) == 0 ||
+                             ::fchown(file, same_owner, before.st_gid) == 0;
+    if (!keeps_group) mode = (mode & 0707) | (mode & 07) << 3;
+    // The umask applies to new files only. Where there are no modes, all is as it was.
+    ::fchmod(file, mode);
+}
+
+// A file that is replaced must be one that may be written.
 int open_beside(WritingPlace& place) {
     struct stat before {};
     const bool replaces = ::stat(place.target.c_str(), &before) == 0;
     if (replaces && ::faccessat(AT_FDCWD, place.target.c_str(), W_OK, AT_EACCESS) != 0) return -1;
-    const mode_t mode = replaces ? before.st_mode & 0777 : 0666;
+    const mode_t mode = replaces ? 0600 : 0666;
     std::string name;
     int file = -1;
     do {
@@ -64,8 +76,7 @@ int open_beside(WritingPlace& place) {
     } while (file < 0 && errno == EEXIST);
     if (file < 0) return -1;
     place.beside = name;
-    // The umask applies to new files only. Where there are no modes, all is as it was.
-    if (replaces) ::fchmod(file, mode);
+    if (replaces) take_over_access(file, before);
     return file;
 }
 

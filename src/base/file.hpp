@@ -19,10 +19,11 @@ Result<std::string> read_file(const std::string& path);
 /* The remedy that ends the sentence on a write that failed with `error`, if the disk is full. */
 std::string free_space_there(int error);
 
-/* Writes the file in place of what is there, whole or not at all. A link is followed, and a file
-   that is replaced keeps its mode, though not its hard links; LW_ERR_ARGUMENT where it may not be
-   written. What is no regular file, such as a pipe or a device, or is one that a descriptor has
-   open, such as /dev/stdout, gets the content at its end and is never replaced. */
+/* Writes the file in place of what is there, whole or not at all. A link is followed. A file that
+   is replaced keeps its mode, and its owner and group where this process may give files to them,
+   though not its hard links; LW_ERR_ARGUMENT where it may not be written. What is no regular file,
+   such as a pipe or a device, or is one that a descriptor has open, such as /dev/stdout, gets the
+   content at its end and is never replaced. */
 Outcome write_file(const std::string& path, const std::string& content);
 
 /* Appends to a file that was opened with O_APPEND, to which other processes may append as well: all

@@ -146,6 +146,43 @@ class SomebodyElse {
     bool became_ = false;
 };
 
+TEST_F(WriteFile, KeepsTheOwnerAndTheGroupOfAFileThatItReplaces) {
+    constexpr uid_t owner = 1234;
+    constexpr gid_t group = 2345;
+    const auto path = folder_ + "/f";
+    ASSERT_TRUE(write_file(path, "old"));
+    if (::chown(path.c_str(), owner, group) != 0) GTEST_SKIP() << "only root gives files away";
+    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(0640));
+
+    ASSERT_TRUE(write_file(path, "new"));
+
+    struct stat now {};
+    ASSERT_EQ(::stat(path.c_str(), &now), 0);
+    EXPECT_EQ(now.st_uid, owner);
+    EXPECT_EQ(now.st_gid, group);
+    EXPECT_EQ(now.st_mode & 0777, 0640U);
+}
+
+TEST_F(WriteFile, GivesAnotherGroupNoMoreThanOthersHad) {
+    constexpr gid_t group = 2345;
+    const auto path = folder_ + "/f";
+    ASSERT_TRUE(write_file(path, "old"));
+    if (::chown(path.c_str(), 0, group) != 0) GTEST_SKIP() << "only root gives files away";
+    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(0676));
+    std::filesystem::permissions(folder_, static_cast<std::filesystem::perms>(0777));
+
+    const auto written = [&] {
+        const SomebodyElse user;
+        return write_file(path, "new");
+    }();
+
+    ASSERT_TRUE(written);
+    struct stat now {};
+    ASSERT_EQ(::stat(path.c_str(), &now), 0);
+    EXPECT_NE(now.st_gid, group);
+    EXPECT_EQ(now.st_mode & 0777, 0666U);
+}
+
 TEST_F(WriteFile, RefusesAFileThatMayNotBeWrittenAndLeavesIt) {
     const auto path = folder_ + "/kept";
     ASSERT_TRUE(write_file(path, "kept"));

@@ -25,9 +25,10 @@ NAME_KEPT = 60  # letters of a name, whose 240 bytes at most leave room for an e
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a path to write to that becomes `path` when all went well, so no half file is left.
 
-    A link is followed, and a file that is replaced keeps its mode, though not its hard links.  What
-    is no regular file, such as a pipe, or is one that a descriptor has open, such as /dev/stdout,
-    gets the content at the end, until when a temporary file has it, and is never replaced.
+    A link is followed.  A file that is replaced keeps its mode, and its owner and group where this
+    process may give files to them, though not its hard links.  What is no regular file, such as a
+    pipe, or is one that a descriptor has open, such as /dev/stdout, gets the content at the end,
+    until when a temporary file has it, and is never replaced.
     Raises RequestError where the place cannot be written to, RunError where the disk is full.
     """
     require_place(path)
@@ -42,7 +43,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             with part.open("rb") as content, os.fdopen(_open_as_it_is(path), "wb") as stream:
                 shutil.copyfileobj(content, stream)
         else:
-            part.chmod(_mode_of(target))
+            _take_over_access(part, target)
             part.replace(target)
     except OSError as error:
         remedy = f"free space there or {other}" if error.errno in FULL else other
@@ -206,12 +207,29 @@ def _link_to_open_file(path: Path) -> Path | None:
     return None
 
 
-def _mode_of(target: Path) -> int:
-    """Return the mode of the file that is replaced, else that of a new one."""
+def _take_over_access(part: Path, target: Path) -> None:
+    """Give a new file the owner, group and mode of the one that it replaces, if there is one.
+
+    Where the group cannot be kept, another one may do what others may.
+    """
     try:
-        return target.stat().st_mode & 0o777
+        before = target.stat()
     except FileNotFoundError:
-        return 0o666 & ~current_umask()
+        part.chmod(0o666 & ~current_umask())
+        return
+    mode = before.st_mode & 0o777
+    if not _keeps_group(part, before):
+        mode = mode & 0o707 | (mode & 0o007) << 3
+    part.chmod(mode)
+
+
+def _keeps_group(part: Path, before: os.stat_result) -> bool:
+    """Give a file to a former owner and group, or to the group alone; tell if the group has it."""
+    for owner in (before.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.chown(part, owner, before.st_gid)
+            return True
+    return False
 
 
 def _new_file(folder: Path | None, named: Path) -> Path:

@@ -199,6 +199,39 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_that_is_replaced_keeps_its_owner_and_its_group(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    os.chown(path, 1234, 2345)
+    path.chmod(0o640)
+
+    write_whole(path, "new")
+
+    now = path.stat()
+    assert (now.st_uid, now.st_gid, now.st_mode & 0o777) == (1234, 2345, 0o640)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_another_group_may_do_no_more_than_others_could(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    os.chown(path, 1234, 2345)
+    path.chmod(0o664)
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refused)
+    write_whole(path, "new")
+
+    now = path.stat()
+    assert now.st_gid != 2345
+    assert now.st_mode & 0o777 == 0o644
+
+
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
     for path in (tmp_path / ("x" * 255), tmp_path / ("\u00fc" * 127)):
         write_whole(path, "text")
