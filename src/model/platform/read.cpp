@@ -174,7 +174,7 @@ FitQuality read_fit_quality(JsonObject& model, const Keys& keys) {
         quality.residuals.push_back({item.string("operation"), item.count("message_bytes"),
                                      item.count("reply_bytes"), item.count<std::size_t>("points"),
                                      read_measured(item, "relative_rms"),
-                                     item.number("relative_worst")});
+                                     read_measured(item, "relative_worst")});
     });
     return quality;
 }

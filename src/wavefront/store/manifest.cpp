@@ -301,7 +301,11 @@ Result<Manifest> read_manifest(const std::string& folder, const char *name) {
     if (!text)
         return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " + name +
                                              "; lanewise wavefront create makes one"};
-    return manifest_from(parse_json(*text), path);
+    const auto json = read_json(*text);
+    if (!json)
+        return Failure{LW_ERR_IO,
+                       path + ": " + json.failure().sentence + "; put a copy of it back"};
+    return manifest_from(*json, path);
 }
 
 Outcome sync_folder(const std::string& path) {

@@ -199,6 +199,23 @@ TEST(ManifestTest, InWhichOneCharacterChangedIsRefused) {
     }
 }
 
+TEST(ManifestTest, WithAKeyTwiceIsRefusedWithTheKey) {
+    const Folder folder;
+    ASSERT_TRUE(
+        Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {}));
+    const auto path = folder / "s/manifest.json";
+    auto text = *read_file(path);
+    text.insert(text.find('{') + 1, "\"rows\": 9,");
+    ASSERT_TRUE(write_file(path, text));
+
+    const auto read = read_manifest(folder / "s");
+
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.failure().status, LW_ERR_IO);
+    EXPECT_EQ(read.failure().sentence,
+              path + ": the key 'rows' is there twice; put a copy of it back");
+}
+
 TEST(ManifestTest, ThatWasLaidOutAnewIsReadAndOneWithoutChecksumAsWell) {
     const Folder folder;
     const auto store =
