@@ -118,10 +118,14 @@ class Parser {
     }
 
     Result<std::optional<Leave>> parse(int argc, char **argv) {
-        for (int i = 1; i < argc; ++i) {
+        for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+            const std::string word = argv[i];
             // Asked for without what is required, as is --help.
-            if (std::string_view(argv[i]) == "--describe")
-                return {Leave{options_.described() + "\n"}};
+            if (word == "--describe") return {Leave{options_.described() + "\n"}};
+            // To CLI11, --resume=false is a flag that is there.
+            const auto name = word.substr(0, word.find('='));
+            if (name != word && is_flag(name))
+                return bad_argument(name + " takes no value; --help lists the options");
         }
         try {
             app_.parse(argc, argv);
@@ -155,6 +159,14 @@ class Parser {
 
     static Failure refusal(const CLI::Error& error) {
         return bad_argument(std::string(error.what()) + "; --help lists the options");
+    }
+
+    bool is_flag(const std::string& name) const {
+        return name == "--help" || name == "--version" || name == "--describe" ||
+               std::ranges::any_of(bound_, [&](const Bound& bound) {
+                   return bound.option.arity_ == Option::Arity::none &&
+                          long_name(bound.option.names_) == name;
+               });
     }
 
     std::vector<std::string> unknown_options() const {
@@ -208,14 +220,6 @@ class Parser {
             auto& option = bound.option;
             option.given_ = bound.found->count() > 0;
             if (!option.given_) continue;
-            // To CLI11, --resume=false is a flag that is there.
-            const bool has_value =
-                option.arity_ == Option::Arity::none &&
-                std::ranges::any_of(bound.found->results(),
-                                    [](const auto& found) { return found != "true"; });
-            if (has_value)
-                return bad_argument(long_name(option.names_) +
-                                    " takes no value; --help lists the options");
             const auto read = option.read_(bound.values);
             if (!read) return read;
         }

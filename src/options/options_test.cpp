@@ -88,12 +88,18 @@ class Declared : public ::testing::Test {
     Options options;
 };
 
-TEST_F(Declared, AFlagIsRefusedWithAValueThatSaysElse) {
-    for (const auto *word : {"--resume=false", "--resume=1", "--resume=banana"}) {
+TEST_F(Declared, AFlagIsRefusedWithAValue) {
+    for (const auto *word : {"--resume=false", "--resume=1", "--resume=true", "--resume="}) {
         EXPECT_EQ(refused({"copy", word}), "--resume takes no value; --help lists the options");
+    }
+    for (const std::string flag : {"--describe", "--version", "--help"}) {
+        for (const std::string value : {"=true", "=false"})
+            EXPECT_EQ(refused({flag + value}), flag + " takes no value; --help lists the options");
     }
     EXPECT_FALSE(values.resume);
 
+    ASSERT_TRUE(parse({"copy", "--output=--resume=true"}));
+    EXPECT_EQ(values.output, "--resume=true");
     ASSERT_TRUE(parse({"copy", "--resume", "--resume"}));
     EXPECT_TRUE(values.resume);
 }
