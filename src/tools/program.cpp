@@ -19,12 +19,16 @@
 namespace lanewise::tools {
 namespace {
 
-/* Why standard output did not take all that was printed; 0 where it did. */
-int output_error() {
-    if (std::fflush(stdout) != 0) return errno;
-    if (std::ferror(stdout) == 0) return 0;
-    // The reason of a write that failed earlier is lost. The next one has it, if it still holds.
-    return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+/* What is wrong with standard output; empty where it took all that was printed. */
+std::string output_failure() {
+    int error = std::fflush(stdout) == 0 ? 0 : errno;
+    if (error == 0 && std::ferror(stdout) == 0) return "";
+    // The reason of a write that failed earlier is lost. A write of nothing knows some of them.
+    if (error == 0 && ::write(STDOUT_FILENO, "", 0) < 0) error = errno;
+    if (error == 0)
+        return "some of the output could not be written; free space there or raise ulimit -f";
+    return std::string("the output cannot be written: ") + std::strerror(error) +
+           free_space_there(error);
 }
 
 }  // namespace
@@ -63,10 +67,9 @@ int run_and_report(const char *program, const char *memory_remedy,
 }
 
 int printed(const std::string& program, int status) {
-    const int error = status == 0 ? output_error() : 0;
-    if (error == 0) return status;
-    std::fprintf(stderr, "%s: the output cannot be written: %s%s\n", program.c_str(),
-                 std::strerror(error), free_space_there(error).c_str());
+    const auto failure = status == 0 ? output_failure() : "";
+    if (failure.empty()) return status;
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), failure.c_str());
     return 1;
 }
 
