@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,9 +426,11 @@ struct dirent *readdir(DIR *stream) {
     if (!folder) return THE_NEXT(readdir)(stream);
     if (folder->next == folder->count) return NULL;
     folder->entry = (struct dirent){.d_ino = folder->next + 1, .d_type = folder->kind};
-    folder->entry.d_reclen = sizeof folder->entry;
     snprintf(folder->entry.d_name, sizeof folder->entry.d_name, "%s",
              folder->names[folder->next++]);
+    const size_t bytes = offsetof(struct dirent, d_name) + strlen(folder->entry.d_name) + 1;
+    const size_t alignment = _Alignof(struct dirent);
+    folder->entry.d_reclen = (unsigned short)((bytes + alignment - 1) / alignment * alignment);
     return &folder->entry;
 }
 
@@ -435,7 +438,8 @@ struct dirent64 *readdir64(DIR *stream) {
     return (struct dirent64 *)readdir(stream);
 }
 
-/* Of old programs, which bring the room for an entry; `name` is what the call would be otherwise.
+/* Of old programs, which bring the room for an entry: often for the longest name, without what
+ * aligns a struct. `name` is what the call would be otherwise.
  */
 static int read_into(DIR *stream, struct dirent *into, struct dirent **found, const char *name) {
     typedef int reader(DIR *, struct dirent *, struct dirent **);
@@ -443,7 +447,7 @@ static int read_into(DIR *stream, struct dirent *into, struct dirent **found, co
         return (__extension__(reader *) dlsym(RTLD_NEXT, name))(stream, into, found);
     }
     const struct dirent *entry = readdir(stream);
-    if (entry) *into = *entry;
+    if (entry) memcpy(into, entry, entry->d_reclen);
     *found = entry ? into : NULL;
     return 0;
 }
