@@ -425,6 +425,11 @@ def test_counters_that_are_read_in_a_row_are_asked_for_together(hosts: Hosts) ->
     assert done.stdout.splitlines()[:1] == ["True"], done.stdout
 
 
+def test_counters_can_be_read_as_a_program_exits(hosts: Hosts, tmp_path: Path) -> None:
+    done = hosts.run(LISTENER, [compiled("counting_at_exit", tmp_path)])
+    assert (done.returncode, done.stdout.splitlines()[:2]) == (0, ["0", "0"]), done.stdout
+
+
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")

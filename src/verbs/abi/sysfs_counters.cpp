@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,17 +91,25 @@ std::uint64_t sum_in(const std::string& answer, std::string_view interface,
     return sum;
 }
 
-// What processes have answered to this thread within the last 10 ms, the time for which the kernel
-// keeps hw_counters (lifespan). Programs read one counter after the other, and a process that is
-// stopped lets each question wait.
-const std::vector<std::string>& answers() {
+// Of the answers that are kept. Only tried, so a child that was forked while a thread of its parent
+// had it can never hang here; it goes without what is kept.
+std::mutex the_lock;
+
+// What processes have answered within the last 10 ms, the time for which the kernel keeps
+// hw_counters (lifespan). Programs read one counter after the other, and a process that is stopped
+// lets each question wait.
+std::vector<std::string> answers() {
     constexpr Nanoseconds lifespan_ns = 10'000'000;
-    thread_local std::vector<std::string> known;
-    thread_local Nanoseconds until = 0;
-    if (monotonic_ns() < until) return known;
-    known = port::ask_all(port::status_question);
+    // Never destroyed: destructors and exit handlers may read counters until the very end.
+    static std::vector<std::string> *known = nullptr;
+    static Nanoseconds until = 0;
+    const std::unique_lock guard(the_lock, std::try_to_lock);
+    if (!guard) return port::ask_all(port::status_question);
+    if (known && monotonic_ns() < until) return *known;
+    if (!known) known = new std::vector<std::string>;
+    *known = port::ask_all(port::status_question);
     until = monotonic_ns() + lifespan_ns;
-    return known;
+    return *known;
 }
 
 }  // namespace
