@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,28 @@ def test_a_log_has_the_faults_of_all_processes_of_the_last_command(
         lines.append(len(log.read_text().splitlines()))
 
     assert lines == [3, 2]
+
+
+@pytest.mark.parametrize("case", ["locked by somebody else", "not readable"])
+def test_a_log_takes_faults_that_is(hosts: Hosts, tmp_path: Path, case: str) -> None:
+    if shutil.which("ibv_devinfo") is None:
+        pytest.skip("no ibv_devinfo here; install ibverbs-utils")
+    script, log = tmp_path / "faults.toml", tmp_path / "faults.jsonl"
+    script.write_text('[[fault]]\ncall = "ibv_open_device"\ntimes = 1\n')
+    log.touch()
+    options = [*hosts.options, "--faults", str(script), "--fault-log", str(log)]
+    briefly = replace(hosts, options=options, limit_s=20)
+    words = ["ibv_devinfo"]
+    with log.open("a") as held:
+        if case == "not readable":  # nor by root, who is without these privileges here
+            log.chmod(0o222)
+            words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *words]
+        else:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        done = briefly.run(CALLER, words)
+
+    log.chmod(0o644)
+    assert len(log.read_text().splitlines()) == 1, done.stdout
 
 
 def on_its_queue_pair(name: str) -> str:

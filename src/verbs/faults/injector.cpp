@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <span>
+#include <thread>
 
 #include "base/file.hpp"
 
@@ -35,16 +37,33 @@ void complain(const std::string& sentence) {
     std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
 }
 
+// So that no other command empties the file meanwhile (hca.py), which takes it a moment. Whoever
+// holds it for longer, as `flock` does around a command, lets nobody wait; false with errno.
+bool lock_shared(const Descriptor& file) {
+    constexpr int attempts = 10;
+    constexpr std::chrono::milliseconds pause(1);
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (flock(file.number(), LOCK_SH | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        std::this_thread::sleep_for(pause);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
 // A file that the environment names, to which lines are added; none where it names none.
 Descriptor opened(const char *variable) {
     const char *file = std::getenv(variable);
     if (!file || !*file) return {};
-    // Some file systems lock only what can be read.
-    Descriptor found(::open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    constexpr int flags = O_CREAT | O_APPEND | O_CLOEXEC;
+    Descriptor found(::open(file, flags | O_WRONLY, 0644));
     if (!found) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
-    // Shared, so that no other command empties it meanwhile (hca.py), where it can be locked.
-    if (found) flock(found.number(), LOCK_SH);
-    return found;
+    if (!found || lock_shared(found) || errno != EBADF) return found;
+    // Some file systems lock for sharing only what can be read.
+    Descriptor readable(::open(file, flags | O_RDWR, 0644));
+    if (!readable) return found;
+    lock_shared(readable);
+    return readable;
 }
 
 bool append(const Descriptor& file, std::string_view line) {
