@@ -367,6 +367,13 @@ for slot, text in enumerate(sys.argv[1:], 5):
 print(open("/sys/class/infiniband/lanewise0/ports/1/counters/port_xmit_data").read().strip())
 print(json.dumps(ask()))
 """
+
+
+def nested(levels: int) -> list[Any]:
+    """Return a list in a list, and so on."""
+    return [nested(levels - 1)] if levels else []
+
+
 DEVICE = {
     "process": 7, "program": "forged", "device": "lanewise0", "regions": 0, "queue_pair_count": 0,
     "ports": [], "queue_pairs": [],
@@ -383,6 +390,9 @@ NONSENSE: dict[str, Any] = {
     "a queue pair without a number": {**DEVICE, "queue_pairs": [{"peer": 1}]},
     "a process that is a list": {"process": [], "connection_manager": {}},
     "a connection manager that is a number": {"process": 7, "connection_manager": 7},
+    "a connection manager with ports": {"process": 7, "connection_manager": {}, "ports": 7},
+    "a device with a connection manager": {**DEVICE, "connection_manager": 7},
+    "a further member that is nested deeply": {**DEVICE, "more": nested(900)},
 }  # fmt: skip
 
 

@@ -29,6 +29,8 @@ _ASKED_AT_ONCE = 256  # each with a descriptor, of which a process often may hav
 _ANSWER_BYTES_MAX = 1 << 20
 _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
+_LEVELS_MAX = 64  # in what is answered, which has further members than those below
+
 Status = dict[str, Any]
 
 # What is shown of an answer (src/verbs/abi/status.cpp): the types of its members, a list with that
@@ -163,12 +165,26 @@ def read(letter: bytes) -> Status | None:
         answer = json.loads(letter)
     except (ValueError, RecursionError):
         return None
-    if _fits(answer, _MANAGER):
-        return dict(answer)
-    is_device = _fits(answer, _DEVICE) and all(
-        _fits(pair, _PEER) for pair in answer["queue_pairs"] if "peer" in pair
+    if not isinstance(answer, dict) or not _is_shallow(answer, _LEVELS_MAX):
+        return None
+    if "ports" not in answer:
+        return answer if _fits(answer, _MANAGER) else None
+    # A connection manager answers apart from the devices of its process.
+    is_device = (
+        MANAGER not in answer
+        and _fits(answer, _DEVICE)
+        and all(_fits(pair, _PEER) for pair in answer["queue_pairs"] if "peer" in pair)
     )
-    return dict(answer) if is_device else None
+    return answer if is_device else None
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    """Tell whether lists and objects are nested no deeper than this."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return True
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in value)
 
 
 def _fits(value: object, shape: Any) -> bool:
