@@ -53,6 +53,14 @@ def test_mailboxes_are_found_in_the_list_of_sockets() -> None:
     assert mailboxes(listing) == {"lanewise-hca/slot/7": 9}
 
 
+def test_neither_other_slots_nor_parts_of_lines_are_mailboxes() -> None:
+    slots = ("0", "1023", "07", "7x", "3000")
+    lines = [f"0: 2 0 0 1 1 9 @lanewise-hca/slot/{slot}\n" for slot in slots]
+    # The rest of a name that has a line break, and a short line.
+    lines += ["0: 2 0 0 1 1 9 @a\n9 @lanewise-hca/slot/7\n", "0: 1 9 @lanewise-hca/slot/7\n"]
+    assert mailboxes("".join(lines)) == {}
+
+
 def test_without_devices_status_says_so() -> None:
     assert text(Found([], [])) == "no program uses a software device here\n"
 
@@ -409,6 +417,34 @@ def test_answers_that_make_no_sense_are_neither_shown_nor_counted(
     answers = [*map(json.dumps, NONSENSE.values()), "[" * 100_000]
     done = hosts.run(LISTENER, [sys.executable, str(program), *answers])
     assert (done.returncode, done.stdout.splitlines()[:2]) == (0, ["0", "[]"]), done.stdout
+
+
+SILENT = """
+import json, socket, sys, threading, time
+from lanewise.launch.hca_status import ask
+def taken(slot):
+    mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    mailbox.bind(f"\\0lanewise-hca/slot/{slot}")
+    return mailbox
+silent = [taken(slot) for slot in range(1, 900)]
+last = taken(999)
+def answer():
+    while True:
+        _, asker = last.recvfrom(100)
+        last.sendto(sys.argv[1].encode(), asker)
+threading.Thread(target=answer, daemon=True).start()
+began_s = time.monotonic()
+print(open("/sys/class/infiniband/lanewise0/ports/1/counters/port_xmit_data").read().strip())
+print(time.monotonic() - began_s < 8, [one["program"] for one in ask()])
+"""
+
+
+def test_names_that_do_not_answer_neither_hide_a_device_nor_delay_long(hosts: Hosts) -> None:
+    sysfs = {"counters": {"port_xmit_data": 5}}
+    port = {"port": 1, "interface": "lan0", "state": "", "gids": [], "counters": {}, "sysfs": sysfs}
+    words = [sys.executable, "-c", SILENT, json.dumps({**DEVICE, "ports": [port]})]
+    done = hosts.run(LISTENER, words)
+    assert done.stdout.splitlines()[:2] == ["5", "True ['forged']"], done.stdout
 
 
 ASKING_OFTEN = """

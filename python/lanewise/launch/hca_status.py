@@ -21,11 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_MAILBOX = re.compile(r"(\d+) @(lanewise-hca/slot/\d+)$", re.MULTILINE)
+# A line of /proc/net/unix: seven columns, of which the last is the inode, and the name.
+_MAILBOX = re.compile(
+    r"^[0-9a-fA-F]+:(?: [0-9a-fA-F]+){5} +(\d+) @(lanewise-hca/slot/([1-9]\d{0,3}))$", re.MULTILINE
+)
+_SLOTS = range(1, 1023)  # src/verbs/port/slot.hpp
 MANAGER = "connection_manager"
 _QUESTION = b"status"
 _ANSWER_S = 1.0
-_ASKED_AT_ONCE = 256  # each with a descriptor, of which a process often may have 1024
+_ANSWER_S_MIN = 0.1  # of those that are asked late
+_ASKED_AT_ONCE = 64  # each with a descriptor, of which a process often may have 1024
 _ANSWER_BYTES_MAX = 1 << 20
 _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
@@ -55,8 +60,12 @@ class Found:
 
 
 def mailboxes(listing: str) -> dict[str, int]:
-    """Return the names of the mailboxes in the text of /proc/net/unix, and their inodes."""
-    return {name: int(inode) for inode, name in _MAILBOX.findall(listing)}
+    """Return the names of the mailboxes in the text of /proc/net/unix, and their inodes.
+
+    Any socket's name may have line breaks, and so be whole lines: each name here may be forged.
+    """
+    found = _MAILBOX.findall(listing)
+    return {name: int(inode) for inode, name, slot in found if int(slot) in _SLOTS}
 
 
 def ask() -> list[Status]:
@@ -73,25 +82,29 @@ def ask_all() -> Found:
     inodes = mailboxes(listing)
     names = sorted(inodes)
     answers: dict[str, Status] = {}
+    deadline_s = time.monotonic() + _ANSWER_S
     for first in range(0, len(names), _ASKED_AT_ONCE):
-        answers |= _answers(names[first : first + _ASKED_AT_ONCE])
+        answers |= _answers(names[first : first + _ASKED_AT_ONCE], deadline_s)
     silent = {inode for name, inode in inodes.items() if name not in answers}
     return Found(joined(list(answers.values())), _holders(silent))
 
 
-def _answers(names: list[str]) -> dict[str, Status]:
-    """Return what the owners of these mailboxes answer."""
+def _answers(names: list[str], deadline_s: float) -> dict[str, Status]:
+    """Return what the owners of these mailboxes answer by the deadline, or a little later.
+
+    Whoever keeps those silent that are asked first costs the others no answer.
+    """
     found: dict[str, Status] = {}
-    until_s = time.monotonic() + _ANSWER_S
+    until_s = max(deadline_s, time.monotonic() + _ANSWER_S_MIN)
     with contextlib.ExitStack() as open_sockets, selectors.DefaultSelector() as waiting:
         for name in names:
-            own = open_sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-            own.settimeout(0)
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            own.bind("")
             # Its owner may have just gone.  Only the mailbox can answer to what is connected to it.
             with contextlib.suppress(OSError):
+                own = open_sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+                own.settimeout(0)
+                own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
+                own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+                own.bind("")
                 own.connect(f"\0{name}")
                 own.send(_QUESTION)
                 waiting.register(own, selectors.EVENT_READ, (name, own))
