@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import shlex
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +71,22 @@ def test_a_log_has_the_faults_of_all_processes_of_the_last_command(
         lines.append(len(log.read_text().splitlines()))
 
     assert lines == [3, 2]
+
+
+def test_a_log_may_go_where_the_errors_go_and_loses_nothing_there(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    if shutil.which("ibv_devinfo") is None:
+        pytest.skip("no ibv_devinfo here; install ibverbs-utils")
+    script, errors = tmp_path / "faults.toml", tmp_path / "errors.txt"
+    script.write_text('[[fault]]\ncall = "ibv_open_device"\ntimes = 1\n')
+    errors.write_text("before\n")
+    device = shlex.join([sys.executable, "-m", "lanewise", "rdma", "run", *hosts.options])
+    faults = f"--faults {script} --fault-log /dev/stderr"
+    command = f"{device} {faults} -- ibv_devinfo 2>> {errors}"
+    done = replace(hosts, device=False).run(CALLER, ["sh", "-c", command])
+    lines = errors.read_text().splitlines()
+    assert (lines[0], sum(line.startswith('{"fault"') for line in lines)) == ("before", 1), done
 
 
 @pytest.mark.parametrize("case", ["locked by somebody else", "not readable"])

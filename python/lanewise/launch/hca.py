@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -98,7 +99,8 @@ def check(device: Device, interfaces: list[str]) -> None:
     if device.lid_mask_bits and device.link_layer != "infiniband":
         raise RequestError("--lmc applies only to InfiniBand ports; add --link-layer infiniband")
     _check_output("--pcap", device.pcap, "capture", _CAPTURES)
-    _check_output("--fault-log", device.fault_log, "log of faults", (b'{"fault"',))
+    if not _is_held(Path(device.fault_log)):
+        _check_output("--fault-log", device.fault_log, "log of faults", (b'{"fault"',))
 
 
 def _check_output(option: str, text: str, kind: str, beginnings: tuple[bytes, ...]) -> None:
@@ -125,16 +127,42 @@ def empty_log(fault_log: str) -> None:
     A command whose processes are writing to it goes on in the same log, as ranks of a job do.
     """
     path = Path(fault_log)
-    if not path.is_file():
+    if not path.is_file() or _is_held(path):
         return
-    with path.open("r+b") as log:
+    try:
+        log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        except OSError:
-            pass  # where files cannot be locked, each command begins anew
-        log.truncate(0)
+            _empty(log)
+        finally:
+            os.close(log)
+    except OSError as error:
+        sentence = f"--fault-log {fault_log}: it cannot be emptied: {error.strerror}"
+        raise RequestError(f"{sentence}; name another file") from error
+
+
+def _empty(log: int) -> None:
+    """Empty an open log that nobody has locked."""
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    except OSError:
+        pass  # where files cannot be locked, each command begins anew
+    os.ftruncate(log, 0)
+
+
+def _is_held(path: Path) -> bool:
+    """Tell whether a path leads to a file that this process has been given open: /dev/stderr.
+
+    It may hold what others have written, which is neither judged nor lost.
+    """
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        for descriptor in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.fstat(int(descriptor.name)), found):
+                    return True
+    return False
 
 
 def _check_interfaces(

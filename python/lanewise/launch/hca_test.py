@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,14 +88,43 @@ def test_a_log_of_faults_begins_anew_unless_somebody_writes_to_it(tmp_path: Path
     assert not log.exists()
     log.write_text("{}\n")
 
-    with log.open("a") as writer:
-        fcntl.flock(writer, fcntl.LOCK_SH)
+    words = ["flock", "--shared", str(log), "sh", "-c", "echo written to; read ended"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdin and writer.stdout
+        assert writer.stdout.readline() == b"written to\n"
         empty_log(str(log))
         assert log.read_text() == "{}\n"
+        writer.stdin.close()
     empty_log(str(log))
     assert log.read_text() == ""
     empty_log("/dev/null")
     empty_log("")
+
+
+def test_a_file_that_this_process_was_given_open_is_neither_judged_nor_emptied(
+    tmp_path: Path,
+) -> None:
+    errors = tmp_path / "errors.txt"
+    errors.write_text("before\n")
+    with errors.open("a") as held:
+        name = f"/dev/fd/{held.fileno()}"
+        check(Device(fault_log=name), ["lo"])
+        empty_log(name)
+    assert errors.read_text() == "before\n"
+
+
+def test_a_log_that_cannot_be_emptied_is_refused_by_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "faults.jsonl"
+    log.write_text("{}\n")
+
+    def refuse(file: int, length: int) -> None:  # as for a file to which one can only append
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    with pytest.raises(RequestError, match=r"--fault-log .*: it cannot be emptied: Operation not"):
+        empty_log(str(log))
 
 
 def test_what_exists_is_written_to_and_its_folder_need_not_be(

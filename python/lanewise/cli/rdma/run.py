@@ -136,9 +136,9 @@ def run_on_device(
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(not_found(program[0]))
+    empty_log(fault_log)
     if reason := obstacle(found):
         typer.echo(f"lanewise rdma run: {program[0]} gets no RDMA device: {reason}", err=True)
-    empty_log(fault_log)
     become(found, program, environment)
 
 
