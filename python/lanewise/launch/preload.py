@@ -12,6 +12,7 @@ from pathlib import Path
 from lanewise.errors import RequestError
 
 SEPARATORS = {" ": "a space", ":": "a colon"}
+_LOADERS = ("ld.so", "ld64.so", "ld-linux", "ld-musl")  # how their names begin
 _INTERPRETER = 3  # PT_INTERP of elf.h: the loader, by which LD_PRELOAD is read
 _BITS_64, _BITS_32 = b"\x02", b"\x01"
 # Where the program headers are, their size and their number, and the size of what is before them.
@@ -42,8 +43,11 @@ def why_cut(path: Path) -> str:
 def obstacle(program: str) -> str:
     """Return why libraries cannot be preloaded into a program, empty where they can.
 
-    Of what is no program of the system's own format, such as a script, nothing is said.
+    Of what is no program of the system's own format, such as a script, nothing is said, nor of the
+    loader, which preloads into the program that it is given.
     """
+    if Path(program).name.startswith(_LOADERS):
+        return ""
     try:
         with Path(program).open("rb") as file:
             status = os.fstat(file.fileno())

@@ -56,6 +56,10 @@ def test_a_program_that_is_linked_statically_has_no_loader(tmp_path: Path) -> No
     assert obstacle(sys.executable) == ""
 
 
+def test_the_loader_preloads_into_what_it_loads(tmp_path: Path) -> None:
+    assert obstacle(program(tmp_path / "ld-linux-x86-64.so.2", LOADED)) == ""
+
+
 def test_a_script_and_what_is_no_program_are_left_to_the_system(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("#!/bin/sh\n")
     (tmp_path / "short").write_bytes(b"\x7fELF")
