@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -108,6 +109,18 @@ Failure cannot_write(const std::string& name, const char *why) {
                    fmt::format("cannot write {}: {}; name another file with --pcap", name, why)};
 }
 
+// Whether a file is one that may be replaced: a capture, as in hca.py, or empty.
+bool is_capture(const Descriptor& file) {
+    constexpr std::array<std::uint32_t, 5> beginnings{
+        0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1,  // of either byte order, and nanoseconds
+        0x0a0d0d0a,                                      // pcapng
+    };
+    std::uint32_t begins = 0;
+    const ssize_t got = pread(file.number(), &begins, sizeof begins, 0);
+    if (got != sizeof begins) return got == 0;
+    return std::find(beginnings.begin(), beginnings.end(), begins) != beginnings.end();
+}
+
 // A process holds the file's lock, shared, while it writes there. Who gets it alone is the first.
 Result<Descriptor> begin(const std::string& name) {
     // A pipe that nobody reads would not open, and one that is read slowly would hold up packets.
@@ -123,6 +136,7 @@ Result<Descriptor> begin(const std::string& name) {
         append(file, header_of_file());
         return file;
     }
+    if (!is_capture(file)) return cannot_write(name, "it is no capture and would be lost");
     // Where files cannot be locked, each process begins the file anew.
     const bool is_shared = flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!is_shared) {

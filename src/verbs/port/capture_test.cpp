@@ -211,6 +211,15 @@ TEST_F(CaptureFile, that_reaches_the_limit_of_file_sizes_ends_with_a_whole_packe
     EXPECT_EQ(packets_in(path("packets.pcap")), 2);
 }
 
+TEST_F(CaptureFile, replaces_no_file_of_another_kind) {
+    const std::string file = path("notes-" + std::to_string(getpid()));
+    std::ofstream(file) << "notes";
+    const Result<Capture> capture = Capture::open(path("notes-%p"));
+    ASSERT_FALSE(capture);
+    EXPECT_NE(capture.failure().sentence.find("it is no capture"), std::string::npos);
+    EXPECT_EQ(std::filesystem::file_size(file), 5);
+}
+
 TEST_F(CaptureFile, may_not_be_a_pipe) {
     ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
     const Result<Capture> capture = Capture::open(path("pipe"));
