@@ -54,9 +54,10 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def alone_with(path: Path) -> Iterator[None]:
-    """Keep out others that read and rewrite `path` as well, also on other hosts.
+    """Keep out others that read and rewrite `path` as well.
 
-    What is no regular file is nobody's alone.  Where files cannot be locked, nobody is kept out.
+    Other hosts are kept out where the file system locks across them.  What is no regular file is
+    nobody's alone.  Where files cannot be locked, nobody is kept out.
     """
     require_place(path)
     if path.exists() and not path.is_file():
@@ -64,19 +65,23 @@ def alone_with(path: Path) -> Iterator[None]:
         return
     target = _led_to_by(path)
     # The file itself is replaced, and a folder cannot be locked over NFS.
-    beside = target.with_name(f".{target.name}.lock")
+    beside = target.with_name(f".{target.name[:NAME_KEPT]}.lock")
     with _locked(beside):
         try:
             yield
         finally:
-            beside.unlink(missing_ok=True)
+            with contextlib.suppress(PermissionError):  # another user's, in a folder such as /tmp
+                beside.unlink(missing_ok=True)
 
 
-def _locked(path: Path) -> IO[str]:
-    """Return the file, made where it is not there, once it is locked for this process alone."""
+def _locked(path: Path) -> IO[bytes]:
+    """Return the file, made where it is not there, once it is locked for this process alone.
+
+    Whoever may write in its folder may lock it.  A link there, which may lead anywhere, is refused.
+    """
     while True:
         try:
-            lock = path.open("a")
+            lock = os.fdopen(_open_lock(path), "rb")
         except OSError as error:
             raise RequestError(f"{path} cannot be opened: {error.strerror}; remove it") from None
         with contextlib.suppress(OSError):
@@ -86,6 +91,15 @@ def _locked(path: Path) -> IO[str]:
             if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
                 return lock
         lock.close()
+
+
+def _open_lock(path: Path) -> int:
+    """Open a lock, only to read where another user's, which is enough on most file systems."""
+    flags = os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags | os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:
+        return os.open(path, flags | os.O_RDONLY)
 
 
 def require_place(path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import (
+    alone_with,
     current_umask,
     require_apart,
     require_place,
@@ -281,3 +282,38 @@ def test_files_that_differ_and_devices_may_be_written(tmp_path: Path) -> None:
 
     require_apart({"--a": tmp_path / "x", "--b": tmp_path / "y", "--c": None}, tmp_path / "z", None)
     require_apart({"--a": null, "--b": null}, null)
+
+
+def test_a_file_of_the_longest_name_can_be_had_alone(tmp_path: Path) -> None:
+    for letter in ("n", "\N{GRINNING FACE}"):
+        path = tmp_path / (letter * (255 // len(letter.encode())))
+        with alone_with(path):
+            assert len(list(tmp_path.iterdir())) == 1
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_that_is_a_link_is_refused_and_makes_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".found.json.lock").symlink_to(tmp_path / "elsewhere")
+    with (
+        pytest.raises(RequestError, match=r"found\.json\.lock cannot be opened: .*; remove it"),
+        alone_with(tmp_path / "found.json"),
+    ):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_of_another_user_is_waited_for_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".found.json.lock").touch()
+    opened = os.open
+
+    def refuse(name: Path, flags: int, mode: int = 0o777) -> int:  # as for who may only read it
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(name, flags, mode)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with alone_with(tmp_path / "found.json"):
+        pass
+    assert not list(tmp_path.iterdir())
