@@ -322,8 +322,9 @@ def test_a_check_that_is_ended_lets_the_launcher_end_its_ranks(
     script = script_at(tmp_path / "waits", f"trap 'echo >> {ended}; exit 0' TERM\n"
                                            f"echo started >&2; {wait}")  # fmt: skip
     words = ["check", "same-bits", "--ranks", "1", "--", *line_of(mpi, script)]
+    heard = f"--default-signal={number.name}"  # nohup has one ignored
     with subprocess.Popen(
-        [sys.executable, "-m", "lanewise", *words], stderr=subprocess.PIPE, text=True
+        ["env", heard, sys.executable, "-m", "lanewise", *words], stderr=subprocess.PIPE, text=True
     ) as check:
         assert check.stderr is not None
         assert check.stderr.readline() == "started\n"

@@ -170,7 +170,7 @@ def test_refuses_in_one_line_what_it_cannot_fit(
     for words, sentence in (
         ([], "no samples"),
         (["missing.jsonl"], "missing.jsonl does not exist"),
-        (["text"], "not a JSON object"),
+        (["text"], "text:1: is not JSON, or only part of it"),
         ([pairs, "-n", 3], "add --measure"),
         ([pairs, "--hosts", "a"], "add --measure"),
         (["--measure", "-n", "many"], "-n many"),

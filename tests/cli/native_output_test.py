@@ -26,9 +26,8 @@ def run(words: list[str | Path], output: Path) -> "subprocess.CompletedProcess[s
 )
 def test_a_full_disk_is_called_full(words: list[str]) -> None:
     name, *rest = words
-    program = find_program("lanewise-prove", os.environ).with_name(name)
 
-    done = run([program, *rest], Path("/dev/full"))
+    done = run([find_program(name, os.environ), *rest], Path("/dev/full"))
 
     assert (done.returncode, done.stderr) == (1, f"{name}: {NO_SPACE}")
 

@@ -198,14 +198,15 @@ void add(Hash& hash, const collectives::LayoutTuning& layout) {
 
 }  // namespace
 
+// Neither is ever destroyed: what a process without a world writes at its end is of both.
 const Environment& environment() {
-    static const Environment instance = read_environment();
-    return instance;
+    static const auto *const instance = new Environment(read_environment());
+    return *instance;
 }
 
 const Rules& rules() {
-    static const Rules instance = read_rules();
-    return instance;
+    static const auto *const instance = new Rules(read_rules());
+    return *instance;
 }
 
 std::uint64_t fingerprint_of(const Rules& rules) {

@@ -35,9 +35,10 @@ struct Aside {
     std::vector<RulePutAside> rules;
 };
 
+// Never destroyed, as what a process without a world writes at its end is of it.
 Aside& aside() {
-    static Aside instance;
-    return instance;
+    static auto *const instance = new Aside;
+    return *instance;
 }
 
 std::string text_of(const RulePutAside& one) {
