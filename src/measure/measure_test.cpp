@@ -298,7 +298,8 @@ TEST(Measure, KeepsItsWindowsShortWithoutAWarmUp) {
 
     const auto samples = measure(operation_named("bcast").get(), {8}, options);
 
-    EXPECT_EQ(point_of(samples, 0).stop, LW_STOP_MAXIMUM);
+    // Two first times of the same number of nanoseconds are enough for the rule.
+    EXPECT_NE(point_of(samples, 0).stop, LW_STOP_TIME_LIMIT);
 }
 
 TEST(Measure, RunsEveryClock) {
