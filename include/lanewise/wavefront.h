@@ -304,7 +304,7 @@ typedef int (*lw_wavefront_pause_fn)(void *context, uint64_t iterations, double 
 
 typedef struct lw_wavefront_run_options {
     uint32_t struct_size;
-    uint32_t threads; /* 0: the processors this program may use */
+    uint32_t threads; /* 0: the processors this program may use, within its quota of CPU time */
     uint64_t iterations;
     uint64_t memory_bytes; /* never exceeded; too small a budget is refused with the least one */
     uint64_t waves;        /* iterations per pass; 0: chosen */

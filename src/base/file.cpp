@@ -162,7 +162,13 @@ std::string free_space_there(int error) {
 
 std::FILE *WritingPlace::open() {
     const int file = as_it_is ? open_as_it_is(*this) : open_beside(*this);
-    return file < 0 ? nullptr : ::fdopen(file, "wb");
+    if (file < 0) return nullptr;
+    if (std::FILE *stream = ::fdopen(file, "wb")) return stream;
+    // A descriptor that is open for reading only is an invalid argument there.
+    const int error = errno == EINVAL ? EBADF : errno;
+    ::close(file);
+    errno = error;
+    return nullptr;
 }
 
 WritingPlace place_to_write(const std::string& path) {
@@ -181,7 +187,7 @@ Outcome write_file(const std::string& path, const std::string& content) {
     auto place = place_to_write(path);
     const auto failure = [&] {
         const int error = errno;
-        const bool refused = error == EACCES;
+        const bool refused = error == EACCES || error == EBADF;
         const Failure reason{refused ? LW_ERR_ARGUMENT : LW_ERR_IO,
                              path + " cannot be written: " + std::strerror(error) +
                                  (refused ? "; name another" : free_space_there(error))};

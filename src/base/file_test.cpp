@@ -255,6 +255,25 @@ TEST_F(WriteFile, AddsToTheFileThatADescriptorHasOpen) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
 }
 
+TEST_F(WriteFile, RefusesADescriptorThatIsOpenForReadingOnly) {
+    ASSERT_TRUE(write_file(folder_ + "/f", "kept"));
+    const int open_file = ::open((folder_ + "/f").c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(open_file, 0);
+    const auto path = "/dev/fd/" + std::to_string(open_file);
+
+    const auto written = write_file(path, "text");
+
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.failure().status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(written.failure().sentence,
+              path + " cannot be written: Bad file descriptor; name another");
+    const int next_file = ::dup(open_file);
+    EXPECT_EQ(next_file, open_file + 1) << "a duplicate was left open";
+    ::close(next_file);
+    ::close(open_file);
+    EXPECT_EQ(*read_file(folder_ + "/f"), "kept");
+}
+
 TEST_F(WriteFile, AddsToTheFileThatAnotherProcessHasOpen) {
     const auto log = folder_ + "/log";
     ASSERT_TRUE(write_file(log, "before "));

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/control_groups.hpp"
+
 namespace lanewise {
 namespace {
 
@@ -97,14 +99,15 @@ std::string utc_now() {
 }
 
 double available_memory_bytes() {
+    const double left_bytes = memory_left_bytes();
     std::ifstream file("/proc/meminfo");
     std::string key;
     double kibibytes = 0.0;
     while (file >> key >> kibibytes) {
-        if (key == "MemAvailable:") return 1024.0 * kibibytes;
+        if (key == "MemAvailable:") return std::min(1024.0 * kibibytes, left_bytes);
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
-    return std::numeric_limits<double>::infinity();
+    return left_bytes;
 }
 
 std::uint64_t pid_namespace() {

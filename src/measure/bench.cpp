@@ -11,6 +11,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/control_groups.hpp"
 #include "base/host.hpp"
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
@@ -51,13 +52,14 @@ Clock make_clock(const lw_measure_options& options) {
 }
 #endif
 
-// The processors that one or another rank of this host may use.
-long shared_processors(const Harness& host) {
+// The processors that one or another rank of this host may use, or as many as their control group
+// lets them keep busy.
+double shared_processors(const Harness& host) {
     std::vector<double> usable(CPU_SETSIZE);
     for (const int cpu : allowed_cpus()) usable[static_cast<std::size_t>(cpu)] = 1.0;
     host.maximum(usable);
     const auto count = std::count(usable.begin(), usable.end(), 1.0);
-    return count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN);
+    return std::min<double>(count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN), cpu_quota());
 }
 
 Sharing sharing_of_this_host(const Harness& harness) {

@@ -132,14 +132,10 @@ def test_arrays_that_leave_too_little_memory_are_swept_in_a_folder(
         seen.append(len(list(tmp_path.iterdir())))
 
     for available, folders in ((2 * needed, 0), (2 * needed - 2, 1)):
-        monkeypatch.setattr(scratch, "available_bytes", lambda available=available: available)
+        monkeypatch.setattr(scratch, "available_memory_bytes", lambda left=available: left)
         wavefront.run([u, f], "sor", 1, on_progress=look)
         assert seen[-1] == folders
     assert not list(tmp_path.iterdir())
-
-
-def test_a_group_of_processes_has_the_memory_that_its_limit_leaves() -> None:
-    assert 0 < scratch.available_bytes() < float("inf")
 
 
 def test_a_mapped_array_is_swept_in_the_folder_that_is_named(tmp_path: Path) -> None:

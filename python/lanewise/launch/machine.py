@@ -117,13 +117,38 @@ def processor(root: Path = ROOT) -> str:
 
 
 def available_memory_bytes(root: Path = ROOT) -> float:
-    """Return what can be had without swapping; infinity where the kernel does not say."""
+    """Return what can be had without swapping; infinity where nothing says.
+
+    A control group, such as that of a container or a batch job, may leave less than the host has.
+    """
     try:
         text = (root / "proc/meminfo").read_text(encoding="utf-8")
     except OSError:
-        return math.inf
+        text = ""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return 1024.0 * int(found[1]) if found else math.inf
+    host = 1024.0 * int(found[1]) if found else math.inf
+    return min(host, *map(_memory_left_bytes, _control_groups(root, "memory")), math.inf)
+
+
+def _memory_left_bytes(group: Path) -> float:
+    """Return what a control group, of either version, may still take; infinity without a limit.
+
+    Cached files count as used there, but make room when memory is asked for.
+    """
+    for limit, used, cached in (
+        ("memory.max", "memory.current", r"^(?:in)?active_file (\d+)$"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", r"^total_(?:in)?active_file (\d+)$"),
+    ):
+        texts = [first_line(group / name, "") for name in (limit, used)]
+        if not all(map(str.isdecimal, texts)):
+            continue
+        try:
+            statistics = (group / "memory.stat").read_text(encoding="utf-8")
+        except OSError:
+            statistics = ""
+        files = sum(map(int, re.findall(cached, statistics, re.MULTILINE)))
+        return max(0.0, float(int(texts[0]) - max(0, int(texts[1]) - files)))
+    return math.inf
 
 
 def governors(root: Path = ROOT) -> list[str]:

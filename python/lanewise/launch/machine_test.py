@@ -72,6 +72,63 @@ def test_a_quota_of_a_control_group_counts_as_so_many_cores(
     assert machine.core_count({0, 1, 2, 3}, tmp_path) == cores
 
 
+GIB = 2**30
+IN_GROUP = "fs/cgroup/job/memory"
+IN_OLD_GROUP = "fs/cgroup/memory/memory"
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "available"),
+    [
+        ("0::/", {}, 8 * GIB),
+        ("0::/job", {f"{IN_GROUP}.max": "max", f"{IN_GROUP}.current": "5"}, 8 * GIB),
+        ("0::/job", {f"{IN_GROUP}.max": str(2 * GIB), f"{IN_GROUP}.current": str(GIB)}, GIB),
+        ("0::/job/step", {f"{IN_GROUP}.max": str(GIB), f"{IN_GROUP}.current": str(2 * GIB)}, 0),
+        (
+            "0::/job",
+            {
+                f"{IN_GROUP}.max": str(2 * GIB),
+                f"{IN_GROUP}.current": str(2 * GIB),
+                f"{IN_GROUP}.stat": f"anon 7\ninactive_file {GIB}\nactive_file 4096\nfile 9",
+            },
+            GIB + 4096,
+        ),
+        ("0::/job", {f"{IN_GROUP}.max": "garbage", f"{IN_GROUP}.current": "5"}, 8 * GIB),
+        (
+            "9:memory:/docker/1\n0::/",
+            {
+                f"{IN_OLD_GROUP}.limit_in_bytes": str(GIB),
+                f"{IN_OLD_GROUP}.usage_in_bytes": str(GIB),
+                f"{IN_OLD_GROUP}.stat": "inactive_file 1\ntotal_inactive_file 4096",
+            },
+            4096,
+        ),
+        (
+            "9:memory:/",
+            {
+                f"{IN_OLD_GROUP}.limit_in_bytes": "9223372036854771712",
+                f"{IN_OLD_GROUP}.usage_in_bytes": "1",
+            },
+            8 * GIB,
+        ),
+    ],
+)
+def test_a_control_group_leaves_the_memory_below_its_limit_and_that_of_cached_files(
+    groups: str, files: dict[str, str], available: int, tmp_path: Path
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(groups + "\n")
+    (tmp_path / "proc/meminfo").write_text(f"MemFree: 1 kB\nMemAvailable: {8 * GIB // 1024} kB\n")
+    for name, text in files.items():
+        put(tmp_path, name, text)
+
+    assert machine.available_memory_bytes(tmp_path) == available
+
+
+def test_memory_that_nothing_limits_is_infinite(tmp_path: Path) -> None:
+    assert machine.available_memory_bytes(tmp_path) == float("inf")
+
+
 def test_processes_are_limited_by_their_numbers_and_by_the_limit_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,8 +97,8 @@ def run(  # noqa: PLR0913
     the same.
 
     `memory` is the budget of the sweep, in bytes or as "2GiB", `threads` are those that compute, 0
-    for all processors, and `waves` are the iterations that share a pass, 0 for as many as fit and
-    pay at these `rates`.  `parameters` are those of a built-in kernel.
+    for all processors within a quota of CPU time, and `waves` are the iterations that share a pass,
+    0 for as many as fit and pay at these `rates`.  `parameters` are those of a built-in kernel.
 
     With a `tolerance` the run ends once no cell changes by more, in the unit of the data; with 0,
     once nothing changes.  With `rtol` or `atol` it ends once the residual, the 2-norm of what an

@@ -8,7 +8,6 @@ of a file system in memory if another can be had.
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import tempfile
@@ -21,16 +20,13 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import RequestError
+from lanewise.launch.machine import available_memory_bytes
 from lanewise.wavefront.store import Store
 
 # Of what the system has to spare.
 _SHARE_OF_MEMORY = 0.5
 _IN_MEMORY = ("tmpfs", "ramfs")
 _OTHER_FOLDER = Path("/var/tmp")
-_LIMITS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-)
 
 
 class Scratch:
@@ -106,22 +102,7 @@ def fits_in_memory(arrays: Sequence[Any], memory_bytes: int) -> bool:
     sizes = [int(array.nbytes) for array in arrays]
     # Two generations of the data, the coefficients, and no more than all of it under way.
     needed = sizes[0] + sum(sizes) + min(memory_bytes, 2 * sum(sizes))
-    return needed <= _SHARE_OF_MEMORY * available_bytes()
-
-
-def available_bytes() -> float:
-    """Return how much memory this program may still take: what the system and its group have."""
-    available = math.inf
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            available = 1024.0 * int(line.split()[1])
-    for limit, used in _LIMITS:
-        try:
-            left = int(Path(limit).read_text("ascii")) - int(Path(used).read_text("ascii"))
-        except (OSError, ValueError):  # no such group, or one without a limit
-            continue
-        available = min(available, left)
-    return available
+    return needed <= _SHARE_OF_MEMORY * available_memory_bytes()
 
 
 def scratch_folder() -> Path:

@@ -124,7 +124,8 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments,
     command.group("Run");
     declare_memory(command, arguments);
     command.number("--threads", "N", options.threads,
-                   "Number of compute threads; 0 means one per processor");
+                   "Number of compute threads; 0 means one per processor, but no more than a "
+                   "quota of CPU time allows");
     command.number("--waves", "K", options.waves, "Iterations per pass; 0 lets Lanewise choose");
     command
         .rate("--read-rate", RateOf::bytes, options.rates.read_bytes_per_s,

@@ -4,7 +4,6 @@
 
 #include "wavefront/run/run.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/control_groups.hpp"
+#include "base/host.hpp"
 #include "wavefront/plan/parallelograms.hpp"
 
 namespace lanewise::wavefront {
@@ -406,11 +407,10 @@ std::string io_note(const RunReport& report, const Store& store) {
            " takes no direct I/O; strips went through the page cache, which is not in the budget";
 }
 
+// Threads beyond a group's quota would only make all of them wait.
 std::uint32_t processor_count() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+    const auto usable = static_cast<double>(allowed_cpus().size());
+    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(usable, cpu_quota()))));
 }
 
 std::uint64_t cache_bytes() {
