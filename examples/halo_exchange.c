@@ -3,6 +3,7 @@
  * A user operation: the halo exchange of a ring, as a shared object that the
  * command line measures by name:
  *
+ *     mpicc -shared -fPIC halo_exchange.c -o halo_exchange.so $(pkg-config --cflags lanewise)
  *     mpirun -n 4 lanewise-measure --operation ./halo_exchange.so:halo_exchange --sizes 8,1K
  *     lanewise measure --operation ./halo_exchange.so:halo_exchange -n 4 --sizes 8,1K
  */

@@ -2,6 +2,7 @@
 /*
  * Measure one point: the broadcast of 64 KiB on all ranks.
  *
+ *     mpicc measure_point.c -o measure_point $(pkg-config --cflags --libs lanewise)
  *     mpirun -n 4 ./measure_point
  */
 #include <lanewise/measure.h>

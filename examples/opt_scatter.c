@@ -3,6 +3,7 @@
  * Opt_Scatter: measure two scatters of one's own at run time, then use the
  * faster one for each size (MPIBlib 2008, section 4).
  *
+ *     mpicc opt_scatter.c -o opt_scatter $(pkg-config --cflags --libs lanewise)
  *     mpirun -n 4 ./opt_scatter
  */
 #include <lanewise/measure.h>
