@@ -9,7 +9,7 @@
  *     mpirun -n 4 ./frames 200
  *     lanewise run --tuning tuning.json -- mpirun -n 4 ./frames 200
  *
- * Prints the frames a second, and a checksum that must not depend on the tuning.
+ * Prints the frames per second, and a checksum that must not depend on the tuning.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long communication will take on more ranks than there are: the algorithms
- * of a scatter, and the halo exchange of a ring, which is a schedule of one's own.
+ * How long communication will take on more ranks than you have: the algorithms
+ * of a scatter, and the halo exchange of a ring, which is a schedule of your own.
  *
  *     lanewise model fit --measure -n 4 -o platform.json
  *     ./halo_time platform.json 1024 65536

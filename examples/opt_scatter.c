@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opt_Scatter: measure two scatters of one's own at run time, then use the
+ * Opt_Scatter: measure two scatters of your own at run time, then use the
  * faster one for each size (MPIBlib 2008, section 4).
  *
  *     mpicc opt_scatter.c -o opt_scatter $(pkg-config --cflags --libs lanewise)
