@@ -6,5 +6,5 @@ defines EXPERIMENT or EXPERIMENTS, and beside it lie the native program, its CMa
 tests.  The registry finds the folders by itself.  `run` runs one experiment in a folder of its own,
 `results` keeps what it measured, and `show` prints paper and here side by side, or one JSON object.
 
-Nothing of this is installed: `lanewise reproduce` finds it in a checkout of the repository.
+Nothing of this is installed: `lanewise reproduce` finds it in a clone of the repository.
 """

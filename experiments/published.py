@@ -44,7 +44,7 @@ _INTRODUCTION = """\
 This page has every figure of the [experiments](../experiments/README.md): how it is estimated, its
 target or the reason why it has none, and the range over all runs that are kept in
 `experiments/results`. `lanewise reproduce` writes this page from all of these runs; none is left
-out. To measure the same on your machine, run `lanewise reproduce NAME` in a checkout.
+out. To measure the same on your machine, run `lanewise reproduce NAME` in a clone.
 
 A *launch* is whatever is started anew for one value of a figure, such as an MPI job, a pair of
 programs, a round, or a simulation. Each launch makes a *batch* of measurements. The estimate over

@@ -2,7 +2,7 @@
 """Fuzzing the software device: libFuzzer against parser, engine, two engines, port and manager.
 
 The fuzzers are built with Clang, AddressSanitizer and UndefinedBehaviorSanitizer from the sources
-of the checkout.  They start from the corpus in the repository if it has one for them; new inputs
+of the clone.  They start from the corpus in the repository if it has one for them; new inputs
 are thrown away.  Every core runs one after the other, for SECONDS in all: first the fuzzers of
 SHARES, each on one of the cores, and then the engine's, whose processes share what they find.
 """
@@ -55,7 +55,7 @@ def build() -> None:
     """Build the fuzzers; RunError where they cannot be built."""
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
     if compiler is None or not SOURCES.is_dir():
-        raise RunError("the fuzzers need a checkout and Clang; install clang and libclang-rt-dev")
+        raise RunError("the fuzzers need a clone and Clang; install clang and libclang-rt-dev")
     compilers = (f"-DCMAKE_CXX_COMPILER={compiler}",
                  f"-DCMAKE_C_COMPILER={compiler.replace('++', '')}")  # fmt: skip
     targets = [f"{name}_fuzz" for name in FUZZERS]

@@ -41,7 +41,7 @@ _INTRODUCTION = """\
 
 This page has every table and figure of the five papers that shows a result, and the results that
 appear only in their text: 35 items, each with the paper's numbers beside ours and the experiment
-that measures it. To make the same page from measurements of your machine, run in a checkout:
+that measures it. To make the same page from measurements of your machine, run in a clone:
 
 ```
 $ make experiments MPI="openmpi mpich"

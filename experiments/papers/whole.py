@@ -27,7 +27,7 @@ NOT_REACHED = "it was not reached before the run was interrupted"
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for; without `results_folder` the kept runs of the checkout are meant."""
+    """What is asked for; without `results_folder` the kept runs of the clone are meant."""
 
     output: Path
     folder: Path

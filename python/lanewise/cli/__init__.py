@@ -61,7 +61,7 @@ COMMANDS: dict[str, str] = {
 LISTED_BELOW = tuple(name for group in PURPOSES.values() for name in group if name in BELOW)
 # Commands that are groups of commands.
 GROUPS = ("model", "testbed", "rdma")
-# Commands for those who work on Lanewise itself; outside of a checkout the help omits them.
+# Commands for those who work on Lanewise itself; outside of a clone the help omits them.
 FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # Commands that the help omits; what they do, report and compare do by themselves.
 HIDDEN: dict[str, str] = {"import": "import_text"}
@@ -88,7 +88,7 @@ def version_wanted(wanted: bool) -> None:
 
 def make_app(names: Sequence[str] = tuple(MODULES)) -> typer.Typer:
     """Build the command with the subcommands called `names`."""
-    app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a checkout": FOR_DEVELOPERS})
+    app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a clone": FOR_DEVELOPERS})
 
     @app.callback()
     def command(

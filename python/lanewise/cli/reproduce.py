@@ -2,7 +2,7 @@
 """`lanewise reproduce`: the tables and figures of the papers, run on this machine.
 
 The experiments lie in experiments/ of the repository and are not installed, so the command is there
-in a checkout only.  Nothing else in this package imports them.
+in a clone only.  Nothing else in this package imports them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def load_experiments() -> None:
     root = checkout()
     if root is None:
         raise RunError(
-            "the experiments are not installed; run it in a checkout of the repository, "
+            "the experiments are not installed; run it in a clone of the repository, "
             "after: make experiments"
         )
     if PACKAGE in sys.modules:
@@ -91,7 +91,7 @@ def reproduce(
         "--results",
         metavar="FOLDER",
         help="Folder in which the outcome is appended to NAME.jsonl (default: "
-        "experiments/results of the checkout).",
+        "experiments/results of the clone).",
     ),
     all_: bool = typer.Option(
         False, "--all", help="Run the experiments of all figures of the papers and draw one page."

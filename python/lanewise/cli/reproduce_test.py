@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise reproduce` lists what a checkout has, and says in one line what it cannot run."""
+"""`lanewise reproduce` lists what a clone has, and says in one line what it cannot run."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_run_that_cannot_be_kept_has_failed(
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the package look as if it were installed, with no checkout around it."""
+    """Make the package look as if it were installed, with no clone around it."""
     monkeypatch.setattr(lanewise, "__file__", str(tmp_path / "lib/lanewise/__init__.py"))
 
 
@@ -105,7 +105,7 @@ def test_without_a_checkout_one_line_says_what_is_needed(
 
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "not installed; run it in a checkout" in printed.err
+    assert "not installed; run it in a clone" in printed.err
     assert len(printed.err.splitlines()) == 1
 
 
