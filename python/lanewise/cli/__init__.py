@@ -21,7 +21,7 @@ import typer
 
 import lanewise
 from lanewise.cli.example import ExampleTyper
-from lanewise.cli.renamed import translate
+from lanewise.cli.renamed import HELP, is_check_alone, translate
 from lanewise.errors import LanewiseError
 from lanewise.interrupts import raise_from_now_on
 from lanewise.results.printable import printable
@@ -70,6 +70,11 @@ MODULES: dict[str, str] = {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}
 
 # What typer says of words that nobody asked for.
 UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)
+# The remedy of a `check` that names nothing, which once meant that of guidelines.
+WHAT_TO_CHECK = (
+    "name what to check: lanewise check same-bits -- mpirun -n N ./app; "
+    "the check of guidelines is lanewise model guidelines"
+)
 # What a shell sets when it asks for completions.
 COMPLETING = "_LANEWISE_COMPLETE"
 # Set to anything, this shows where in Lanewise a fault is.
@@ -181,12 +186,14 @@ def run_one(arguments: list[str]) -> int:
     """
     if COMPLETING in os.environ:
         return execute(make_app_completing(words_to_complete(os.environ)), arguments, "lanewise")
-    below = " ".join(arguments[:2])
+    if arguments == ["check"]:
+        return complain("lanewise check", WHAT_TO_CHECK, 2)
+    below = "check same-bits" if is_check_alone(arguments) else " ".join(arguments[:2])
     if below in BELOW:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
     known = [word for word in asked if word in MODULES]
-    wants_help = set(arguments) <= {"-h", "--help"}
+    wants_help = HELP.issuperset(arguments)
     needs_no_more = known or arguments[:1] == ["--version"]
     app = make_app(known) if needs_no_more else make_whole_app() if wants_help else make_app()
     bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))

@@ -22,6 +22,7 @@ RENAMED: dict[str, str] = {
 EXPORT = "export"
 # Begins like an old name, and is none.
 STILL_THERE = ("check", "same-bits")
+HELP = {"-h", "--help"}
 
 # Options that have another name now.
 OPTIONS: dict[str, str] = {
@@ -43,13 +44,18 @@ def translate(arguments: Sequence[str]) -> tuple[list[list[str]], str]:
     if list(arguments[:1]) == [EXPORT]:
         lines = _reports(list(arguments[1:]))
         return lines, f"'{EXPORT}' is now '{' '.join(['lanewise', *lines[0]])}'"
+    if tuple(arguments[:2]) == STILL_THERE or is_check_alone(arguments):
+        return [list(arguments)], ""
     for old, new in RENAMED.items():
         words = old.split()
-        if tuple(arguments[:2]) == STILL_THERE:
-            break
         if list(arguments[: len(words)]) == words:
             return [[*new.split(), *arguments[len(words) :]]], f"'{old}' is now 'lanewise {new}'"
     return [list(arguments)], ""
+
+
+def is_check_alone(arguments: Sequence[str]) -> bool:
+    """Tell whether a command line is `check` and does not say of what, except to ask for help."""
+    return list(arguments[:1]) == ["check"] and HELP.issuperset(arguments[1:])
 
 
 def _reports(words: list[str]) -> list[list[str]]:

@@ -34,9 +34,30 @@ def test_an_export_of_two_files_becomes_two_reports() -> None:
     assert "lanewise report --format csv -o a.csv a.jsonl" in advice
 
 
-@pytest.mark.parametrize("words", [[], ["--version"], ["measure", "show"], ["check", "same-bits"]])
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--version"], ["measure", "show"], ["check", "same-bits"], ["check"], ["check", "-h"]],
+)
 def test_a_command_line_of_today_is_left_alone(words: list[str]) -> None:
     assert renamed.translate(words) == ([words], "")
+
+
+def test_check_alone_measures_nothing_and_says_what_can_be_checked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["check"]) == 2
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (sentence,) = printed.err.splitlines()
+    assert "lanewise check same-bits -- " in sentence
+    assert "lanewise model guidelines" in sentence
+
+
+def test_the_help_of_check_is_not_that_of_its_old_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--help"]) == 0
+
+    assert "same-bits" in capsys.readouterr().out
 
 
 def test_an_old_option_becomes_the_new_one_with_advice() -> None:
