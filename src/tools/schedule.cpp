@@ -25,7 +25,7 @@ void declare(Options& options, report::ScheduleRequest& request) {
     options.size("--segment", "BYTES", request.segment_bytes,
                  "Segment size; 0 means the algorithm's own choice");
     options.number("--sites", "N", request.sites,
-                   "Number of sites of equal size, or of hosts for algorithms that look at them");
+                   "Number of sites of equal size, or of hosts for algorithms that need them");
     options.number("--lanes", "P", request.lanes, "Number of lanes between two sites");
     options.text("--platform", "FILE", request.platform,
                  "Platform file, for algorithms that need one");

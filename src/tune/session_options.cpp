@@ -23,7 +23,7 @@ void declare(Options& options, SessionOptions& session) {
     options.group("How it is measured");
     options.sizes("--sizes", "4:1M:x4", session.sizes_bytes,
                   "Message sizes in bytes: 8,1K or 4:1M:x4 or 0:100K:1K");
-    options.share("--margin", session.rule.margin, "Smallest gain that counts");
+    options.share("--margin", session.rule.margin, "Smallest difference that counts");
     options.share("--confidence", session.rule.confidence, "Confidence level of the intervals");
     options.repetitions("--repetitions", session.repetitions.min, session.repetitions.max,
                         "Repetitions of each candidate, as bounds");

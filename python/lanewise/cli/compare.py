@@ -74,8 +74,8 @@ def compare_files(
     the ratio of the medians with its interval within these launches (Price and Bonett 2002).
 
     With --gate, all points are tested together for a slowdown, by exchanging launches between A
-    and B.  Identical programs fail the gate in 1 % of all cases, and the output says which
-    slowdown would have been missed.
+    and B.  Identical programs fail the gate in at most 1 % of cases (--false-alarms), and the
+    output says which slowdown would have been missed.
     """
     if gate and confidence:
         raise RequestError("--confidence is about intervals, and the gate has none; leave it out")

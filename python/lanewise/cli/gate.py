@@ -140,7 +140,7 @@ def gate(
     launches.  Each side consists of what differs: assignments for the environment, then options
     of `lanewise measure`, or a whole command that prints OSU, IMB or NetPIPE text or writes
     samples to {output}.  Ends with status 1 if the candidate is slower by more than the gate,
-    which happens in 1 % of all cases if the sides are identical.
+    which happens in at most 1 % of cases (--false-alarms) if the sides are identical.
     """
     from lanewise.results.gate import Rule, require_rate
     from lanewise.results.gate_looks import (

@@ -15,9 +15,9 @@ _CODE = re.compile(r"`([^`]+)`")
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}
 
 STATUS = (
-    ("0", "It is done."),
-    ("1", "It failed while working."),
-    ("2", "Its arguments or files cannot be used, and nothing was started."),
+    ("0", "It succeeded."),
+    ("1", "It failed while working, or what it checked did not pass."),
+    ("2", "The arguments or files cannot be used, and nothing was started."),
     ("130", "It was interrupted."),
 )
 

@@ -49,8 +49,9 @@ def index(described: dict[str, list[Described]]) -> Iterator[str]:
         yield f"| [`{title}`]({page_of(title)}) | {sections[0].paragraphs[0]} |"
     yield from (
         "", "Every command takes `-h` and `--help`. It ends with status 0 if it succeeded, 1 if it",
-        "failed while working, 2 if its arguments or files cannot be used and nothing was started,",
-        "and 130 if it was interrupted.",
+        "failed while working or what it checked did not pass, 2 if the arguments or files cannot",
+        "be used and nothing was started, and 130 if it was interrupted. `run`, `rdma run`,",
+        "`rdma protect` and `testbed run` end with the status of the program.",
     )  # fmt: skip
 
 

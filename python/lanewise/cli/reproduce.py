@@ -113,7 +113,7 @@ def reproduce(
 ) -> None:
     """$ lanewise reproduce timing-methods
 
-    Run a table or figure of the papers here.
+    Measure the papers' tables and figures on this machine.
 
     The paper's numbers are shown beside this machine's, and for each figure its target, how it is
     estimated, and how many launches are within the target.  Without a name, the experiments are

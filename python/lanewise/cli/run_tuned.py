@@ -135,15 +135,16 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run a program, tuned or with reproducible reductions.
+    Run a program tuned or reproducibly, or find late ranks.
 
     Works with programs in C, C++, Fortran and Python.  Calls without a rule in the tuning file are
-    left to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six
-    times plain and six times tuned, and the times are compared.  With --profile a table says how
-    long the ranks waited in collective calls, for which ranks, and where these were called.  With
-    --same-bits order the results of reductions depend only on the numbers and on how many ranks
-    there are; with --same-bits ranks, sums and products do not depend on how many ranks there are.
-    `lanewise check same-bits` finds the reduction that differs between runs.
+    left to the MPI.  The exit status is the program's, except where a rank lacks what --same-bits
+    needs.  With --interleaved 6 the program runs six times plain and six times tuned, and the times
+    are compared.  With --profile a table says how long the ranks waited in collective calls, for
+    which ranks, and where these were called.  With --same-bits order the results of reductions
+    depend only on the numbers and on how many ranks there are; with --same-bits ranks, sums and
+    products do not depend on how many ranks there are.  `lanewise check same-bits` finds the
+    reduction that differs between runs.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0

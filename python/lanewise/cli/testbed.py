@@ -207,7 +207,7 @@ def with_unit(key: str, text: str) -> str:
 def status(json_: AsJson = False) -> None:
     """$ lanewise testbed status
 
-    Show the testbeds that are up, and what their links did.
+    Show the testbeds that are up, and what links carried and dropped.
     """
     from lanewise.testbed import bed, show
 

@@ -258,7 +258,8 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     join.texts("parts", "PART", arguments.parts, "Folders of the parts, in order").required();
     command("kernels", "List the built-in kernels", Command::kernels);
 
-    auto& plan = command("plan", "Predict how long a run takes", Command::plan);
+    auto& plan = command("plan", "Predict the disk traffic, the memory and the time of a run",
+                         Command::plan);
     plan.text("store", "STORE", arguments.store,
               "Folder of a store; without one, give --rows and --cols");
     declare_shape(plan, texts, arguments);
