@@ -109,7 +109,7 @@ typedef struct lw_paths_state {
     uint64_t armed;
     uint64_t migrations;
     uint64_t commanded; /* of the migrations, by this side */
-    uint64_t returns;   /* of the migrations, to the home port */
+    uint64_t returns;   /* of the migrations, back to the preferred port */
     uint64_t errors;
 } lw_paths_state;
 

@@ -133,12 +133,10 @@ class Parser {
             return {Leave{app_.help("", CLI::AppFormatMode::Normal)}};
         } catch (const CLI::CallForVersion& version) {
             return {Leave{std::string(version.what()) + "\n"}};
-        } catch (const CLI::RequiredError& error) {
+        } catch (const CLI::ParseError& error) {
             // A misspelt option is often the reason why what is required is missing.
             const auto unknown = unknown_options();
-            return unknown.empty() ? refusal(error) : refusal(CLI::ExtrasError(unknown));
-        } catch (const CLI::ParseError& error) {
-            return refusal(error);
+            return unknown.empty() ? refusal(error) : refusal(unknown.front());
         }
         const auto read = read_values();
         if (!read) return read.failure();
@@ -157,8 +155,32 @@ class Parser {
         CLI::App *app;
     };
 
-    static Failure refusal(const CLI::Error& error) {
-        return bad_argument(std::string(error.what()) + "; --help lists the options");
+    Failure refusal(const CLI::Error& error) const {
+        return bad_argument(error.what() + where_options_are_listed());
+    }
+
+    /* Of an option that is not there: the one that may be meant. */
+    Failure refusal(const std::string& unknown) const {
+        const auto name = unknown.substr(0, unknown.find('='));
+        std::vector<std::string> known;
+        for (const auto *option : chosen().get_options()) {
+            for (const auto& word : option->get_lnames()) known.push_back("--" + word);
+        }
+        const auto near = nearest_name(name, known);
+        return bad_argument(
+            "unknown option " + name +
+            (near.empty() ? where_options_are_listed() : "; did you mean " + near + "?"));
+    }
+
+    /* "; run --help lists the options" */
+    std::string where_options_are_listed() const {
+        const bool below = !app_.get_subcommands().empty();
+        return "; " + (below ? chosen().get_name() + " " : "") + "--help lists the options";
+    }
+
+    const CLI::App& chosen() const {
+        const auto commands = app_.get_subcommands();
+        return commands.empty() ? app_ : *commands.front();
     }
 
     bool is_flag(const std::string& name) const {

@@ -78,8 +78,9 @@ int fit_main(int argc, char **argv) {
     if (*parsed) return print(**parsed);
     if (arguments.experiments_ranks > 0) return print_experiments(arguments.experiments_ranks);
     if (arguments.files.empty())
-        return say_failure(program,
-                           {LW_ERR_ARGUMENT, "no samples; try: lanewise model fit pairs.jsonl"});
+        return say_failure(program, {LW_ERR_ARGUMENT,
+                                     "no samples; measure what the models need with: "
+                                     "lanewise model fit --measure -n 4 -o platform.json"});
     return run_and_report(program, "fit fewer files at a time", [&] {
         const auto fitted = fit(arguments);
         return fitted ? 0 : say_failure(program, fitted.failure());

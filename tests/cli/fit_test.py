@@ -168,7 +168,7 @@ def test_refuses_in_one_line_what_it_cannot_fit(
 ) -> None:
     (tmp_path / "text").write_text("hello\n")
     for words, sentence in (
-        ([], "no samples"),
+        ([], "no samples; measure what the models need with: lanewise model fit --measure"),
         (["missing.jsonl"], "missing.jsonl does not exist"),
         (["text"], "text:1: is not JSON, or only part of it"),
         ([pairs, "-n", 3], "add --measure"),

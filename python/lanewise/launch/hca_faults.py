@@ -111,6 +111,8 @@ PACKET_ACTIONS = (
     "device_fatal",
 )  # fmt: skip
 # The key that says how long an action takes; in a log it ends with _us.
+# What the faults of a testbed do, which are in files of the same form.
+CABLES_AND_HOSTS = {"cut", "mend", "degrade", "kill"}
 ACTION_TIMES = {"delay": "delay", "port_down": "for"}
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")
@@ -210,6 +212,8 @@ class _Reader(Tables):
         places = [key for key in ("call", "completion", "packet", "connection") if key in table]
         if len(places) != 1:
             remedy = "a fault needs exactly one of the keys call, completion, packet and connection"
+            if CABLES_AND_HOSTS & table.keys():
+                remedy += "; faults of cables and hosts are for lanewise testbed run --faults"
             raise self.refuse(path, remedy)
         (place,) = places
         if place == "call":

@@ -105,6 +105,7 @@ def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> 
         ('[[fault]]\npacket = "send"\naction = "lose"\nprobability = 2', "no unit"),
         ('[[fault]]\nconnection = "reply"\naction = "reject"', "only a request"),
         ('[[fault]]\ncall = "ibv_reg_mr"\npacket = "any"', "exactly one of the keys call"),
+        ('[[fault]]\nat = "1 s"\ncut = "a-b"', "lanewise testbed run --faults"),
         ('[[fault]]\ncall = "ibv_reg_mr"\nstatus = "x"', "unknown key 'status'"),
     ],
 )

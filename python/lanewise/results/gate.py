@@ -259,8 +259,8 @@ def require_rate(rule: Rule) -> None:
     # A tenth more, so that what is left of its digits is no less.
     enough = 1.1 * rule.false_alarms / (rule.points_level * EXCHANGES_MAX)
     raise RequestError(
-        f"a rate of false alarms of {rule.level:.2g} a look is too small to be told from "
-        f"{EXCHANGES_MAX} exchanges of launches; use --false-alarms {100 * enough:.2g}% or more"
+        f"{EXCHANGES_MAX} exchanges of launches cannot resolve a rate of false alarms of "
+        f"{rule.level:.2g} per look; use --false-alarms {100 * enough:.2g}% or more"
     )
 
 

@@ -11,7 +11,8 @@ from lanewise.errors import RunError
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.describe import Nic, Testbed
 from lanewise.testbed.impairments import texts
-from lanewise.testbed.layout import make_plan
+from lanewise.testbed.layout import make_plan, router
+from lanewise.testbed.plan import DelayLine
 from lanewise.toml.quantities import rate_text, time_text
 
 
@@ -49,15 +50,22 @@ def state_of(bed: Bed) -> dict[str, Any]:
         "file": bed.info.where,
         "shared": bed.info.shared,
         "hosts": [asdict(host) for host in plan.hosts],
-        "links": [link for line in plan.delay_lines for link in _links(bed, line.name)],
+        "links": [link for line in plan.delay_lines for link in _links(bed, line)],
     }
 
 
-def _links(bed: Bed, line: str) -> list[dict[str, Any]]:
+def _links(bed: Bed, line: DelayLine) -> list[dict[str, Any]]:
+    """Return what the links of a delay line say of themselves, and what they connect."""
     try:
-        return list(bed.ask(f"{line}.line", {"status": True})["links"])
+        links = bed.ask(f"{line.name}.line", {"status": True})["links"]
     except RunError:
         return []  # it goes down at this moment
+    ends = {wire.name: [_end(end.namespace) for end in wire.ends] for wire in line.wires}
+    return [{**link, "ends": ends[link["name"]]} for link in links]
+
+
+def _end(namespace: str) -> str:
+    return namespace.removeprefix(router(""))
 
 
 def state_text(state: dict[str, Any]) -> str:
@@ -69,7 +77,9 @@ def state_text(state: dict[str, Any]) -> str:
         values = link["settings"]
         what = ", ".join(texts(values))
         lines.append(f"  {link['name']}  {'up' if values['up'] else 'CUT'}  {what}")
-        for way, counted in zip(("there", "back"), link["directions"], strict=True):
+        one, other = link["ends"]
+        ways = (f"{one} to {other}", f"{other} to {one}")
+        for way, counted in zip(ways, link["directions"], strict=True):
             dropped = counted["dropped_by_queue"] + counted["dropped_by_cut"]
             lines.append(
                 f"    {way}: {counted['delivered_bytes'] / 1e6:.1f} MB delivered, "

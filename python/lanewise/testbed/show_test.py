@@ -8,7 +8,7 @@ from typing import Any
 from lanewise.testbed.show import state_text
 
 
-def test_a_link_is_shown_with_each_of_its_impairments() -> None:
+def test_a_link_is_shown_with_each_of_its_impairments_and_directions() -> None:
     way = {"delivered_bytes": 2.5e6, "dropped_by_queue": 1, "dropped_by_cut": 2, "lost": 4}
     state: dict[str, Any] = {
         "name": "two-site",
@@ -22,7 +22,8 @@ def test_a_link_is_shown_with_each_of_its_impairments() -> None:
                     "reorder": 0.02, "flow_rate_bits_per_s": 2.5e8, "queue_bytes": 1e6,
                     "mark_bytes": 1e5, "up": True,
                 },
-                "directions": [way, way],
+                "directions": [way, {**way, "delivered_bytes": 0.0}],
+                "ends": ["a", "b"],
             }
         ],
     }  # fmt: skip
@@ -31,3 +32,7 @@ def test_a_link_is_shown_with_each_of_its_impairments() -> None:
         "  a-b  up  1 Gbit/s, 5 ms one way, jitter 2 ms, loss 1 %, reorder 2 %, "
         "250 Mbit/s per flow, marks from 100 kB"
     ) in state_text(state).splitlines()
+    assert state_text(state).splitlines()[-2:] == [
+        "    a to b: 2.5 MB delivered, 3 dropped, 4 lost",
+        "    b to a: 0.0 MB delivered, 3 dropped, 4 lost",
+    ]

@@ -45,7 +45,7 @@ std::string row(const std::string& name, const std::string& first, const std::st
 
 template <typename Table>
 std::string link_rows(const Table& links) {
-    std::string text = row("# link", "  latency (us)", "  time a byte (ns)");
+    std::string text = row("# link", "  latency (us)", "  time per byte (ns)");
     int shown = 0;
     links.each([&](int i, int j, const auto& link) {
         if (++shown > links_shown) return;
@@ -64,7 +64,7 @@ std::string described(const model::LogGP& model) {
     return row("L", microseconds(model.latency_s), "us") +
            row("o", microseconds(model.overhead_s), "us") +
            row("g", microseconds(model.gap_s), "us") +
-           row("G", nanoseconds(model.gap_s_per_byte), "ns a byte");
+           row("G", nanoseconds(model.gap_s_per_byte), "ns/byte");
 }
 
 std::string described(const model::PLogP& model) {
@@ -94,14 +94,14 @@ std::string message_rows(const std::vector<std::int64_t>& from_bytes,
     int shown = 0;
     links.each([&](int i, int j, const std::vector<model::PiecewiseTime>& times) {
         if (++shown > links_shown) return;
-        text += row(fmt::format("# link {}-{}", i, j), "  message (us)", "  message a byte (ns)");
+        text += row(fmt::format("# link {}-{}", i, j), "  message (us)", "  message per byte (ns)");
         for (std::size_t k = 0; k < times.size(); ++k) text += time_row(from_bytes[k], times[k]);
     });
     return text;
 }
 
 std::string described(const model::Lmo& model) {
-    auto text = row("# rank", "  C (us)", "  t (ns a byte)");
+    auto text = row("# rank", "  C (us)", "  t (ns/byte)");
     for (std::size_t rank = 0; rank < model.processors.size(); ++rank) {
         const auto& processor = model.processors[rank];
         text += row(std::to_string(rank), microseconds(processor.fixed_s),
@@ -122,9 +122,9 @@ std::string described(const model::Piecewise& model) {
         for (const auto& protocol : model.protocols)
             text += time_row(protocol.from_bytes, protocol.*part);
     };
-    table("  gap (us)", "  gap a byte (ns)", &model::Protocol::gap);
-    table("  send (us)", "  send a byte (ns)", &model::Protocol::send);
-    table("  receive (us)", "  receive a byte (ns)", &model::Protocol::receive);
+    table("  gap (us)", "  gap per byte (ns)", &model::Protocol::gap);
+    table("  send (us)", "  send per byte (ns)", &model::Protocol::send);
+    table("  receive (us)", "  receive per byte (ns)", &model::Protocol::receive);
     return text + message_rows(from_bytes, model.waits_from_bytes, model.links);
 }
 

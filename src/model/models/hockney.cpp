@@ -27,7 +27,7 @@ Result<Fitted<Hockney>> fit_hockney(const Observations& observations) {
         link.latency_s = Parameter(line.intercept / 2.0);
         link.s_per_byte = Parameter(line.slope);
         note_cut(fitted.notes, "hockney: latency of " + link_name(i, j), line.cut_intercept / 2.0);
-        note_cut(fitted.notes, "hockney: time a byte of " + link_name(i, j), line.cut_slope);
+        note_cut(fitted.notes, "hockney: time per byte of " + link_name(i, j), line.cut_slope);
     });
     return fitted;
 }

@@ -230,7 +230,7 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
         processor.fixed_s = Parameter(std::max(fixed_s, 0.0));
         processor.s_per_byte = Parameter(per_byte_of(mine, processor.fixed_s.value));
         if (!tells_per_byte(mine, processor.s_per_byte.value))
-            fitted.notes.push_back("lmo: the processor time a byte" + of_rank +
+            fitted.notes.push_back("lmo: the processor time per byte" + of_rank +
                                    " cannot be told "
                                    "apart from its links'; measure with: " +
                                    command_for("triplets-same", observations.conditions));
@@ -242,7 +242,7 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
     share_out(model, ways, &Line::intercept, &LmoProcessor::fixed_s, &LmoLink::latency_s,
               one_after_another, "latency", fitted.notes);
     share_out(model, ways, &Line::slope, &LmoProcessor::s_per_byte, &LmoLink::s_per_byte,
-              waits ? at_once : one_after_another, "time a byte", fitted.notes);
+              waits ? at_once : one_after_another, "time per byte", fitted.notes);
     if (waits || (ranges && ranges->count() > 1)) {
         model.ranges = LmoRanges{ranges->from_bytes, ranges->waits_from_bytes,
                                  message_links(*ranges, observations)};

@@ -42,7 +42,7 @@ Result<Fitted<LogGP>> fit_loggp(const Observations& observations) {
         (times->send_s.begin()->second + times->receive_s.begin()->second) / 2.0;
     const auto line = gap_line(*times, overhead_s);
     note_cut(notes, "loggp: gap g", line.cut_intercept);
-    note_cut(notes, "loggp: gap a byte G", line.cut_slope);
+    note_cut(notes, "loggp: gap per byte G", line.cut_slope);
     model.overhead_s = Parameter(overhead_s);
     model.gap_s = Parameter(line.intercept);
     model.gap_s_per_byte = Parameter(line.slope);

@@ -66,7 +66,7 @@ std::string sentence_of(const ProcessReport& report) {
     const std::size_t unprotected = report.unprotected_count + report.pathless_count;
     if (unprotected) made += fmt::format(", {} unprotected", unprotected);
     made += ", " + counted(report.counters.migrations, "migration");
-    if (report.counters.returns) made += fmt::format(" ({} home again)", report.counters.returns);
+    if (report.counters.returns) made += fmt::format(" ({} of them back)", report.counters.returns);
     if (report.counters.errors) made += ", " + counted(report.counters.errors, "migration error");
     return made;
 }
