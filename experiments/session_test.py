@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whatever ends an experiment, no program that it started is left, nor what that one started."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from experiments.session import in_session, run_in_session
+from experiments.session import run_in_session
 from lanewise.errors import RunError
 from lanewise.launch.run import living_members
 
@@ -61,21 +60,3 @@ def test_what_a_program_wrote_is_told_by_stream_with_its_status(tmp_path: Path) 
     ended = run_in_session(["sh", "-c", words], {"WORD": "wrong"}, folder=tmp_path)
 
     assert (ended.status, ended.output, ended.complaints) == (3, f"{tmp_path}\n", "wrong\n")
-
-
-def test_nothing_is_left_where_what_is_done_meanwhile_fails() -> None:
-    with pytest.raises(ValueError, match="meanwhile"), in_session(["sleep", "100"]) as process:
-        raise ValueError("meanwhile")
-
-    assert living_members(process.pid) == []
-    assert process.returncode not in (None, 0)
-
-
-def test_a_program_writes_to_the_streams_that_are_named(tmp_path: Path) -> None:
-    with (
-        (tmp_path / "out").open("w+") as file,
-        in_session(["echo", "said"], output=file, complaints=subprocess.STDOUT) as process,
-    ):
-        assert process.wait() == 0
-
-    assert (tmp_path / "out").read_text() == "said\n"

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.applications import Application
-from experiments.session import in_session
+from experiments.session import LEAVING_S
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
+from lanewise.launch.run import started
 
 CABLE = "a2.lan0"
 SORT_TRIAL = 30  # iterations
@@ -185,8 +186,12 @@ def heard_of(
     """Run a command for so long at most, and return the lines that it says with their times."""
     begin_s = time.monotonic()
     heard: list[tuple[float, str]] = []
-    with in_session(
-        line, variables, folder=folder, output=subprocess.PIPE, complaints=subprocess.STDOUT
+    with started(
+        line,
+        variables,
+        folder=folder,
+        streams=(subprocess.PIPE, subprocess.STDOUT),
+        grace_s=LEAVING_S,
     ) as process:
         assert process.stdout is not None
         stop = threading.Timer(limit_s, process.terminate)  # the testbed ends with it

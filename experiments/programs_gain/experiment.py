@@ -22,10 +22,11 @@ from pathlib import Path
 
 from experiments.applications import Application, hpcc, integer_sort, lammps
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
-from experiments.session import in_session
+from experiments.session import LEAVING_S
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.run import started
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import time_text
 from lanewise.testbed import bed, running, shipped
@@ -148,7 +149,10 @@ def on_host(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
     variables = _ROOT if os.getuid() == 0 else {}
 
     def run(words: Sequence[str]) -> int:
-        with in_session([*_LANEWISE, *words], variables, folder=workspace.folder) as process:
+        with started(
+            [*_LANEWISE, *words], variables, folder=workspace.folder, streams=(None, None),
+            grace_s=LEAVING_S,
+        ) as process:  # fmt: skip
             return process.wait()
 
     tuning = workspace.fresh("one-host.json")

@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.session import in_session
+from experiments.session import LEAVING_S
 from lanewise.errors import RunError
+from lanewise.launch.run import started
 
 _EVERY_S = 0.005
 _HIGH_WATER = re.compile(r"VmHWM:\s*(\d+)")
@@ -41,16 +42,18 @@ def watch(line: Sequence[str], variables: Mapping[str, str] | None = None) -> Wa
     """Run a program to its end; RunError with its last line where it fails."""
     peaks: dict[tuple[int, str], int] = {}
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as complained:
-        with in_session(line, variables or {}, output=printed, complaints=complained) as started:
-            while started.poll() is None:
-                for process in _family(started.pid):
+        with started(
+            line, variables or {}, streams=(printed, complained), grace_s=LEAVING_S
+        ) as program:
+            while program.poll() is None:
+                for process in _family(program.pid):
                     _look_at(process, peaks)
                 time.sleep(_EVERY_S)
         for file in (printed, complained):
             file.seek(0)
-        if started.returncode != 0:
+        if program.returncode != 0:
             last = (complained.read().strip().splitlines() or ["no word"])[-1]
-            raise RunError(f"{Path(line[0]).name} ended with status {started.returncode}: {last}")
+            raise RunError(f"{Path(line[0]).name} ended with status {program.returncode}: {last}")
         return Watched(printed.read(), [(path, peak) for (_, path), peak in peaks.items()])
 
 

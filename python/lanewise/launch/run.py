@@ -17,7 +17,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from lanewise.errors import RunError
 from lanewise.interrupts import deferred_interrupts
@@ -32,6 +33,8 @@ LAST_EVENT = "end"
 LEAVING_S = 10.0
 
 Event = dict[str, Any]
+Stream = int | IO[str] | None
+PIPES = (subprocess.PIPE, subprocess.PIPE)
 
 
 @dataclass
@@ -136,16 +139,29 @@ def run(
 
 
 @contextlib.contextmanager
-def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """Start `line` in a session of its own and leave nothing of it behind."""
+def started(
+    line: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    folder: Path | None = None,
+    streams: tuple[Stream, Stream] = PIPES,
+    grace_s: float = GRACE_S,
+) -> Iterator[subprocess.Popen[str]]:
+    """Start `line` in a session of its own and leave nothing of it behind.
+
+    `streams` take its output and its errors; None stands for a stream of this process.  A process
+    that is ended has `grace_s` to end what it started itself.  Raises RunError where it cannot be
+    started.
+    """
     with deferred_interrupts() as release:
         try:
             process = subprocess.Popen(
                 line,
                 env={**os.environ, **variables},
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdout=streams[0],
+                stderr=streams[1],
                 text=True,
                 errors="replace",
                 start_new_session=True,
@@ -156,10 +172,10 @@ def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subpr
             release()
             yield process
         finally:
-            end(process)
+            end(process, grace_s)
 
 
-def end(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[str] | subprocess.Popen[bytes], grace_s: float = GRACE_S) -> None:
     """End a launcher and its ranks: first ask, which lets it end its ranks, then kill.
 
     Whoever interrupts again while it is being asked gets the kill at once.
@@ -167,7 +183,7 @@ def end(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     try:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(GRACE_S)
+            process.wait(grace_s)
     except subprocess.TimeoutExpired:
         pass
     finally:

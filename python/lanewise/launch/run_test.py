@@ -13,7 +13,7 @@ import pytest
 
 from lanewise.errors import RunError
 from lanewise.launch import lines
-from lanewise.launch.run import TAIL_LINES, Event, EveryLine, living_members, run
+from lanewise.launch.run import TAIL_LINES, Event, EveryLine, living_members, run, started
 
 
 def shell(script: str) -> list[str]:
@@ -144,24 +144,23 @@ def test_a_hangup_that_is_ignored_does_not_end_a_launch() -> None:
     assert outcome.status == 4
 
 
-def test_a_launcher_deaf_to_polite_requests_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lanewise.launch.run.GRACE_S", 0.2)
-    launchers: list[int] = []
+def test_a_launcher_deaf_to_polite_requests_is_killed() -> None:
     deaf = (
-        "import json, os, signal, time\n"
+        "import signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "print(json.dumps({'event': 'start', 'process': os.getpid()}), flush=True)\n"
+        "print('deaf', flush=True)\n"
         "time.sleep(600)\n"
     )
 
-    def interrupt(event: Event) -> None:
-        launchers.append(event["process"])
+    with (
+        pytest.raises(KeyboardInterrupt),
+        started([sys.executable, "-c", deaf], {}, grace_s=0.2) as launcher,
+    ):
+        assert launcher.stdout is not None
+        launcher.stdout.readline()
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run([sys.executable, "-c", deaf], {}, interrupt)
-
-    assert not alive(launchers[0])
+    assert launcher.returncode == -signal.SIGKILL
 
 
 def test_ranks_in_process_groups_of_their_own_are_ended_too() -> None:
@@ -202,6 +201,24 @@ def test_a_second_interrupt_kills_at_once_and_leaves_nothing() -> None:
         run([sys.executable, "-c", deaf], {}, interrupt)
 
     assert not alive(launchers[0])
+
+
+def test_nothing_is_left_where_what_is_done_meanwhile_fails() -> None:
+    with pytest.raises(ValueError, match="meanwhile"), started(["sleep", "100"], {}) as process:
+        raise ValueError("meanwhile")
+
+    assert living_members(process.pid) == []
+    assert process.returncode not in (None, 0)
+
+
+def test_a_program_writes_to_the_streams_that_are_named(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "out").open("w+") as file,
+        started(["echo", "said"], {}, streams=(file, subprocess.STDOUT)) as process,
+    ):
+        assert process.wait() == 0
+
+    assert (tmp_path / "out").read_text() == "said\n"
 
 
 def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
