@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,14 @@ import pytest
 
 from lanewise import wavefront
 from lanewise.errors import RequestError
-from lanewise.launch.native import find_library
-from lanewise.wavefront import library
+from lanewise.launch import native_library
 
 pytest.importorskip("numba", reason="install numba for kernels in Python")
 
 from examples.affine_alignment import NEVER, Alignment, Scoring, align, main
 
 try:
-    find_library(library.NAME, os.environ)
+    native_library.path_of()
 except RequestError as error:
     pytest.skip(str(error), allow_module_level=True)
 

@@ -28,6 +28,7 @@ from lanewise.launch.machine import clock_source, governors
 from lanewise.launch.mpi4py_library import family_of, handle_of, library_version
 from lanewise.launch.native import MEASURE, find_program
 from lanewise.launch.native_arguments import arguments_of
+from lanewise.launch.native_library import Sentences, error_of
 from lanewise.launch.run_native import ask_program
 from lanewise.measurement import library as native
 from lanewise.measurement.measurement import Measurement
@@ -69,17 +70,17 @@ def measure_in_job(request: Request, comm: Any) -> Measurement:
     family = on_each(comm, _loaded_family)
     plan = on_first(comm, lambda: plan_of(request, comm.size))
     began_s = time.monotonic()
-    reports = native.Reports()
+    sentences = Sentences()
     records: list[dict[str, Any]] = []
     places = comm.allgather(_place())
     for operation, sizes_bytes in plan.sizes_bytes_of.items():
-        records += measure_operation(comm, family, plan, (operation, sizes_bytes), reports)
+        records += measure_operation(comm, family, plan, (operation, sizes_bytes), sentences)
 
     def written() -> tuple[str, list[str]]:
         context = context_of(comm, family, plan, places)
         end = {"record": "end", "points": len(records), "elapsed_s": time.monotonic() - began_s}
         lines = (json.dumps(line) + "\n" for line in (context, *records, end))
-        return "".join(lines), [*plan.notes, *reports.notes]
+        return "".join(lines), [*plan.notes, *sentences.notes]
 
     text, notes = on_first(comm, written)
     if request.output is not None:
@@ -151,7 +152,7 @@ def plan_of(request: Request, ranks: int) -> Plan:
 
 
 def measure_operation(
-    comm: Any, family: str, plan: Plan, what: tuple[str, Sequence[int]], reports: native.Reports
+    comm: Any, family: str, plan: Plan, what: tuple[str, Sequence[int]], sentences: Sentences
 ) -> list[dict[str, Any]]:
     """Measure one operation at its sizes; return its point records, the same on every rank.
 
@@ -161,14 +162,14 @@ def measure_operation(
     loaded = native.load(family)
     made, samples = c_void_p(), c_void_p()
     sizes = (c_uint64 * len(sizes_bytes))(*sizes_bytes)
-    options = options_of(loaded, plan, reports)
+    options = options_of(loaded, plan, sentences)
     status = make_operation(loaded, operation, plan, made)
     try:
         status = status or loaded.lw_measure(
             handle_of(comm), made, plan.how["root"], sizes, len(sizes), byref(options),
             byref(samples),
         )  # fmt: skip
-        raise_together(comm, loaded, operation, status, reports)
+        raise_together(comm, loaded, operation, status, sentences)
         return [point_of(loaded, operation, samples, i) for i in range(len(sizes))]
     finally:
         loaded.lw_samples_free(samples)
@@ -176,14 +177,14 @@ def measure_operation(
 
 
 def raise_together(
-    comm: Any, loaded: Any, operation: str, status: int, reports: native.Reports
+    comm: Any, loaded: Any, operation: str, status: int, sentences: Sentences
 ) -> None:
     """Raise the failure of the first rank that has one on all ranks, with the library's words."""
     text = loaded.lw_status_text(status).decode()
-    said = "; ".join(reports.failures) or f"{operation}: {text}"
+    said = "; ".join(sentences.reasons) or f"{operation}: {text}"
     failed = [found for found in comm.allgather((status, said)) if found[0]]
     if failed:
-        raise native.error_of(*failed[0])
+        raise error_of(*failed[0])
 
 
 def make_operation(loaded: Any, operation: str, plan: Plan, made: c_void_p) -> int:
@@ -198,7 +199,7 @@ def make_operation(loaded: Any, operation: str, plan: Plan, made: c_void_p) -> i
     return status
 
 
-def options_of(loaded: Any, plan: Plan, reports: native.Reports) -> native.Options:
+def options_of(loaded: Any, plan: Plan, sentences: Sentences) -> native.Options:
     """Return what the plan says as the options of the library."""
     stopping, buffers = plan.how["stopping"], plan.how["buffers"]
     timing, start = c_int(), c_int()
@@ -211,7 +212,7 @@ def options_of(loaded: Any, plan: Plan, reports: native.Reports) -> native.Optio
         warmup_repetitions=stopping["warmup_repetitions"],
         pipeline_length=plan.how["pipeline_length"], confidence=stopping["confidence"],
         error=stopping["error"], time_limit_s=stopping["time_limit_s"], seed=plan.how["seed"],
-        resync_s=plan.resync_s, report=reports.callback,
+        resync_s=plan.resync_s, report=sentences.callback,
         buffers=native.Buffers(
             rotating_sets=buffers["turns"], offset_bytes=buffers["offset_bytes"],
             pages=int(buffers["pages"] == "huge"), caches=int(buffers["caches"] == "cold"),

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 from ctypes import (
-    CFUNCTYPE,
     POINTER,
     Structure,
     c_char_p,
@@ -20,17 +17,13 @@ from ctypes import (
 from functools import cache
 from typing import Any
 
-from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch import native_library
 from lanewise.launch.mpi4py_library import communicator_type
-from lanewise.launch.native import find_library
+from lanewise.launch.native_library import Report
 
-NAME = "liblanewise.so"
-USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
 STOPPED = ("interval", "maximum", "time_limit", "fixed")  # lw_stop
 CLOCKS = {"auto": 0, "monotonic": 1, "wtime": 2}
 RULES = {"median": 0, "student": 1}
-
-Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 
 
 class Buffers(Structure):
@@ -96,7 +89,7 @@ class Point(Structure):
 @cache
 def load(family: str) -> Any:
     """Load the library for the MPI of mpi4py, which is of this family."""
-    loaded = ctypes.CDLL(str(find_library(NAME, os.environ, family)))
+    loaded = native_library.load(family)
     loaded.lw_measure.argtypes = (
         communicator_type(), c_void_p, c_int, POINTER(c_uint64), c_size_t, POINTER(Options),
         POINTER(c_void_p),
@@ -110,22 +103,4 @@ def load(family: str) -> Any:
     loaded.lw_samples_values.restype = POINTER(c_double)
     for free in (loaded.lw_samples_free, loaded.lw_operation_free):
         free.argtypes, free.restype = (c_void_p,), None
-    loaded.lw_status_text.restype = loaded.lw_version.restype = c_char_p
     return loaded
-
-
-class Reports:
-    """What the library says while it measures: the reasons of failures, and things to know."""
-
-    def __init__(self) -> None:
-        self.failures: list[str] = []
-        self.notes: list[str] = []
-        self.callback = Report(self._take)
-
-    def _take(self, _context: object, status: int, sentence: bytes) -> None:
-        (self.failures if status else self.notes).append(sentence.decode())
-
-
-def error_of(status: int, sentence: str) -> LanewiseError:
-    """Return the error that a status with a sentence amounts to."""
-    return (RequestError if status in USAGE_STATUSES else RunError)(sentence)

@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_double, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from typing import Any
 
 from lanewise.errors import RunError
-from lanewise.launch.native import find_library
+from lanewise.launch import native_library
+from lanewise.launch.native_library import Status
 
-NAME = "liblanewise.so"
 WORDS = 75
 PRODUCT_WORDS = 19
-INVALID_ARGUMENT = 1  # LW_ERR_ARGUMENT
 
 ARGUMENTS = {
     "lw_sum_f64": (c_void_p, c_size_t, c_void_p),
@@ -48,18 +45,18 @@ ARGUMENTS = {
 @cache
 def library() -> Any:
     """Load the library of the native build that wins; RequestError where there is none."""
-    loaded = ctypes.CDLL(str(find_library(NAME, os.environ)))
+    loaded = native_library.load()
     for name, arguments in ARGUMENTS.items():
         function = getattr(loaded, name)
         function.argtypes, function.restype = arguments, c_int
     for free in (loaded.lw_accumulator_free, loaded.lw_product_free):
         free.argtypes, free.restype = (c_void_p,), None
-    loaded.lw_status_text.restype = c_char_p
     return loaded
 
 
 def call(name: str, *arguments: Any) -> None:
     """Call a function; RunError with the library's words where it fails."""
     status = getattr(library(), name)(*arguments)
-    if status != 0:
+    if status != Status.OK:
+        # A failure whatever the status: UNSUPPORTED is a product whose rounding is undecided.
         raise RunError(f"{name}: {library().lw_status_text(status).decode()}")

@@ -8,7 +8,8 @@ from ctypes import Array, c_int64, c_void_p
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lanewise.sums.library import INVALID_ARGUMENT, library
+from lanewise.launch.native_library import Status
+from lanewise.sums.library import library
 
 
 def words_of(words: ArrayLike, count: int, whose: str) -> Array[c_int64]:
@@ -23,5 +24,5 @@ def words_of(words: ArrayLike, count: int, whose: str) -> Array[c_int64]:
 
 def set_words(setter: str, handle: c_void_p, words: Array[c_int64], whose: str) -> None:
     """Call the function that sets them; ValueError where they are those of nothing."""
-    if getattr(library(), setter)(handle, words) == INVALID_ARGUMENT:
+    if getattr(library(), setter)(handle, words) == Status.ARGUMENT:
         raise ValueError(f"these are no words of {whose}; take those of its property `words`")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 from ctypes import (
     CFUNCTYPE,
@@ -20,26 +19,22 @@ from ctypes import (
     c_void_p,
 )
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.errors import RequestError
+from lanewise.launch import native_library
 from lanewise.launch.mpi4py_library import (
     communicator_type,
     family_in_use,
     family_of,
     library_version,
 )
-from lanewise.launch.native import find_library
-
-NAME = "liblanewise.so"
-USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
+from lanewise.launch.native_library import Report, Sentences, Status, error_of
 
 ELEMENTS = (
     "float32", "float64", "complex64", "complex128", "int32", "int64", "float16"
 )  # fmt: skip
 
-Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 Moved = CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
 
@@ -217,14 +212,11 @@ def loaded() -> Any:
     Where the process has mpi4py, a build for its MPI wins, so that there are not two MPIs in it;
     without such a build there are, and sweeps without ranks call neither.
     """
-    return _with_signatures(ctypes.CDLL(str(_path())))
-
-
-def _path() -> Path:
     try:
-        return find_library(NAME, os.environ, family_in_use())
+        native = native_library.load(family_in_use())
     except RequestError:  # an MPI that there is no build for
-        return find_library(NAME, os.environ)
+        native = native_library.load()
+    return _with_signatures(native)
 
 
 @cache
@@ -232,7 +224,7 @@ def loaded_for_ranks() -> Any:
     """Return the library with what it has for ranks; RequestError for mpi4py with another MPI."""
     family = family_of(library_version())
     native = loaded()
-    if native._name != str(find_library(NAME, os.environ, family)):
+    if native._name != str(native_library.path_of(family)):
         raise RequestError(
             "lanewise.wavefront was in use before mpi4py, and has loaded its library for another "
             "MPI; import mpi4py.MPI before a store is opened"
@@ -243,7 +235,7 @@ def loaded_for_ranks() -> Any:
     return native
 
 
-def _with_signatures(native: ctypes.CDLL) -> ctypes.CDLL:
+def _with_signatures(native: Any) -> Any:
     for name, arguments in ARGUMENTS.items():
         function = getattr(native, f"lw_wavefront_{name}")
         function.argtypes, function.restype = arguments, c_int
@@ -253,28 +245,17 @@ def _with_signatures(native: ctypes.CDLL) -> ctypes.CDLL:
     native.lw_wavefront_stop.restype = None
     native.lw_wavefront_matrix_name.argtypes = (c_void_p, c_uint32)
     native.lw_wavefront_matrix_name.restype = c_char_p
-    native.lw_status_text.restype = c_char_p
     return native
 
 
-class Failures:
+class Failures(Sentences):
     """Collects the sentences of failures, and raises them."""
-
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-        self.callback = Report(self._take)
-
-    def _take(self, _context: object, _status: int, sentence: bytes) -> None:
-        self.sentences.append(sentence.decode(errors="replace"))
 
     def check(self, status: int) -> None:
         """Raise RequestError or RunError with what was reported, unless `status` is success."""
-        sentences, self.sentences = self.sentences, []
-        if status == 0:
-            return
-        text = "; ".join(sentences) or loaded().lw_status_text(status).decode()
-        error: type[LanewiseError] = RequestError if status in USAGE_STATUSES else RunError
-        raise error(text)
+        said, self.reasons = self.reasons, []
+        if status != Status.OK:
+            raise error_of(status, "; ".join(said) or loaded().lw_status_text(status).decode())
 
 
 __all__ = ["Failures", "byref", "loaded"]

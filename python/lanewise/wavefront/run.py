@@ -268,7 +268,7 @@ def called(  # noqa: PLR0913, PLR0917
                 lambda: function(store.handle, *arguments, byref(options), byref(outcome))
             )
     except BaseException:
-        store.failures.sentences.clear()
+        store.failures.reasons.clear()
         raise
     store.failures.check(status)
     return Outcome(**{**members(outcome), "converged": bool(outcome.converged)})

@@ -491,7 +491,7 @@ class Store:
         try:
             status = call.result(function)
         except BaseException:
-            self.failures.sentences.clear()
+            self.failures.reasons.clear()
             raise
         self.failures.check(status)
 
@@ -524,7 +524,7 @@ class Store:
         try:
             status = call.result(lambda: function(self.handle, number, callback, None))
         except BaseException:
-            self.failures.sentences.clear()
+            self.failures.reasons.clear()
             raise
         self.failures.check(status)
 
