@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from lanewise.hca.device import LIBRARY
 from lanewise.launch.choose import executable_of
-from lanewise.launch.hca import LIBRARY
 from lanewise.launch.native import NativeBuild, find_builds
 from lanewise.launch.registry import LAUNCHERS
 

@@ -15,7 +15,7 @@ from compiling import compiled
 
 from experiments.hca.connections import CLIENTS, Client, try_client
 from experiments.hca.hosts import CALLER, LISTENER, Hosts
-from lanewise.launch.hca import CONNECTION_MANAGER, find_library
+from lanewise.hca.device import CONNECTION_MANAGER, find_library
 
 # One of each kind; lanewise reproduce hca-cm tries all of them.
 EACH_KIND = ("rping", "udaddy", "ucmatose of 20 connections", "rdma_client", "mckey",

@@ -17,7 +17,7 @@ from compiling import compiled
 from experiments.hca.connections import CLIENTS, try_client
 from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said
 from experiments.stopping import stop
-from lanewise.launch.hca_faults import CALLS, QUEUE_PAIR_CALLS
+from lanewise.hca.faults import CALLS, QUEUE_PAIR_CALLS
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 

@@ -19,7 +19,7 @@ from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts
 from experiments.hca.many import many
 from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
-from lanewise.launch.hca_status import MANAGER, Found, joined, mailboxes, read
+from lanewise.hca.status import MANAGER, Found, joined, mailboxes, read
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -361,7 +361,7 @@ def test_counters_stand_where_the_kernel_has_them_and_count(hosts: Hosts, tmp_pa
 
 FORGING = """
 import json, socket, sys, threading
-from lanewise.launch.hca_status import ask
+from lanewise.hca.status import ask
 def forge(slot, text):
     mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     mailbox.bind(f"\\0lanewise-hca/slot/{slot}")
@@ -421,7 +421,7 @@ def test_answers_that_make_no_sense_are_neither_shown_nor_counted(
 
 SILENT = """
 import json, socket, sys, threading, time
-from lanewise.launch.hca_status import ask
+from lanewise.hca.status import ask
 def taken(slot):
     mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     mailbox.bind(f"\\0lanewise-hca/slot/{slot}")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.launch.hca import LIBRARY, find_library
+from lanewise.hca.device import LIBRARY, find_library
 
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 CLIENTS = (

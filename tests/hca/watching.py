@@ -14,7 +14,7 @@ import pytest
 
 from experiments.hca import connections
 from experiments.hca.hosts import ADDRESS, LISTENER, Hosts
-from lanewise.launch.hca import Device, variables_for
+from lanewise.hca.device import Device, variables_for
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = Path(__file__).with_name("watching")

@@ -62,6 +62,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "results": {"errors", "files"},
     "toml": {"errors"},
     "launch": {"errors", "interrupts", "toml"},
+    "hca": {"errors", "launch", "toml"},
     "model": {"errors", "files", "results", "launch"},
     "tuning": {"errors", "files", "interrupts", "launch", "results"},
     "plots": {"errors", "files", "results"},
@@ -70,10 +71,10 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "sums": {"errors", "launch"},
     "report": {"errors", "files", "profile", "results", "plots", "tuning"},
     "testbed": {"errors", "interrupts", "toml", "launch"},
-    "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
+    "suite": {"errors", "files", "toml", "results", "launch", "hca", "report", "testbed"},
     "imports": {"errors", "results", "suite"},
     "measurement": {"errors", "files", "launch", "plots", "results", "suite", "tuning"},
-    "rdma": {"errors", "files", "interrupts", "launch", "testbed"},
+    "rdma": {"errors", "files", "hca", "interrupts", "launch", "testbed"},
     "wavefront": {"errors", "files", "interrupts", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

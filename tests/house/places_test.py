@@ -468,7 +468,7 @@ KINDS = [
     Kind(
         "launcher",
         places_max=2,
-        adds={"python/lanewise/launch/throwaway.py": LAUNCHER},
+        adds={"python/lanewise/launch/launchers/throwaway.py": LAUNCHER},
         inserts=[
             Insertion(
                 "python/lanewise/launch/registry.py", after='"flux",', lines='    "throwaway",'
@@ -520,7 +520,7 @@ KINDS = [
                 lines='    if (const int e = planned_error("ibv_destroy_ah", ah)) return e;',
             ),
             Insertion(
-                "python/lanewise/launch/hca_faults.py",
+                "python/lanewise/hca/faults.py",
                 after='"ibv_create_ah": (',
                 lines='    "ibv_destroy_ah": ("EINVAL",),',
             ),

@@ -64,7 +64,7 @@ RETIRED = (
         "link layer",
         (
             "python/lanewise/cli/rdma/run.py",
-            "python/lanewise/launch/hca_config",
+            "python/lanewise/hca/config",
             "python/lanewise/suite/transport.py",
             "src/verbs/abi/config.",
             "src/verbs/abi/device_node.c",

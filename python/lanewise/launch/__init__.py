@@ -5,21 +5,20 @@ A launcher turns a `Job` into a command line, an environment and files to write 
 three are pure functions, so a launch line is text that a test compares.  Python runs once, on the
 launching host, except in programs on mpi4py: all other ranks are native programs.
 
-Launchers are `openmpi`, `mpich`, `srun`, `flux` and `smpi`, one file each.  `job` says what a job
-and a launcher are, `registry` lists the launchers, and `choose` picks one; `pmi_plugin` is by what
-the ranks of srun find each other, and `trial` tries whether two ranks do.
+`launchers` has a file for each.  `job` says what a job and a launcher are, `registry` lists the
+launchers, and `choose` picks one; `pmi_plugin` is by what the ranks of srun find each other, and
+`trial` tries whether two ranks do.
 
 Where ranks go is decided by `room`, from what `allocation` reads of a batch system, the `hosts`
 that a person names and this `machine`, which `examine` looks at for `lanewise doctor`.
 
-Our own programs are found by `native`.  `describe` asks for their options, `native_arguments`
-writes these, and `plan` has them checked before `run_native` launches; `several` has what several
-launches need.  `run` and `lines` start any launcher, read what comes and end it.
+Our own programs and libraries are found by `native`.  `describe` asks for the options of programs,
+`native_arguments` writes these, and `plan` has them checked before `run_native` launches; `several`
+has what several launches need.  `run` and `lines` start any launcher, read what comes and end it.
+`native_library` loads liblanewise, and `mpi4py_library` tells the MPI that it is to be for.
 
 Of programs of users `program` tells the MPI, `sides` splits those of a gate, and `foreground` gives
-them the terminal and the signals.  They run on tuned rules by `tuned` and `roll_call`, with their
-queue pairs protected by `protect` and `paths`, and on the software RDMA device by `hca` and the
-modules that begin so.  Those in Python on mpi4py call our libraries by `mpi4py_library`.
-`use_mark` is where programs note what they used, and `packages` names the package of a program that
-is missing.
+them the terminal and the signals.  Libraries of ours come under them by `preload`, and tuned rules
+by `tuned` and `roll_call`.  `use_mark` is where programs note what they used, `packages` names the
+package of a program that is missing, and `words` refuses one text for a list of words.
 """

@@ -21,7 +21,7 @@ NAMES = (
 )
 
 LAUNCHERS: dict[str, Launcher] = {
-    name: import_module(f"lanewise.launch.{name}").LAUNCHER for name in NAMES
+    name: import_module(f"lanewise.launch.launchers.{name}").LAUNCHER for name in NAMES
 }
 
 

@@ -9,8 +9,8 @@
 `lanewise.rdma.testbed` has hosts whose cables can be pulled.
 """
 
-from lanewise.launch.hca_status import ask as status
-from lanewise.launch.protect import Protection
+from lanewise.hca.protect import Protection
+from lanewise.hca.status import ask as status
 from lanewise.rdma.hosts import Hosts, testbed
 from lanewise.rdma.program import Outcome, Program, run, start
 

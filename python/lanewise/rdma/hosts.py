@@ -16,7 +16,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.testbed import bed, shipped
 from lanewise.testbed.bed import Bed
 
-ASK = "import json; from lanewise.launch.hca_status import ask; print(json.dumps(ask()))"
+ASK = "import json; from lanewise.hca.status import ask; print(json.dumps(ask()))"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import DEVICES_MAX, PORTS_MAX
+from lanewise.hca.device import DEVICES_MAX, PORTS_MAX
 from lanewise.rdma.hosts import Hosts
 from lanewise.rdma.program import Outcome, Program, start
 

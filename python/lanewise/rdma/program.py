@@ -22,13 +22,14 @@ from typing import Any
 
 from lanewise.errors import RequestError, RunError
 from lanewise.files import paths
+from lanewise.hca import faults as fault_scripts
+from lanewise.hca import replay as replays
+from lanewise.hca.device import CONGESTION, Device, check, variables_for
+from lanewise.hca.protect import Protection
+from lanewise.hca.protect import check as check_protection
+from lanewise.hca.protect import variables_for as protecting_variables
 from lanewise.interrupts import deferred_interrupts
-from lanewise.launch import hca_faults, hca_replay
-from lanewise.launch.hca import CONGESTION, Device, check, variables_for
 from lanewise.launch.packages import not_found
-from lanewise.launch.protect import Protection
-from lanewise.launch.protect import check as check_protection
-from lanewise.launch.protect import variables_for as protecting_variables
 from lanewise.launch.run import end
 from lanewise.launch.words import listed
 from lanewise.rdma.hosts import Hosts
@@ -322,25 +323,25 @@ def _on_host(
 def _fault_script(
     faults: str | Path | None, seed: int, replay: str | Path | Sequence[Mapping[str, Any]]
 ) -> str:
-    seed = hca_faults.checked_seed(seed, "seed")
+    seed = fault_scripts.checked_seed(seed, "seed")
     if faults is not None and replay:
         raise RequestError("replay= takes the place of faults=; give one of them")
     if faults is not None:
         rules, where = _faults(faults)
-        return hca_faults.script(rules, seed, where)
+        return fault_scripts.script(rules, seed, where)
     if not replay:
         return ""
     if isinstance(replay, str | Path):
-        return hca_replay.script(hca_replay.read_file(Path(replay)), str(replay))
-    return hca_replay.script(hca_replay.read_noted(replay), "replay")
+        return replays.script(replays.read_file(Path(replay)), str(replay))
+    return replays.script(replays.read_noted(replay), "replay")
 
 
-def _faults(faults: str | Path) -> tuple[tuple[hca_faults.Fault, ...], str]:
+def _faults(faults: str | Path) -> tuple[tuple[fault_scripts.Fault, ...], str]:
     """Return the rules, and what they are called in what is said of them."""
     text = str(faults)
     if isinstance(faults, str) and "[[fault]]" in text:
-        return hca_faults.read(text, "faults"), "faults"
-    return hca_faults.read_file(Path(faults)), text
+        return fault_scripts.read(text, "faults"), "faults"
+    return fault_scripts.read_file(Path(faults)), text
 
 
 def _protecting(

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.hca.device import Device, check, variables_for
 from lanewise.launch.choose import Choice, executable_of, known_remedy, why_not_ready
-from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, find_builds, how_to_get

@@ -11,7 +11,7 @@ import pytest
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.job import Job
-from lanewise.launch.openmpi import BEFORE_KILL
+from lanewise.launch.launchers.openmpi import BEFORE_KILL
 from lanewise.suite import application
 from lanewise.suite.asked import Asked, chosen, job_running
 from lanewise.suite.scale import Plan, run_once

@@ -29,7 +29,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.schemas import require
-from lanewise.launch.hca import LINK_LAYERS
+from lanewise.hca.device import LINK_LAYERS
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.toml.lines import parse_with_lines
 from lanewise.toml.text import read_text

@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lanewise.errors import RequestError
+from lanewise.hca.device import CONNECTION_MANAGER, DEVICE_NODE, LIBRARY
 from lanewise.launch.choose import Choice
-from lanewise.launch.hca import CONNECTION_MANAGER, DEVICE_NODE, LIBRARY
 from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run_native import line_of

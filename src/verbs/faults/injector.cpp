@@ -37,7 +37,7 @@ void complain(const std::string& sentence) {
     std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
 }
 
-// So that no other command empties the file meanwhile (hca.py), which takes it a moment. Whoever
+// So that no other `lanewise rdma run` empties the file meanwhile, which takes it a moment. Whoever
 // holds it for longer, as `flock` does around a command, lets nobody wait; false with errno.
 bool lock_shared(const Descriptor& file) {
     constexpr int attempts = 10;
@@ -70,7 +70,7 @@ bool append(const Descriptor& file, std::string_view line) {
     return append_whole(file.number(), std::as_bytes(std::span(line)));
 }
 
-// What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
+// What `lanewise rdma run --replay` needs to do the fault again, as a line of JSON.
 std::string line_of(const Decision& decision, Place place, std::string_view name) {
     const Rule& fault = *decision.fault;
     std::string delay;

@@ -59,7 +59,7 @@ TEST(InjectorTest, ALogThatReachesTheLimitOfFileSizesDoesNotEndTheProgram) {
     EXPECT_EQ(status, 0);
 }
 
-// So that another command does not empty it (hca.py).
+// So that another `lanewise rdma run` does not empty it.
 TEST(InjectorTest, ALogIsLockedWhileAProcessWritesToIt) {
     char log[] = "/tmp/lanewise-injector-test-XXXXXX";
     const int file = mkstemp(log);

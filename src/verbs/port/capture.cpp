@@ -109,7 +109,7 @@ Failure cannot_write(const std::string& name, const char *why) {
                    fmt::format("cannot write {}: {}; name another file with --pcap", name, why)};
 }
 
-// Whether a file is one that may be replaced: a capture, as in hca.py, or empty.
+// Whether a file is one that may be replaced: a capture, as for `lanewise rdma run`, or empty.
 bool is_capture(const Descriptor& file) {
     constexpr std::array<std::uint32_t, 5> beginnings{
         0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1,  // of either byte order, and nanoseconds

@@ -14,7 +14,7 @@ import typer
 from lanewise.errors import RequestError
 from lanewise.files import paths as path_files
 from lanewise.files.whole import alone_with, write_whole
-from lanewise.launch import paths
+from lanewise.hca.discover import host_here, text_of, with_host
 
 
 def register(app: typer.Typer) -> None:
@@ -54,13 +54,13 @@ def discover(
     Run it on each host with the same file.  A port belongs to the rail with its own number, unless
     --rail says otherwise.
     """
-    host = paths.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
+    host = host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
     if output is None:
-        sys.stdout.write(paths.text_of(paths.with_host(None, host)))
+        sys.stdout.write(text_of(with_host(None, host)))
         return
     with alone_with(output):
         known = path_files.load(output) if output.is_file() else None
-        write_whole(output, paths.text_of(paths.with_host(known, host)))
+        write_whole(output, text_of(with_host(known, host)))
 
 
 def _rails(words: list[str]) -> dict[str, str]:

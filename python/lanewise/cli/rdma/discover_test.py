@@ -12,7 +12,6 @@ import pytest
 
 from lanewise.cli.rdma.discover import discover
 from lanewise.files import paths as path_files
-from lanewise.launch import paths
 
 
 def test_hosts_that_are_added_at_once_are_all_in_the_file(
@@ -21,7 +20,7 @@ def test_hosts_that_are_added_at_once_are_all_in_the_file(
     def host_here(name: str, _rails: Mapping[str, str], _environment: Any) -> dict[str, Any]:
         return {"name": name, "ports": [{"device": "d", "port": 1, "rail": "1", "lid": 1}]}
 
-    monkeypatch.setattr(paths, "host_here", host_here)
+    monkeypatch.setattr("lanewise.cli.rdma.discover.host_here", host_here)
     file = tmp_path / "paths.json"
     names = [f"h{number:03}" for number in range(100)]
 

@@ -15,9 +15,9 @@ from lanewise.cli.rdma.run import Program
 from lanewise.errors import RequestError
 from lanewise.files import paths
 from lanewise.files.whole import require_apart
+from lanewise.hca.protect import Protection, check, variables_for
 from lanewise.launch.foreground import become
 from lanewise.launch.packages import not_found
-from lanewise.launch.protect import Protection, check, variables_for
 from lanewise.launch.use_mark import use_mark
 
 

@@ -17,13 +17,13 @@ import typer
 
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_apart
+from lanewise.hca.config import read_file
+from lanewise.hca.device import CONGESTION, LINK_LAYERS, Device, empty_log, environment_for
+from lanewise.hca.faults import checked_seed, script
+from lanewise.hca.faults import read_file as read_faults
+from lanewise.hca.replay import read_file as read_replay
+from lanewise.hca.replay import script as replay_script
 from lanewise.launch.foreground import become
-from lanewise.launch.hca import CONGESTION, LINK_LAYERS, Device, empty_log, environment_for
-from lanewise.launch.hca_config import read_file
-from lanewise.launch.hca_faults import checked_seed, script
-from lanewise.launch.hca_faults import read_file as read_faults
-from lanewise.launch.hca_replay import read_file as read_replay
-from lanewise.launch.hca_replay import script as replay_script
 from lanewise.launch.packages import not_found
 from lanewise.launch.preload import obstacle
 from lanewise.launch.use_mark import use_mark

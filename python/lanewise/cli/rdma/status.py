@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.numbers import counted
-from lanewise.launch import hca_status
-from lanewise.launch.hca_status import MANAGER, Found, Status
+from lanewise.hca.status import MANAGER, Found, Status, ask_all
 from lanewise.results.printable import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -28,7 +27,7 @@ def status(as_json: AsJson = False) -> None:
 
     Show the software devices of running programs.
     """
-    found = hca_status.ask_all()
+    found = ask_all()
     if as_json:
         sys.stdout.write(json.dumps(asdict(found)) + "\n")
         return

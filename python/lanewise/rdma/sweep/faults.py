@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from lanewise.launch.hca_faults import CALLS, COMPLETIONS, MESSAGES, PACKETS, STATUSES
+from lanewise.hca.faults import CALLS, COMPLETIONS, MESSAGES, PACKETS, STATUSES
 
 DELAY = "10 ms"
 OUTAGE = "50 ms"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.launch.hca_faults import STATUSES, read
+from lanewise.hca.faults import STATUSES, read
 from lanewise.rdma.sweep.faults import Fault, points, possible
 
 

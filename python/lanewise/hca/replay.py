@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca replay: the log of faults that happened becomes a script that makes the same happen again.
+"""Replay: the log of faults that happened becomes a script that makes the same happen again.
 
     {"fault": 1, "occurrence": 3, "call": "ibv_post_send", "what": "ENOMEM"}
     {"fault": 2, "occurrence": 41, "packet": "send", "what": "delay", "delay_us": 5000}
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch import hca_faults
-from lanewise.launch.hca_faults import CALLS, STATUSES
+from lanewise.hca import faults as fault_scripts
+from lanewise.hca.faults import CALLS, STATUSES
 from lanewise.toml.text import read_text
 
 REMEDY = "name a log as --fault-log wrote it"
@@ -29,10 +29,10 @@ LARGEST = 2**64 - 1
 DELAY_US_MAX = 2**32 - 1
 _CHOICES: dict[str, tuple[str, ...]] = {
     "call": tuple(CALLS),
-    "completion": hca_faults.COMPLETIONS[1:],
-    "packet": (*hca_faults.PACKETS[1:], "unknown"),
+    "completion": fault_scripts.COMPLETIONS[1:],
+    "packet": (*fault_scripts.PACKETS[1:], "unknown"),
     "connection": (
-        *hca_faults.MESSAGES[1:], "receipt", "rejection", "disconnected", "datagram_reply",
+        *fault_scripts.MESSAGES[1:], "receipt", "rejection", "disconnected", "datagram_reply",
     ),
 }  # fmt: skip
 
@@ -102,7 +102,7 @@ def read_noted(faults: Sequence[Mapping[str, Any]]) -> tuple[Replayed, ...]:
 def script(faults: tuple[Replayed, ...], where: str) -> str:
     """Return what the device is told; RequestError where that is more than a program can be."""
     text = "\n".join(fault.line() for fault in faults)
-    if len(text) > hca_faults.SCRIPT_BYTES_MAX:
+    if len(text) > fault_scripts.SCRIPT_BYTES_MAX:
         count = sum(len(fault.at) for fault in faults)
         remedy = "log a shorter run, or repeat it with --faults and its seed"
         raise RequestError(f"{where}: {count} faults are too many for one replay; {remedy}")
@@ -114,12 +114,12 @@ def _keys_of(place: str, name: str, what: str) -> set[str]:
     known = {"fault", "occurrence", place, "what"}
     if place != "connection":
         known.add("device")
-    if place in ("completion", "packet") or name in hca_faults.QUEUE_PAIR_CALLS:
+    if place in ("completion", "packet") or name in fault_scripts.QUEUE_PAIR_CALLS:
         known.add("queue_pair")
     if place == "packet":
         known |= {"peer", "bytes_min"}
-    if what in hca_faults.ACTION_TIMES:
-        known.add(f"{hca_faults.ACTION_TIMES[what]}_us")
+    if what in fault_scripts.ACTION_TIMES:
+        known.add(f"{fault_scripts.ACTION_TIMES[what]}_us")
     return known
 
 
@@ -162,14 +162,14 @@ class _Line:
         """Return from whom packets come that the rule is for, empty for anybody."""
         value = self.values.get("peer", "")
         try:
-            return hca_faults.peer_address(value) if value != "" else ""
+            return fault_scripts.peer_address(value) if value != "" else ""
         except ValueError:
             raise self.refuse(f"peer is {value!r}") from None
 
     def device(self) -> str:
         """Return the device that the rule is for, empty for all."""
         value = self.values.get("device", "")
-        if value and not (isinstance(value, str) and hca_faults.DEVICE.fullmatch(value)):
+        if value and not (isinstance(value, str) and fault_scripts.DEVICE.fullmatch(value)):
             raise self.refuse(f"device is {value!r}")
         return str(value)
 
@@ -182,9 +182,9 @@ class _Line:
             what = self.one_of("what", STATUSES)
             return what, STATUSES.index(what) + 1
         if place == "connection":
-            return self.one_of("what", hca_faults.MESSAGE_ACTIONS), 0
-        what = self.one_of("what", hca_faults.PACKET_ACTIONS)
-        key = hca_faults.ACTION_TIMES.get(what)
+            return self.one_of("what", fault_scripts.MESSAGE_ACTIONS), 0
+        what = self.one_of("what", fault_scripts.PACKET_ACTIONS)
+        key = fault_scripts.ACTION_TIMES.get(what)
         return what, self.whole(f"{key}_us", DELAY_US_MAX, least=0) if key else 0
 
     def one_of(self, key: str, known: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca_replay import Replayed, read, read_file, read_noted, script
+from lanewise.hca.replay import Replayed, read, read_file, read_noted, script
 
 SEND = '{"fault": 1, "occurrence": %s, "call": "ibv_post_send", "what": "ENOMEM"}\n'
 LATE = (

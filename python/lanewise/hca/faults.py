@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca faults: what is to go wrong on a software device, as a TOML file.
+"""Faults: what is to go wrong on a software device, as a TOML file.
 
     [[fault]]
     call = "ibv_reg_mr"         # a verb fails

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import find_library
+from lanewise.hca.device import find_library
 from lanewise.launch.preload import preloading
 
 LIBRARY = "liblanewise_protect.so"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import (
+from lanewise.hca.device import (
     CONNECTION_MANAGER,
     DEVICE_NODE,
     LIBRARY,

@@ -44,7 +44,7 @@ class Device:
     pcap: str = ""
     mtu_bytes: int = MTUS[0]  # the longest path MTU
     lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: derived from the addresses
-    faults: str = ""  # a script (hca_faults.py); empty: nothing goes wrong
+    faults: str = ""  # a script (`faults`); empty: nothing goes wrong
     fault_log: str = ""
     census: str = ""  # a file for what occurred and what was left (src/verbs/faults/census.hpp)
     devices: tuple[str, ...] = ()  # the interface of each, in place of `interfaces`

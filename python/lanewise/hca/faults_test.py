@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca_faults import CALLS, STATUSES, Fault, checked_seed, read, script
+from lanewise.hca.faults import CALLS, STATUSES, Fault, checked_seed, read, script
 
 WHOLE = """
 [[fault]]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
+from lanewise.hca.protect import LIBRARY, Protection, check, variables_for
 from lanewise.launch.native import MANIFEST
-from lanewise.launch.protect import LIBRARY, Protection, check, variables_for
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca config: a software device as a TOML file.
+"""Config: a software device as a TOML file.
 
     ports = ["eth0", "eth1"]
     link_layer = "infiniband"
@@ -20,7 +20,7 @@ import ipaddress
 from pathlib import Path
 from typing import Any
 
-from lanewise.launch.hca import (
+from lanewise.hca.device import (
     CONGESTION,
     DEVICES_MAX,
     LID_MASK_BITS_MAX,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import Device
-from lanewise.launch.hca_config import read, read_file
+from lanewise.hca.config import read, read_file
+from lanewise.hca.device import Device
 
 WHOLE = """
 ports = ["eth0", "eth1"]

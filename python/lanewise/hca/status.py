@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca status: ask the software devices of running programs what they are doing.
+"""Status: ask the software devices of running programs what they are doing.
 
 A process with a device has a mailbox, an abstract unix socket named after the slot of its
 queue-pair numbers (src/verbs/port/slot.hpp).  It answers the letter `status` of the same user and
