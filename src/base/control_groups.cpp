@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,18 +87,23 @@ double left_in(const fs::path& group) {
     return unlimited;
 }
 
-}  // namespace
-
-double cpu_quota(const fs::path& root) {
-    double least = unlimited;
-    for (const auto& group : groups_of(root, "cpu")) least = std::min(least, quota_of(group));
+GroupLimit least_of(const std::vector<fs::path>& groups, double (*amount_of)(const fs::path&)) {
+    GroupLimit least;
+    for (const auto& group : groups) {
+        const double amount = amount_of(group);
+        if (amount < least.amount) least = {amount, group};
+    }
     return least;
 }
 
-double memory_left_bytes(const fs::path& root) {
-    double least = unlimited;
-    for (const auto& group : groups_of(root, "memory")) least = std::min(least, left_in(group));
-    return least;
+}  // namespace
+
+GroupLimit cpu_quota(const fs::path& root) {
+    return least_of(groups_of(root, "cpu"), quota_of);
+}
+
+GroupLimit memory_left(const fs::path& root) {
+    return least_of(groups_of(root, "memory"), left_in);
 }
 
 }  // namespace lanewise

@@ -7,15 +7,22 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 
 namespace lanewise {
 
-/* How many processors the groups let this process keep busy; infinite without a quota. The groups
-   are read from /proc and /sys below `root`. */
-double cpu_quota(const std::filesystem::path& root = "/");
+/* How much a control group lets its processes have together, and the folder of that group, which
+   tells it from others; infinite, without a folder, where no group limits it. */
+struct GroupLimit {
+    double amount = std::numeric_limits<double>::infinity();
+    std::filesystem::path group;
+};
 
-/* The memory, in bytes, that the groups still let this process take; infinite without a limit.
-   Cached files count as used in a group, but make room when memory is asked for. */
-double memory_left_bytes(const std::filesystem::path& root = "/");
+/* How many processors may be kept busy. The groups are read from /proc and /sys below `root`. */
+GroupLimit cpu_quota(const std::filesystem::path& root = "/");
+
+/* The memory, in bytes, that may still be taken. Cached files count as used in a group, but make
+   room when memory is asked for. */
+GroupLimit memory_left(const std::filesystem::path& root = "/");
 
 }  // namespace lanewise

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -23,7 +24,8 @@ class Machine {
   public:
     Machine(const std::string& groups, const Files& files) {
         char name[] = "/tmp/lanewise-control-groups-XXXXXX";
-        root_ = mkdtemp(name);
+        if (!mkdtemp(name)) throw fs::filesystem_error("no folder", std::error_code());
+        root_ = name;
         put("proc/self/cgroup", groups);
         for (const auto& [file, text] : files) put("sys/fs/cgroup/" + file, text);
     }
@@ -41,11 +43,11 @@ class Machine {
 };
 
 double quota(const std::string& groups, const Files& files) {
-    return cpu_quota(Machine(groups, files).root());
+    return cpu_quota(Machine(groups, files).root()).amount;
 }
 
 double memory(const std::string& groups, const Files& files) {
-    return memory_left_bytes(Machine(groups, files).root());
+    return memory_left(Machine(groups, files).root()).amount;
 }
 
 TEST(CpuQuota, IsTheLeastOfAllGroupsAbove) {
@@ -54,6 +56,14 @@ TEST(CpuQuota, IsTheLeastOfAllGroupsAbove) {
               2.0);
     EXPECT_EQ(quota("0::/job", {{"cpu.max", "50000 100000"}, {"job/cpu.max", "400000 100000"}}),
               0.5);
+}
+
+TEST(CpuQuota, NamesTheGroupThatLimits) {
+    const Machine machine("0::/job/step", {{"cpu.max", "max 100000"},
+                                           {"job/cpu.max", "100000 100000"},
+                                           {"job/step/cpu.max", "200000 100000"}});
+    EXPECT_EQ(cpu_quota(machine.root()).group, machine.root() / "sys/fs/cgroup/job");
+    EXPECT_EQ(memory_left(machine.root()).group, "");
 }
 
 TEST(CpuQuota, IsReadFromGroupsOfVersion1) {
@@ -72,7 +82,7 @@ TEST(CpuQuota, IsNoneWhereFilesSayNothing) {
     EXPECT_EQ(quota("0::/", {{"cpu.max", "100000"}}), unlimited);
     EXPECT_EQ(quota("0::/", {{"cpu.max", "100000 0"}}), unlimited);
     EXPECT_EQ(quota("4:memory:/job", {{"memory/job/cpu.max", "100000 100000"}}), unlimited);
-    EXPECT_EQ(cpu_quota("/nowhere"), unlimited);
+    EXPECT_EQ(cpu_quota("/nowhere").amount, unlimited);
 }
 
 TEST(MemoryLeft, IsTheLeastOfAllGroupsAbove) {

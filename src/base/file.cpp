@@ -116,6 +116,11 @@ void take_back(int file, std::size_t bytes) {
     [[maybe_unused]] const int cut = ftruncate(file, end - static_cast<off_t>(bytes));
 }
 
+// A descriptor that is open for reading only counts as a bad one for writing.
+std::string why_not_written(int error) {
+    return error == EBADF ? "it is not open for writing" : std::strerror(error);
+}
+
 }  // namespace
 
 bool append_whole(int file, std::span<const std::byte> bytes) {
@@ -189,7 +194,7 @@ Outcome write_file(const std::string& path, const std::string& content) {
         const int error = errno;
         const bool refused = error == EACCES || error == EBADF;
         const Failure reason{refused ? LW_ERR_ARGUMENT : LW_ERR_IO,
-                             path + " cannot be written: " + std::strerror(error) +
+                             path + " cannot be written: " + why_not_written(error) +
                                  (refused ? "; name another" : free_space_there(error))};
         if (!place.beside.empty()) std::remove(place.beside.c_str());
         return reason;

@@ -260,16 +260,20 @@ TEST_F(WriteFile, RefusesADescriptorThatIsOpenForReadingOnly) {
     const int open_file = ::open((folder_ + "/f").c_str(), O_RDONLY | O_CLOEXEC);
     ASSERT_GE(open_file, 0);
     const auto path = "/dev/fd/" + std::to_string(open_file);
+    const auto next_descriptor = [&] {
+        const int next = ::dup(open_file);
+        ::close(next);
+        return next;
+    };
+    const int next = next_descriptor();
 
     const auto written = write_file(path, "text");
 
     ASSERT_FALSE(written);
     EXPECT_EQ(written.failure().status, LW_ERR_ARGUMENT);
     EXPECT_EQ(written.failure().sentence,
-              path + " cannot be written: Bad file descriptor; name another");
-    const int next_file = ::dup(open_file);
-    EXPECT_EQ(next_file, open_file + 1) << "a duplicate was left open";
-    ::close(next_file);
+              path + " cannot be written: it is not open for writing; name another");
+    EXPECT_EQ(next_descriptor(), next) << "a duplicate was left open";
     ::close(open_file);
     EXPECT_EQ(*read_file(folder_ + "/f"), "kept");
 }

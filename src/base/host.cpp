@@ -14,8 +14,6 @@
 #include <fstream>
 #include <limits>
 
-#include "base/control_groups.hpp"
-
 namespace lanewise {
 namespace {
 
@@ -99,15 +97,14 @@ std::string utc_now() {
 }
 
 double available_memory_bytes() {
-    const double left_bytes = memory_left_bytes();
     std::ifstream file("/proc/meminfo");
     std::string key;
     double kibibytes = 0.0;
     while (file >> key >> kibibytes) {
-        if (key == "MemAvailable:") return std::min(1024.0 * kibibytes, left_bytes);
+        if (key == "MemAvailable:") return 1024.0 * kibibytes;
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
-    return left_bytes;
+    return std::numeric_limits<double>::infinity();
 }
 
 std::uint64_t pid_namespace() {

@@ -32,8 +32,7 @@ std::map<std::string, std::string> tcp_settings();
 /* The time of day, as 2026-11-23T12:00:00Z. */
 std::string utc_now();
 
-/* Memory that is available without swapping, in bytes, and that the control groups of this process
-   leave it; infinite if nothing says. */
+/* Memory that is available without swapping, in bytes; infinite if the kernel does not say. */
 double available_memory_bytes();
 
 /* The PID namespace of this process, by the number that lsns shows; 0 if the kernel says none. */

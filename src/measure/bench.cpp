@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "base/control_groups.hpp"
@@ -52,14 +54,25 @@ Clock make_clock(const lw_measure_options& options) {
 }
 #endif
 
-// The processors that one or another rank of this host may use, or as many as their control group
-// lets them keep busy.
-double shared_processors(const Harness& host) {
+// The processors that one or another rank of this host may use.
+long shared_processors(const Harness& host) {
     std::vector<double> usable(CPU_SETSIZE);
     for (const int cpu : allowed_cpus()) usable[static_cast<std::size_t>(cpu)] = 1.0;
     host.maximum(usable);
     const auto count = std::count(usable.begin(), usable.end(), 1.0);
-    return std::min<double>(count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN), cpu_quota());
+    return count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+// The ranks among those of this host that a limit holds for together. A group that takes another's
+// number only seems fuller.
+int ranks_of(const GroupLimit& limit, MPI_Comm host) {
+    const auto number = std::hash<std::string>{}(limit.group.native());
+    MPI_Comm sharing = MPI_COMM_NULL;
+    check(MPI_Comm_split(host, static_cast<int>(number % INT_MAX), 0, &sharing));
+    int ranks = 0;
+    check(MPI_Comm_size(sharing, &ranks));
+    MPI_Comm_free(&sharing);
+    return ranks;
 }
 
 Sharing sharing_of_this_host(const Harness& harness) {
@@ -68,7 +81,10 @@ Sharing sharing_of_this_host(const Harness& harness) {
     Sharing sharing;
     {
         const Harness host(comm);
-        sharing = {host.size(), host.size() > shared_processors(host)};
+        const auto quota = cpu_quota();
+        const bool throttled = ranks_of(quota, comm) > quota.amount;
+        sharing = {host.size(), ranks_of(memory_left(), comm),
+                   host.any(throttled || host.size() > shared_processors(host))};
     }
     MPI_Comm_free(&comm);
     return sharing;
@@ -203,7 +219,8 @@ void Bench::refresh_global_clock() {
 }
 
 Outcome Bench::admit_memory(const std::string& what, double bytes) const {
-    const double room_bytes = available_memory_bytes() / sharing_.ranks;
+    const double room_bytes = std::min(available_memory_bytes() / sharing_.ranks,
+                                       memory_left().amount / sharing_.ranks_of_group);
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);

@@ -92,9 +92,11 @@ struct Measured {
     std::vector<double> work_s;
     std::uint32_t calls = 0;
 };
-/* The ranks of the communicator on this host, and whether they are more than may run at a time. */
+/* The ranks of the communicator on this host, those of them that the same control group limits in
+   memory, and whether ranks here are more than may run at a time. */
 struct Sharing {
     int ranks = 1;
+    int ranks_of_group = 1;
     bool crowded = false;
 };
 Measured sum_up(const Repetition& repetition);

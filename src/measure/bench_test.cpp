@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "base/control_groups.hpp"
 #include "testing/measuring.hpp"
 
 namespace {
@@ -52,9 +53,15 @@ std::unique_ptr<Bench> bench_of_ranks_bound_to(std::size_t first, std::size_t la
     return bench;
 }
 
+// A group that this test is in may let ranks keep fewer processors busy than they are.
+bool is_throttled() {
+    return cpu_quota().amount < size_of(MPI_COMM_WORLD);
+}
+
 // Those that sleep meet in a barrier of their own: whoever stayed away would never be met.
 TEST(Bench, LetsAllRanksSleepWhereOneHostIsCrowded) {
     if (size_of(MPI_COMM_WORLD) < 3) GTEST_SKIP() << "needs two ranks on one host of two";
+    if (is_throttled()) GTEST_SKIP() << "needs a processor for each rank, and has a quota of fewer";
     const bool crowded = rank_of(MPI_COMM_WORLD) < 2;
 
     const auto bench = bench_of_ranks_bound_to(0, crowded ? 0 : 99, crowded ? 0 : 1);
@@ -64,6 +71,7 @@ TEST(Bench, LetsAllRanksSleepWhereOneHostIsCrowded) {
 }
 
 TEST(Bench, KeepsAllRanksAwakeWhereEachMayUseAProcessorOfItsOwn) {
+    if (is_throttled()) GTEST_SKIP() << "needs a processor for each rank, and has a quota of fewer";
     const auto rank = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD));
 
     const auto bench = bench_of_ranks_bound_to(rank, rank);

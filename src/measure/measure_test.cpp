@@ -284,7 +284,8 @@ TEST(Measure, BeginsInTimeByRoundTimeSoonerOrLater) {
     EXPECT_GT(point_of(samples, 0).repetitions, 0u);
 }
 
-// Windows that grew with the wait for the window before would be three times as long in each batch.
+// Windows that grew with the wait for the window before would be three times as long in each batch,
+// and soon past any limit. On a busy machine a rank waits long for its processor.
 TEST(Measure, KeepsItsWindowsShortWithoutAWarmUp) {
     if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "ranks that come late widen the windows";
     lw_measure_options options = LW_MEASURE_OPTIONS;
@@ -294,7 +295,7 @@ TEST(Measure, KeepsItsWindowsShortWithoutAWarmUp) {
     options.repetitions_max = 4096;
     options.error = 1e-12;
     options.rule = LW_RULE_STUDENT;
-    options.time_limit_s = 10.0;
+    options.time_limit_s = 60.0;
 
     const auto samples = measure(operation_named("bcast").get(), {8}, options);
 

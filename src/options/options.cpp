@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -118,8 +119,9 @@ class Parser {
     }
 
     Result<std::optional<Leave>> parse(int argc, char **argv) {
-        for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
-            const std::string word = argv[i];
+        const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
+        const std::vector<std::string> words(all.begin(), std::ranges::find(all, "--"));
+        for (const auto& word : words) {
             // Asked for without what is required, as is --help.
             if (word == "--describe") return {Leave{options_.described() + "\n"}};
             // To CLI11, --resume=false is a flag that is there.
@@ -135,7 +137,7 @@ class Parser {
             return {Leave{std::string(version.what()) + "\n"}};
         } catch (const CLI::ParseError& error) {
             // A misspelt option is often the reason why what is required is missing.
-            const auto unknown = unknown_options();
+            const auto unknown = unknown_options(words);
             return unknown.empty() ? refusal(error) : refusal(unknown.front());
         }
         const auto read = read_values();
@@ -172,10 +174,9 @@ class Parser {
             (near.empty() ? where_options_are_listed() : "; did you mean " + near + "?"));
     }
 
-    /* "; run --help lists the options" */
     std::string where_options_are_listed() const {
         const bool below = !app_.get_subcommands().empty();
-        return "; " + (below ? chosen().get_name() + " " : "") + "--help lists the options";
+        return below ? "; see " + chosen().get_name() + " --help" : "; --help lists the options";
     }
 
     const CLI::App& chosen() const {
@@ -191,10 +192,14 @@ class Parser {
                });
     }
 
-    std::vector<std::string> unknown_options() const {
-        auto words = app_.remaining(true);
-        std::erase_if(words, [](const std::string& word) { return !word.starts_with('-'); });
-        return words;
+    /* Of the words before "--", those that look like options, not like numbers, and are none. */
+    std::vector<std::string> unknown_options(const std::vector<std::string>& before) const {
+        auto left = app_.remaining(true);
+        std::erase_if(left, [&](const std::string& word) {
+            const bool is_number = word.size() > 1 && (std::isdigit(word[1]) || word[1] == '.');
+            return !word.starts_with('-') || is_number || std::ranges::count(before, word) == 0;
+        });
+        return left;
     }
 
     void declare(Options& options, CLI::App& app) {

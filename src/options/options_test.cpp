@@ -238,7 +238,7 @@ TEST(Subcommands, NameAnUnknownOptionRatherThanWhatIsMissing) {
     const auto parsed = options.parse(static_cast<int>(pointers.size()), pointers.data());
 
     ASSERT_FALSE(parsed);
-    EXPECT_EQ(parsed.failure().sentence, "unknown option --nonsense; run --help lists the options");
+    EXPECT_EQ(parsed.failure().sentence, "unknown option --nonsense; see run --help");
 }
 
 TEST(Subcommands, AreNamedWhereOneOfThemLacksAnArgument) {
@@ -251,7 +251,7 @@ TEST(Subcommands, AreNamedWhereOneOfThemLacksAnArgument) {
     const auto parsed = options.parse(2, pointers);
 
     ASSERT_FALSE(parsed);
-    EXPECT_EQ(parsed.failure().sentence, "store is required; run --help lists the options");
+    EXPECT_EQ(parsed.failure().sentence, "store is required; see run --help");
 }
 
 TEST(Subcommands, SuggestTheirOwnOptionsOnly) {
@@ -269,7 +269,21 @@ TEST(Subcommands, SuggestTheirOwnOptionsOnly) {
     EXPECT_EQ(refused({"lanewise-example", "run", "--iteration", "4"}),
               "unknown option --iteration; did you mean --iterations?");
     EXPECT_EQ(refused({"lanewise-example", "run", "--row", "4"}),
-              "unknown option --row; run --help lists the options");
+              "unknown option --row; see run --help");
+}
+
+TEST(Subcommands, TakeNoNumberAndNoWordOfAProgramForAnUnknownOption) {
+    int iterations = 1;
+    Options options("lanewise-example", "Does nothing.");
+    options.subcommand("run", "iterate").number("--iterations", "N", iterations, "how many");
+    const auto refused = [&](std::vector<std::string> words) {
+        std::vector<char *> pointers;
+        for (auto& word : words) pointers.push_back(word.data());
+        return options.parse(static_cast<int>(pointers.size()), pointers.data()).failure().sentence;
+    };
+
+    EXPECT_THAT(refused({"lanewise-example", "run", "-5"}), Not(HasSubstr("unknown option")));
+    EXPECT_THAT(refused({"lanewise-example", "run", "--", "-x"}), Not(HasSubstr("unknown option")));
 }
 
 TEST(Subcommands, MustBeNamed) {

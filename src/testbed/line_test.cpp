@@ -257,7 +257,7 @@ TEST(Line, ALostSegmentCutsASuperframeInTwo) {
         ++pieces[drain(line).size()];
     }
 
-    EXPECT_GT(pieces[1], 350) << "most superframes lose nothing, or an end";
+    EXPECT_GT(pieces[1], 350) << "most GSO packets lose nothing, or an end";
     EXPECT_GT(pieces[2], 30);
 }
 

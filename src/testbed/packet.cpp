@@ -94,7 +94,7 @@ std::uint64_t flow_of(PacketView packet, const Headers& headers) {
     return flow;
 }
 
-bool is_superframe(const VirtioHeader& vnet, const Headers& headers) {
+bool is_gso_packet(const VirtioHeader& vnet, const Headers& headers) {
     const auto kind = vnet.kind & ~kind_congestion;
     const bool tcp = kind == kind_tcp4 || kind == kind_tcp6;
     return tcp && vnet.segment_bytes > 0 && headers.payload != 0;
@@ -140,7 +140,7 @@ PacketShape shape_of(PacketView packet, Layer layer) {
     shape.wire_bytes = shape.segment_bytes = packet.size() - vnet_bytes;
     shape.flow = flow_of(packet, headers);
     const auto vnet = vnet_of(packet);
-    if (!is_superframe(vnet, headers)) return shape;
+    if (!is_gso_packet(vnet, headers)) return shape;
     const auto payload = packet.size() - headers.payload;
     const auto segments =
         std::max<std::size_t>((payload + vnet.segment_bytes - 1) / vnet.segment_bytes, 1);

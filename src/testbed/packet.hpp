@@ -3,8 +3,8 @@
 // Packet: what a line must know of the bytes that a TUN or TAP device gives.
 //
 // With IFF_VNET_HDR each packet begins with a virtio-net header.  With segmentation offload it may
-// be a superframe: up to 64 KiB that stand for many TCP segments, to be cut by whoever needs them
-// cut (virtio 1.2, section 5.1.6).  A superframe crosses the line whole, is charged for all the
+// be a GSO packet: up to 64 KiB that stand for many TCP segments, to be cut by whoever needs them
+// cut (virtio 1.2, section 5.1.6).  A GSO packet crosses the line whole, is charged for all the
 // headers that its segments would have had, and is cut only around a segment that is lost or held,
 // and where a queue has room for its first segments alone.
 
@@ -53,7 +53,7 @@ PacketShape shape_of(PacketView packet, Layer layer);
    understand it. False if not. */
 bool mark(Packet& packet, Layer layer);
 
-/* Returns `count` segments of a superframe from `first` on, as a packet of its own. */
+/* Returns `count` segments of a GSO packet from `first` on, as a packet of its own. */
 Packet cut(PacketView packet, Layer layer, std::uint32_t first, std::uint32_t count);
 
 }  // namespace lanewise::testbed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A superframe is charged for the segments it stands for, and the pieces it is cut into carry every
+// A GSO packet is charged for the segments it stands for, and the pieces it is cut into carry every
 // byte once, under headers that a receiver accepts.
 
 #include "testbed/packet.hpp"

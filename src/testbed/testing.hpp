@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Packets for the tests: TCP over IPv4 as a TUN device gives it, a superframe where it is long.
+// Packets for the tests: TCP over IPv4 as a TUN device gives it, a GSO packet where it is long.
 
 #pragma once
 

@@ -21,7 +21,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def in_the_guide(begins: str, tmp_path: Path) -> str:
-    """Return a block of the guide, in which this checkout is what is installed."""
+    """Return a block of the guide, in which this clone is what is installed."""
     command = f"{shlex.quote(sys.executable)} -m lanewise"
     library = library_of("openmpi")
     (block,) = [

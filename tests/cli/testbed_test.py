@@ -294,6 +294,7 @@ def test_ranks_of_both_mpis_run_on_every_host_and_sites_are_as_far_as_described(
     assert [state["name"] for state in states] == ["small"]
     link = next(link for link in states[0]["links"] if link["name"] == "a-b")
     assert link["settings"]["delay_ns"] == 60_000_000
+    assert link["ends"] == ["a", "b"]
     assert all(way["delivered"] > 0 for way in link["directions"])
 
     assert lanewise("testbed", "down", "small").stdout == "small is down\n"

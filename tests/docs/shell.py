@@ -2,7 +2,7 @@
 """A shell for each page, which runs the page's commands one after the other in a new folder.
 
 Variables, background jobs and files of a command are there for the next one, as they are for a
-reader.  `lanewise` is the one of this checkout.  $ROOT is the checkout and $BUILD the folder that
+reader.  `lanewise` is the one of this clone.  $ROOT is the clone and $BUILD the folder that
 holds bin/ and lib/ of the native programs.
 """
 

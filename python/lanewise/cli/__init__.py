@@ -122,7 +122,7 @@ def make_whole_app() -> typer.Typer:
 
 def make_app_below(name: str) -> typer.Typer:
     """Build the command above `name`, two words, with nothing but the second."""
-    app = ExampleTyper(name=name.partition(" ")[0])
+    app = ExampleTyper(name=name.partition(" ")[0], add_completion=False)
     app.callback()(lambda: None)
     import_module(f"lanewise.cli.{BELOW[name]}").register(app)
     return app

@@ -218,12 +218,11 @@ class ExampleTyper(typer.Typer):
         self, name: str, purposes: Mapping[str, Iterable[str]] | None = None, **named: Any
     ) -> None:
         listed = type("ListedGroup", (ExampleGroup,), {"purposes": purposes or {}})
-        settings = {"no_args_is_help": True, **named}
+        settings = {"no_args_is_help": True, "add_completion": True, **named}
         super().__init__(
             name=name,
             cls=listed,
             context_settings=SETTINGS,
-            add_completion=True,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             **settings,

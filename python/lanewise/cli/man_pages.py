@@ -21,6 +21,9 @@ STATUS = (
     ("130", "It was interrupted."),
 )
 
+OF_PROGRAMS = {f"lanewise {name}" for name in ("run", "rdma run", "rdma protect", "testbed run")}
+OF_A_PROGRAM = "What runs a program ends with its status, unless Lanewise itself fails."
+
 
 def man_pages(described: dict[str, list[Described]]) -> dict[str, str]:
     """Return the text of each man page by its file name."""
@@ -65,6 +68,8 @@ def page(title: str, sections: list[Described]) -> Iterator[str]:
         yield from groups(one.groups, ".PP")
     yield from example(first)
     yield from status()
+    if OF_PROGRAMS.intersection(one.title for one in (first, *below)):
+        yield from (".PP", OF_A_PROGRAM)
     yield from (".SH SEE ALSO", *see_also(["lanewise"]))
 
 

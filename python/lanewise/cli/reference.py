@@ -51,7 +51,8 @@ def index(described: dict[str, list[Described]]) -> Iterator[str]:
         "", "Every command takes `-h` and `--help`. It ends with status 0 if it succeeded, 1 if it",
         "failed while working or what it checked did not pass, 2 if the arguments or files cannot",
         "be used and nothing was started, and 130 if it was interrupted. `run`, `rdma run`,",
-        "`rdma protect` and `testbed run` end with the status of the program.",
+        "`rdma protect` and `testbed run` end with the status of the program, unless Lanewise",
+        "itself fails.",
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ OUT_OF_DATE = "docs is out of date; write it with: make reference"
 @pytest.fixture(scope="module")
 def described() -> dict[str, list[Described]]:
     if not (DOCS / "reference").is_dir():
-        pytest.skip("no checkout: docs/reference is not here")
+        pytest.skip("no clone: docs/reference is not here")
     return commands()
 
 

@@ -20,7 +20,7 @@ from lanewise.errors import RequestError, RunError
 PACKAGE = "experiments"
 
 
-def checkout() -> Path | None:
+def clone() -> Path | None:
     """Return the root of the repository that this package lies in; None where it is installed."""
     root = Path(lanewise.__file__).resolve().parents[2]
     return root if (root / PACKAGE / "registry.py").is_file() else None
@@ -28,12 +28,12 @@ def checkout() -> Path | None:
 
 def register(app: typer.Typer) -> None:
     """Add the command `reproduce` to `app`; where there are no experiments the help omits it."""
-    app.command("reproduce", hidden=checkout() is None)(reproduce)
+    app.command("reproduce", hidden=clone() is None)(reproduce)
 
 
 def load_experiments() -> None:
-    """Make the package `experiments` of the checkout importable; RunError without one."""
-    root = checkout()
+    """Make the package `experiments` of the clone importable; RunError without one."""
+    root = clone()
     if root is None:
         raise RunError(
             "the experiments are not installed; run it in a clone of the repository, "

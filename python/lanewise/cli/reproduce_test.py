@@ -98,7 +98,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_without_a_checkout_one_line_says_what_is_needed(
+def test_without_a_clone_one_line_says_what_is_needed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["reproduce", "pipeline-effect"]) == 1
@@ -110,7 +110,7 @@ def test_without_a_checkout_one_line_says_what_is_needed(
 
 
 @pytest.mark.usefixtures("installed")
-def test_without_a_checkout_the_help_leaves_the_command_out(
+def test_without_a_clone_the_help_leaves_the_command_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run(["--help"])
@@ -118,7 +118,7 @@ def test_without_a_checkout_the_help_leaves_the_command_out(
     assert "reproduce" not in capsys.readouterr().out
 
 
-def test_in_a_checkout_the_help_has_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_clone_the_help_has_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     run(["--help"])
 
     assert "reproduce" in capsys.readouterr().out

@@ -24,7 +24,7 @@ def rows(properties: dict[str, Any], *required: str) -> list[str]:
 
 def test_the_pages_in_the_repository_are_those_of_the_schemas() -> None:
     if not (ROOT / "schema").is_dir():
-        pytest.skip("no checkout: schema is not here")
+        pytest.skip("no clone: schema is not here")
     folder = ROOT / "docs" / "reference" / "files"
     kept = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
 
@@ -105,7 +105,7 @@ def test_a_definition_of_a_list_of_objects_has_a_table_of_these() -> None:
 
 def test_each_key_of_each_file_has_a_meaning() -> None:
     if not (ROOT / "schema").is_dir():
-        pytest.skip("no checkout: schema is not here")
+        pytest.skip("no clone: schema is not here")
 
     without = [
         f"{name}: {line}"

@@ -110,9 +110,9 @@ PACKET_ACTIONS = (
     "lose", "double", "corrupt", "delay", "mark", "not_ready", "port_down", "gid_change",
     "device_fatal",
 )  # fmt: skip
-# The key that says how long an action takes; in a log it ends with _us.
 # What the faults of a testbed do, which are in files of the same form.
 CABLES_AND_HOSTS = {"cut", "mend", "degrade", "kill"}
+# The key that says how long an action takes; in a log it ends with _us.
 ACTION_TIMES = {"delay": "delay", "port_down": "for"}
 MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
 MESSAGE_ACTIONS = ("ignore", "reject")

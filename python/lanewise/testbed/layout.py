@@ -29,7 +29,7 @@ from lanewise.testbed.plan import (
 _BURST_NS = 2e6
 _BURST_BYTES = (4096.0, float(2**20))
 _NIC_QUEUE_NS = 50e6
-# The kernel cuts a superframe where it is longer than the bucket, and passes any other whole: up to
+# The kernel cuts a GSO packet where it is longer than the bucket, and passes any other whole: up to
 # 64 KiB with a header for each segment.
 _SUPERFRAME_BYTES = 72_000.0
 _LINK_QUEUE_MIN_BYTES = float(2**18)
