@@ -15,13 +15,14 @@ from pathlib import Path
 
 import tree
 
-# A native part, and the parts whose headers it may include.
+# A native part, and the parts whose headers it may include; then folders that may include more.
 NATIVE_PARTS: dict[str, set[str]] = {
     "base": set(),
     "options": {"base"},
     "model": {"base"},
     "measure": {"base", "options"},
-    "collectives": {"base", "measure", "model", "options", "sums"},
+    "collectives": {"base", "model", "options", "sums"},
+    "collectives/tuned": {"measure"},
     "verbs": {"base"},
     "paths": {"base"},
     "wavefront": {"base", "model", "options"},
@@ -40,7 +41,8 @@ EXPERIMENTS = "experiments"
 # The one module that loads them, where there is a checkout; its test does, too.
 EXPERIMENTS_DOOR = Path("python/lanewise/cli/reproduce.py")
 
-# Folders whose files may include <mpi.h>, or a public header that does.
+# Folders whose files may include this header, or one that does.
+MPI_HEADER = Path("mpi.h")
 MPI_FOLDERS = (
     "experiments",
     "include/lanewise",
@@ -189,18 +191,43 @@ def includes(text: str) -> list[Include]:
 def native_offences(root: Path) -> list[str]:
     """Return each include in src/, include/ and experiments/ that the tables above forbid."""
     found = []
-    for path in tree.files(root, *tree.NATIVE):
-        if path.parts[0] not in ("src", "include", EXPERIMENTS):
-            continue
-        for include in includes((root / path).read_text(encoding="utf-8")):
-            reason = _native_reason(root, path, include)
+    all_includes = {
+        path: includes((root / path).read_text(encoding="utf-8"))
+        for path in tree.files(root, *tree.NATIVE)
+        if path.parts[0] in ("src", "include", EXPERIMENTS)
+    }
+    bring_mpi = _bring_mpi(root, all_includes)
+    for path, its_includes in all_includes.items():
+        for include in its_includes:
+            reason = _native_reason(root, path, include, bring_mpi)
             if reason:
                 found.append(f"{path}:{include.line}: {reason}")
     return found
 
 
-def _native_reason(root: Path, path: Path, include: Include) -> str:
-    if _brings_mpi(root, include.name) and not path.as_posix().startswith(MPI_FOLDERS):
+def _bring_mpi(root: Path, all_includes: Mapping[Path, Sequence[Include]]) -> set[Path]:
+    """Return mpi.h and the files that include it, however indirectly."""
+    targets = {
+        path: {_header(root, path, include) for include in its_includes}
+        for path, its_includes in all_includes.items()
+    }
+    found = {MPI_HEADER}
+    while more := {path for path, headers in targets.items() if headers & found} - found:
+        found |= more
+    return found
+
+
+def _header(root: Path, path: Path, include: Include) -> Path | None:
+    """Return the file that an include names: ours relative to `root`, another as it is named."""
+    if include.quoted:
+        return _included(root, path, include.name)
+    ours = Path("include", include.name)
+    return ours if include.name.startswith("lanewise/") else Path(include.name)
+
+
+def _native_reason(root: Path, path: Path, include: Include, bring_mpi: set[Path]) -> str:
+    brings_mpi = _header(root, path, include) in bring_mpi
+    if brings_mpi and not path.as_posix().startswith(MPI_FOLDERS):
         return f"{include.name} brings MPI, which only {', '.join(MPI_FOLDERS)} may see"
     if not include.quoted or path.parts[0] == EXPERIMENTS:
         return _experiment_reason(root, path, include.name.split("/"))
@@ -211,16 +238,18 @@ def _native_reason(root: Path, path: Path, include: Include) -> str:
         return f'"{include.name}" is neither below src/ nor beside the file'
     if other == NATIVE_TESTING and path.stem.endswith("_test"):
         return ""
-    return _part_reason(path.parts[1] if len(path.parts) > 2 else "", other)
+    return _part_reason(path.parent.relative_to("src"), other)
 
 
-def _part_reason(part: str, other: str) -> str:
+def _part_reason(folder: Path, other: str) -> str:
+    part = folder.parts[0] if folder.parts else ""
     if part in NATIVE_TOPS or part == other:
         return ""
     if part not in NATIVE_PARTS:
         return f"the part '{part}' is not in the table of layers"
-    if other not in NATIVE_PARTS[part]:
-        return f"{part} may not include {other}"
+    places = (folder, *folder.parents)
+    if not any(other in NATIVE_PARTS.get(place.as_posix(), ()) for place in places):
+        return f"{folder} may not include {other}"
     return ""
 
 
@@ -237,17 +266,6 @@ def _included(root: Path, path: Path, name: str) -> Path | None:
         if target.is_file() and target.is_relative_to((root / "src").resolve()):
             return target.relative_to(root.resolve())
     return None
-
-
-def _brings_mpi(root: Path, name: str) -> bool:
-    """Tell whether <name> is mpi.h, or a public header that includes it, however indirectly."""
-    if name == "mpi.h":
-        return True
-    header = root / "include" / name
-    if not name.startswith("lanewise/") or not header.is_file():
-        return False
-    inner = includes(header.read_text(encoding="utf-8"))
-    return any(_brings_mpi(root, include.name) for include in inner)
 
 
 def inner_offences(root: Path, layers: Mapping[str, Mapping[str, set[str]]]) -> list[str]:

@@ -15,6 +15,8 @@ Plant = Callable[[dict[str, str]], Path]
 HEADERS = {
     "src/base/units.hpp": "",
     "src/measure/pairs.hpp": "",
+    "src/measure/bench.hpp": '#include "measure/harness.hpp"\n',
+    "src/measure/harness.hpp": "#include <lanewise/measure.h>\n",
     "src/testing/wire.hpp": "",
     "experiments/batch.hpp": "",
     "experiments/lanes/lanes.hpp": "",
@@ -57,6 +59,7 @@ ALLOWED = {
     "experiments see the product": ("experiments/a/a.cpp", '#include "measure/pairs.hpp"\n'),
     "what experiments share": ("experiments/a/a.cpp", '#include "experiments/batch.hpp"\n'),
     "MPI in measure": ("src/measure/harness/harness.cpp", "#include <mpi.h>\n"),
+    "MPI in tuned": ("src/collectives/tuned/clocks.cpp", '#include "measure/bench.hpp"\n'),
     "public without MPI": ("src/base/status.cpp", "#include <lanewise/status.h>\n"),
 }
 
@@ -75,6 +78,8 @@ FORBIDDEN = {
     "outside": ("src/base/clock.cpp", '#include "boost/any.hpp"\n'),
     "MPI in base": ("src/base/clock.cpp", "#include <mpi.h>\n"),
     "MPI through a public header": ("src/base/clock.cpp", "#include <lanewise/measure.h>\n"),
+    "MPI through private headers": ("src/collectives/a.cpp", '#include "measure/bench.hpp"\n'),
+    "what only tuned may use": ("src/collectives/a.cpp", '#include "measure/pairs.hpp"\n'),
     "MPI in pure collectives": ("src/collectives/bcast/ring.cpp", "#include <mpi.h>\n"),
     "an experiment": ("src/tools/a/main.cpp", '#include "experiments/batch.hpp"\n'),
     "another experiment": ("experiments/a/a.cpp", '#include "experiments/lanes/lanes.hpp"\n'),
