@@ -25,11 +25,11 @@ NATIVE_PARTS: dict[str, set[str]] = {
     "collectives/tuned": {"measure"},
     "verbs": {"base"},
     "paths": {"base"},
-    "wavefront": {"base", "model", "options"},
+    "wavefront": {"base", "options"},
     "tune": {"base", "options", "model", "measure", "collectives"},
     "testbed": {"base"},
     "testing": {"base"},
-    "sums": {"base"},
+    "sums": set(),
 }
 # What tests share; any test may include it.
 NATIVE_TESTING = "testing"
@@ -66,12 +66,12 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "launch": {"errors", "interrupts", "toml"},
     "hca": {"errors", "launch", "toml"},
     "model": {"errors", "files", "results", "launch"},
-    "tuning": {"errors", "files", "interrupts", "launch", "results"},
+    "tuning": {"errors", "files", "launch", "results"},
     "plots": {"errors", "files", "results"},
     "profile": {"errors", "files", "results"},
     "bits": {"errors"},
     "sums": {"errors", "launch"},
-    "report": {"errors", "files", "profile", "results", "plots", "tuning"},
+    "report": {"errors", "files", "profile", "results", "tuning"},
     "testbed": {"errors", "interrupts", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "hca", "report", "testbed"},
     "imports": {"errors", "results", "suite"},
@@ -79,6 +79,8 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "rdma": {"errors", "files", "hca", "interrupts", "launch", "testbed"},
     "wavefront": {"errors", "files", "interrupts", "launch"},
 }
+# ARCHITECTURE.md says below its table who may use these.
+SAID_ONCE = {"errors", "interrupts"}
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 
 
@@ -93,7 +95,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "models": {"simulation", "samples"},
         "lanes": set(),
         "platform": {"models", "samples", "simulation", "lanes"},
-        "fit": {"platform", "models", "samples", "simulation", "schedule"},
+        "fit": {"platform", "samples", "simulation"},
     },
     "measure": {
         "harness": set(),
@@ -101,7 +103,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "benchmarks": {"harness"},
         "operations": {"benchmarks", "harness"},
         "definitions": {"harness"},
-        "": {"benchmarks", "clock_sync", "definitions", "harness"},
+        "": {"clock_sync", "definitions", "harness"},
         "start": {""},
         "timing": {""},
         "availability": {"", "harness"},
@@ -133,7 +135,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     "verbs": {
         "proto": set(),
         "port": {"proto"},
-        "faults": {"port", "proto"},
+        "faults": {"proto"},
         "abi": {"faults", "port", "proto"},
         "cm": {"abi", "faults", "port", "proto"},
     },
@@ -169,6 +171,10 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+# A row of ARCHITECTURE.md: what a part may use is in the last cell, each name in backquotes.
+_ROW = re.compile(r"\| `(?P<place>src|python/lanewise)/(?P<part>\w+)/` \|.*\|(?P<cell>[^|]*)\|$")
+_PART_NAME = re.compile(r"`(\w+)`")
 
 Graph = dict[str, set[str]]
 
@@ -272,13 +278,17 @@ def inner_offences(root: Path, layers: Mapping[str, Mapping[str, set[str]]]) -> 
     """Return each include between folders of one part that the table for that part forbids."""
     found = []
     for path, line, target in _quoted_includes(root):
-        if path.stem.endswith(("_test", "_bench")) or "testing" in path.parts + target.parts:
+        if _is_test(path) or "testing" in target.parts:
             continue
         for part, allowed in layers.items():
             reason = _inner_reason(part, allowed, path, target)
             if reason:
                 found.append(f"{path}:{line}: {reason}")
     return found
+
+
+def _is_test(path: Path) -> bool:
+    return path.stem.endswith(("_test", "_bench")) or "testing" in path.parts
 
 
 def _inner_reason(part: str, allowed: Mapping[str, set[str]], path: Path, target: Path) -> str:
@@ -293,6 +303,76 @@ def _inner_reason(part: str, allowed: Mapping[str, set[str]], path: Path, target
     if there not in allowed[here]:
         return f"in {part}, '{here}' may not include '{there}'"
     return ""
+
+
+def unused_permissions(root: Path, inner: Mapping[str, Mapping[str, set[str]]]) -> list[str]:
+    """Return each permission of the tables above, and of `inner`, that nothing uses."""
+    tables = [
+        ("src", NATIVE_PARTS, _uses_of_parts(root)),
+        ("python/lanewise", PYTHON_PARTS, _uses_of_packages(root)),
+        *((f"src/{part}", allowed, _uses_inside(root, part)) for part, allowed in inner.items()),
+    ]
+    return [
+        f"in {place}, nothing of '{user}' uses '{permitted}'"
+        for place, table, uses in tables
+        for user, all_permitted in table.items()
+        for permitted in sorted(all_permitted)
+        if (user, permitted) not in uses
+    ]
+
+
+def cell_offences(root: Path) -> list[str]:
+    """Return each row of ARCHITECTURE.md that says otherwise than the tables what a part may use.
+
+    What many Python packages may use is said once, below the rows.
+    """
+    found = []
+    for row in tree.lines(root, Path("ARCHITECTURE.md")):
+        match = _ROW.match(row)
+        if not match or (permitted := _permitted_in(match["place"], match["part"])) is None:
+            continue
+        said = set(_PART_NAME.findall(match["cell"]))
+        if said != permitted:
+            found.append(f"{match['place']}/{match['part']}/: say {sorted(permitted)} in its row")
+    return found
+
+
+def _permitted_in(place: str, part: str) -> set[str] | None:
+    """Return what the tables permit a part or package; None for one that may use everything."""
+    table = NATIVE_PARTS if place == "src" else PYTHON_PARTS
+    if part not in table:
+        return None
+    folders = [name for name in table if name == part or name.startswith(f"{part}/")]
+    return set().union(*(table[name] for name in folders)) - SAID_ONCE
+
+
+def _uses_of_parts(root: Path) -> set[tuple[str, str]]:
+    """Return (part or folder of one, part that a file in it includes)."""
+    return {
+        (place.as_posix(), target.parts[1])
+        for path, _, target in _quoted_includes(root)
+        for place in path.relative_to("src").parents
+    }
+
+
+def _uses_inside(root: Path, part: str) -> set[tuple[str, str]]:
+    inside = Path("src", part)
+    return {
+        (_folder_in(inside, path), _folder_in(inside, target))
+        for path, _, target in _quoted_includes(root)
+        if path.is_relative_to(inside) and target.is_relative_to(inside) and not _is_test(path)
+    }
+
+
+def _uses_of_packages(root: Path) -> set[tuple[str, str]]:
+    package = Path("python/lanewise")
+    return {
+        (path.relative_to(package).parts[0].removesuffix(".py"), named[1])
+        for path in tree.files(root, ".py")
+        if path.is_relative_to(package)
+        for _, name in _imports(ast.parse((root / path).read_text(encoding="utf-8")), path)
+        if (named := name.split("."))[0] == "lanewise" and named[1:]
+    }
 
 
 def circle_offences(root: Path) -> list[str]:

@@ -44,6 +44,18 @@ def test_folders_of_a_part_include_only_what_stands_below_them() -> None:
     assert not offences, "\n".join(offences)
 
 
+def test_each_permission_is_used() -> None:
+    unused = layers.unused_permissions(tree.ROOT, layers.INNER_LAYERS)
+
+    assert not unused, "\n".join(unused)
+
+
+def test_the_architecture_has_the_table_of_the_layers() -> None:
+    wrong = layers.cell_offences(tree.ROOT)
+
+    assert not wrong, "\n".join(wrong)
+
+
 def test_nothing_depends_on_itself() -> None:
     offences = layers.circle_offences(tree.ROOT)
 
@@ -188,6 +200,44 @@ def test_an_include_downwards_inside_a_part_is_allowed(plant: Plant) -> None:
     }
 
     assert layers.inner_offences(plant({**INNER_FILES, **files}), INNER) == []
+
+
+USED = {
+    "src/measure/bench_test.cpp": '#include "base/units.hpp"\n',
+    "src/verbs/device/run.cpp": '#include "verbs/wire/packet.hpp"\n',
+    "src/verbs/device_test.cpp": '#include "verbs/device/engine.hpp"\n',
+    "python/lanewise/plots/curves.py": "from lanewise.results import read\n",
+}
+
+
+def test_a_permission_that_nothing_uses_is_reported(plant: Plant) -> None:
+    unused = layers.unused_permissions(plant({**HEADERS, **INNER_FILES, **USED}), INNER)
+
+    assert "in src, nothing of 'measure' uses 'options'" in unused
+    assert "in src, nothing of 'measure' uses 'base'" not in unused
+    assert "in src/verbs, nothing of '' uses 'device'" in unused  # a test alone does
+    assert "in src/verbs, nothing of 'device' uses 'wire'" not in unused
+    assert "in python/lanewise, nothing of 'plots' uses 'files'" in unused
+    assert "in python/lanewise, nothing of 'plots' uses 'results'" not in unused
+
+
+CELLS = {
+    "| `src/measure/` | loops | `base`, `options`, MPI |\n": "",
+    "| `src/wavefront/` | sweeps | `base`, `options`; MPI in `ranks/` |\n": "",
+    "| `src/measure/` | loops | `base`, MPI |\n": "src/measure/",
+    "| `python/lanewise/plots/` | figures | `files`, `results` |\n": "",
+    "| `python/lanewise/plots/` | figures | `results` |\n": "python/lanewise/plots/",
+    "| `python/lanewise/bits/` | texts | nothing |\n": "",
+}
+
+
+@pytest.mark.parametrize(("row", "named"), CELLS.items())
+def test_a_row_of_the_architecture_says_what_the_table_does(
+    plant: Plant, row: str, named: str
+) -> None:
+    offences = layers.cell_offences(plant({"ARCHITECTURE.md": row}))
+
+    assert [offence.split(":")[0] for offence in offences] == ([named] if named else [])
 
 
 def test_includes_keep_their_line_and_their_kind() -> None:
