@@ -91,12 +91,6 @@ class Found:
         return Found(*both, self.said if self.crashes else other.said)
 
 
-def even_shares(core_count: int) -> dict[str, float]:
-    """Return the shares with which all fuzzers have the same time on one or two cores."""
-    # On more cores a fuzzer of one process cannot have its part. Two fit on a core.
-    return dict.fromkeys(SHARES, min(0.45, core_count / len(FUZZERS)))
-
-
 def turns(core_count: int, seconds: int, shares: Mapping[str, float] = SHARES) -> list[list[Turn]]:
     """Return what each core runs, one after the other; every core is busy for `seconds`."""
     cores: list[list[Turn]] = [[] for _ in range(core_count)]

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from experiments.workspace import failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.native import find_program
 from lanewise.testbed import bed, shipped
-from lanewise.testbed.bed import Bed, Source
+from lanewise.testbed.bed import Bed
 
 PORTS = ("lan0", "lan1")
 LISTENER, CALLER = "a1", "a2"
@@ -32,20 +31,6 @@ PROGRAM = "lanewise-exchange"
 RETRIES_MS = 8 * 4.096e-3 * 2**14
 _tcp_ports = count(18800)
 _LANEWISE = (sys.executable, "-m", "lanewise", "rdma")
-_RATE_BITS_PER_S = 10e9
-_DELAYED = """
-[[site]]
-name = "a"
-hosts = 2
-
-[[site.lan]]
-rate = "10 Gbit/s"
-latency = "40 us"
-
-[[site.lan]]
-rate = "10 Gbit/s"
-latency = "40 us"
-"""
 
 
 @dataclass(frozen=True)
@@ -61,34 +46,6 @@ def two_hosts() -> Iterator[Bed]:
     """Create the hosts for the duration of the block."""
     with failing_as_run(), bed.created(shipped.find("two-port")) as raised:
         yield raised
-
-
-@contextmanager
-def delayed_hosts() -> Iterator[Bed]:
-    """Create two hosts whose cables can lose packets and be slow (see `degraded`)."""
-    with failing_as_run(), bed.created(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
-        yield raised
-
-
-@contextmanager
-def degraded(
-    raised: Bed, host: str, interface: str, direction: int | None = None, **settings: float
-) -> Iterator[None]:
-    """Change a cable of delayed hosts for the duration of the block.
-
-    Direction 0 is what the host sends, 1 what it receives, None both.  The settings are those of
-    the delay line: loss (a fraction), rate_bits_per_s.
-    """
-    usual = {"loss": 0.0, "rate_bits_per_s": _RATE_BITS_PER_S}
-    change: dict[str, Any] = {"link": f"{host}.{interface}"}
-    if direction is not None:
-        change["direction"] = direction
-    raised.ask(f"a.{interface}.line", {**change, "settings": settings})
-    try:
-        yield
-    finally:
-        restored = {key: usual[key] for key in settings}
-        raised.ask(f"a.{interface}.line", {**change, "settings": restored})
 
 
 def cut(interface: str, at_s: float, for_s: float) -> list[str]:
@@ -136,42 +93,6 @@ def exchange(  # noqa: PLR0913
         own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
         raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
     return Said(_objects(heard), _objects(said))
-
-
-def packets(raised: Bed, interface: str) -> int:
-    """Return how many packets the caller has sent through an interface."""
-    show = raised.line(CALLER, ["cat", "/proc/net/dev"])
-    table = subprocess.run(show, capture_output=True, text=True, check=True).stdout
-    for line in table.splitlines():
-        name, _, numbers = line.partition(":")
-        if name.strip() == interface:
-            return int(numbers.split()[9])
-    raise RunError(f"{CALLER} has no interface {interface}")
-
-
-def cuts_seen(raised: Bed, host: str, interface: str) -> int:
-    """Return how often the kernel saw an interface of a host lose its carrier."""
-    show = raised.line(host, ["cat", f"/sys/class/net/{interface}/carrier_down_count"])
-    return int(subprocess.run(show, capture_output=True, text=True, check=True).stdout)
-
-
-def await_carrier(raised: Bed, host: str, interface: str, limit_s: float = 30.0) -> None:
-    """Wait until an interface of a host has its carrier."""
-    show = raised.line(host, ["cat", f"/sys/class/net/{interface}/carrier"])
-    until_s = time.monotonic() + limit_s
-    while time.monotonic() < until_s:
-        shown = subprocess.run(show, capture_output=True, text=True, check=False).stdout
-        if shown.strip() == "1":
-            return
-    raise RunError(f"{host}.{interface} has no carrier after {limit_s:g} s")
-
-
-def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
-    """Wait until the caller has sent so many packets through an interface."""
-    until_s = time.monotonic() + limit_s
-    while packets(raised, interface) < count:
-        if time.monotonic() > until_s:
-            raise RunError(f"{CALLER} has not sent {count} packets through {interface}")
 
 
 def retry_exhaustion_ms(raised: Bed) -> float:

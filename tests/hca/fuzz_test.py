@@ -11,6 +11,12 @@ from experiments.hca import fuzz as hca_fuzz
 from lanewise.errors import RunError
 
 
+def even_shares(core_count: int) -> dict[str, float]:
+    """Return the shares with which all fuzzers have the same time on one or two cores."""
+    # On more cores a fuzzer of one process cannot have its part. Two fit on a core.
+    return dict.fromkeys(hca_fuzz.SHARES, min(0.45, core_count / len(hca_fuzz.FUZZERS)))
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, hca_fuzz.Found]:
     """Build and run all fuzzers."""
@@ -21,8 +27,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, hca_fuzz.Found]
     except RunError as error:
         pytest.skip(str(error))
     cores = hca_fuzz.core_count()
-    planned = hca_fuzz.turns(cores, hca_fuzz.SECONDS, hca_fuzz.even_shares(cores))
+    planned = hca_fuzz.turns(cores, hca_fuzz.SECONDS, even_shares(cores))
     return hca_fuzz.fuzz_all(tmp_path_factory.mktemp("fuzz"), planned)
+
+
+@pytest.mark.parametrize("core_count", [1, 2])
+def test_even_shares_give_all_fuzzers_the_same_time(core_count: int) -> None:
+    seconds = hca_fuzz.core_seconds(hca_fuzz.turns(core_count, 1000, even_shares(core_count)))
+
+    assert set(seconds.values()) == {core_count * 200}
 
 
 @pytest.mark.parametrize("name", hca_fuzz.FUZZERS)

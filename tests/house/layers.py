@@ -41,6 +41,33 @@ EXPERIMENTS = "experiments"
 # The one module that loads them, where there is a checkout; its test does, too.
 EXPERIMENTS_DOOR = Path("python/lanewise/cli/reproduce.py")
 
+# Modules of the experiments that tests use: hosts of a testbed, and an experiment that is tested by
+# running it.  Whoever changes one of them changes what these tests do.
+BORROWED_BY_TESTS: dict[str, set[str]] = {
+    "tests/cli": {
+        "peers_agree.experiment",
+        "testbed_accuracy.experiment",
+        "wavefront.watched",
+    },
+    "tests/hca": {
+        "hca.clients",
+        "hca.connections",
+        "hca.fuzz",
+        "hca.hosts",
+        "hca.lossy",
+        "hca.many",
+        "hca.probes",
+        "hca.replay",
+        "hca.speed",
+        "hca.sweep",
+        "hca.ucx",
+        "stopping",
+    },
+    "tests/house": {"experiment", "published", "registry", "results", "run", "show"},
+    "tests/paths": {"hca.clients", "hca.hosts", "migration.two_ports", "stopping"},
+    "tests/reproduce": {"multilane.simulated", "multilane.simulated_sites", "workspace"},
+}
+
 # Folders whose files may include this header, or one that does.
 MPI_HEADER = Path("mpi.h")
 MPI_FOLDERS = (
@@ -310,10 +337,11 @@ def unused_permissions(root: Path, inner: Mapping[str, Mapping[str, set[str]]]) 
     tables = [
         ("src", NATIVE_PARTS, _uses_of_parts(root)),
         ("python/lanewise", PYTHON_PARTS, _uses_of_packages(root)),
+        (EXPERIMENTS, BORROWED_BY_TESTS, _uses_of_experiments(root)),
         *((f"src/{part}", allowed, _uses_inside(root, part)) for part, allowed in inner.items()),
     ]
     return [
-        f"in {place}, nothing of '{user}' uses '{permitted}'"
+        f"{place}: nothing of '{user}' uses '{permitted}'"
         for place, table, uses in tables
         for user, all_permitted in table.items()
         for permitted in sorted(all_permitted)
@@ -507,6 +535,35 @@ def _python_reason(part: str, other: str) -> str:
     if other in PYTHON_PARTS[part] or other == "__version__":
         return ""
     return f"{part} may not import {other}"
+
+
+def borrowing_offences(root: Path) -> list[str]:
+    """Return each import of the experiments in tests/ and examples/ that the table forbids."""
+    return [
+        f"{path}:{line}: {path.parent} may not import {EXPERIMENTS}.{module}"
+        for path, line, module in _borrowed(root)
+        if not _lender(path, module)
+    ]
+
+
+def _uses_of_experiments(root: Path) -> set[tuple[str, str]]:
+    return {(path.parent.as_posix(), _lender(path, module)) for path, _, module in _borrowed(root)}
+
+
+def _borrowed(root: Path) -> Iterator[tuple[Path, int, str]]:
+    """Yield (file, line, name below `experiments`) for what tests and examples import of it."""
+    for path in tree.files(root, ".py"):
+        if path.parts[0] in ("tests", "examples"):
+            module = ast.parse((root / path).read_text(encoding="utf-8"))
+            for line, name in _imports(module, path):
+                if name.startswith(f"{EXPERIMENTS}."):
+                    yield path, line, name.removeprefix(f"{EXPERIMENTS}.")
+
+
+def _lender(path: Path, name: str) -> str:
+    """Return the module that the folder of a test may import and that has `name`, or nothing."""
+    permitted = BORROWED_BY_TESTS.get(path.parent.as_posix(), set())
+    return next((one for one in permitted if f"{name}.".startswith(f"{one}.")), "")
 
 
 def _imports(module: ast.Module, path: Path) -> list[tuple[int, str]]:

@@ -207,18 +207,21 @@ USED = {
     "src/verbs/device/run.cpp": '#include "verbs/wire/packet.hpp"\n',
     "src/verbs/device_test.cpp": '#include "verbs/device/engine.hpp"\n',
     "python/lanewise/plots/curves.py": "from lanewise.results import read\n",
+    "tests/paths/conftest.py": "from experiments.hca.hosts import Hosts\n",
 }
 
 
 def test_a_permission_that_nothing_uses_is_reported(plant: Plant) -> None:
     unused = layers.unused_permissions(plant({**HEADERS, **INNER_FILES, **USED}), INNER)
 
-    assert "in src, nothing of 'measure' uses 'options'" in unused
-    assert "in src, nothing of 'measure' uses 'base'" not in unused
-    assert "in src/verbs, nothing of '' uses 'device'" in unused  # a test alone does
-    assert "in src/verbs, nothing of 'device' uses 'wire'" not in unused
-    assert "in python/lanewise, nothing of 'plots' uses 'files'" in unused
-    assert "in python/lanewise, nothing of 'plots' uses 'results'" not in unused
+    assert "src: nothing of 'measure' uses 'options'" in unused
+    assert "src: nothing of 'measure' uses 'base'" not in unused
+    assert "src/verbs: nothing of '' uses 'device'" in unused  # a test alone does
+    assert "src/verbs: nothing of 'device' uses 'wire'" not in unused
+    assert "python/lanewise: nothing of 'plots' uses 'files'" in unused
+    assert "python/lanewise: nothing of 'plots' uses 'results'" not in unused
+    assert "experiments: nothing of 'tests/cli' uses 'wavefront.watched'" in unused
+    assert "experiments: nothing of 'tests/paths' uses 'hca.hosts'" not in unused
 
 
 CELLS = {
@@ -253,6 +256,39 @@ def test_the_command_that_reproduces_may_import_experiments(plant: Plant) -> Non
     text = "from experiments.registry import EXPERIMENTS\n"
 
     assert layers.python_offences(plant({"python/lanewise/cli/reproduce.py": text})) == []
+
+
+def test_tests_and_examples_import_of_experiments_what_the_table_names() -> None:
+    offences = layers.borrowing_offences(tree.ROOT)
+
+    assert not offences, "\n".join(offences)
+
+
+BORROWED = {
+    "from experiments.hca.hosts import ADDRESS\n": 0,
+    "from experiments.hca import hosts as hca_hosts\n": 0,
+    "import experiments.hca.hosts\n": 0,
+    "from experiments.hca import pyverbs\n": 1,
+    "from experiments.hca.hosts_of_others import ADDRESS\n": 1,
+    "from experiments import registry\n": 1,
+}
+
+
+@pytest.mark.parametrize(("text", "count"), BORROWED.items())
+def test_a_test_imports_of_experiments_what_its_folder_may(
+    plant: Plant, text: str, count: int
+) -> None:
+    root = plant({"tests/paths/faults_test.py": text})
+
+    assert len(layers.borrowing_offences(root)) == count
+
+
+def test_an_example_imports_nothing_of_experiments(plant: Plant) -> None:
+    root = plant({"examples/jacobi.py": "from experiments.hca import hosts\n"})
+
+    assert layers.borrowing_offences(root) == [
+        "examples/jacobi.py:1: examples may not import experiments.hca.hosts"
+    ]
 
 
 OF_EXPERIMENTS = {

@@ -17,22 +17,20 @@ from typing import Any
 
 import jsonschema
 import pytest
+from ports import await_packets, cuts_seen, packets
 
 from experiments.hca.hosts import CALLER, Hosts
 from experiments.migration.two_ports import (
     LISTENER,
     RETRIES_MS,
-    await_packets,
     cut,
-    cuts_seen,
-    degraded,
-    delayed_hosts,
     exchange,
     faults_of,
-    packets,
     retry_exhaustion_ms,
 )
 from lanewise.errors import RunError
+from lanewise.testbed import bed
+from lanewise.testbed.bed import Bed, Source
 
 SCHEMA = Path(__file__).parents[2] / "schema" / "protect.schema.json"
 ONE, TWO = "lan0", "lan1"
@@ -40,13 +38,47 @@ FAILBACK = ("--failback-delay", "100ms")
 # Random moments at which a cable is pulled; make test-all asks for 500.
 MOMENTS = int(os.environ.get("LANEWISE_TEST_CUTS", "6"))
 MOMENTS_EACH = 10
+DELAYED = """
+[[site]]
+name = "a"
+hosts = 2
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+"""
+USUAL = {"loss": 0.0, "rate_bits_per_s": 10e9}
 
 
 @pytest.fixture(scope="module")
 def delayed() -> Iterator[Hosts]:
     """Raise two hosts whose cables can lose packets and be slow."""
-    with delayed_hosts() as raised:
+    with bed.created(Source(DELAYED, "two-port-delayed", "two-port")) as raised:
         yield Hosts(raised)
+
+
+@contextmanager
+def degraded(
+    raised: Bed, host: str, interface: str, direction: int | None = None, **settings: float
+) -> Iterator[None]:
+    """Change a cable of delayed hosts for the duration of the block.
+
+    Direction 0 is what the host sends, 1 what it receives, None both.  The settings are those of
+    the delay line: loss (a fraction), rate_bits_per_s.
+    """
+    change: dict[str, Any] = {"link": f"{host}.{interface}"}
+    if direction is not None:
+        change["direction"] = direction
+    raised.ask(f"a.{interface}.line", {**change, "settings": settings})
+    try:
+        yield
+    finally:
+        restored = {key: USUAL[key] for key in settings}
+        raised.ask(f"a.{interface}.line", {**change, "settings": restored})
 
 
 # The kernel may tell seconds later that a port is up again, while it removes another namespace.

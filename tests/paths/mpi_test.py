@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from ports import await_carrier, packets
 
 from experiments.hca.hosts import CALLER, LISTENER, Hosts
-from experiments.migration.two_ports import await_carrier, packets
 from lanewise.launch.machine import core_count
 from lanewise.results.intervals import launch_interval
 from lanewise.testbed import launchers, running

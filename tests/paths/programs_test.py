@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ports import await_packets, packets
 
 from experiments.hca.clients import CLIENTS
 from experiments.hca.hosts import ADDRESS, CALLER, SECOND_ADDRESS, Hosts
-from experiments.migration.two_ports import await_packets, packets
 
 PROTECT = [sys.executable, "-m", "lanewise", "rdma", "protect"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waiting for a state of the two hosts ends with an error where the state never comes."""
+"""Waiting for a state of a port ends with an error where the state never comes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from ports import await_carrier
 
-from experiments.migration.two_ports import CALLER, PORTS, await_carrier
+from experiments.hca.hosts import CALLER
 from lanewise.errors import RunError
 
 
@@ -24,4 +25,4 @@ def test_a_carrier_that_does_not_come_is_an_error() -> None:
     bed: Any = BedWithoutCarrier()
 
     with pytest.raises(RunError, match=r"a2\.lan0 has no carrier after 0\.01 s"):
-        await_carrier(bed, CALLER, PORTS[0], limit_s=0.01)
+        await_carrier(bed, CALLER, "lan0", limit_s=0.01)
