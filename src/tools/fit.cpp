@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/host.hpp"
 #include "base/json.hpp"
 #include "collectives/likely_algorithms.hpp"
 #include "collectives/report/fit.hpp"
@@ -44,7 +45,7 @@ Outcome fit(const FitArguments& arguments) {
     auto done = model::fit(*observations, options);
     if (!done) return done.failure();
     auto& platform = done->platform;
-    model::sign(platform);
+    model::sign(platform, utc_now(), this_host().name, tcp_settings());
     if (!arguments.output.empty()) {
         const auto written = model::write_platform(platform, arguments.output);
         if (!written) return written;

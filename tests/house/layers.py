@@ -69,7 +69,7 @@ BORROWED_BY_TESTS: dict[str, set[str]] = {
 }
 
 # Folders whose files may include this header, or one that does.
-MPI_HEADER = Path("mpi.h")
+MPI_HEADER = "mpi.h"
 MPI_FOLDERS = (
     "experiments",
     "include/lanewise",
@@ -81,6 +81,52 @@ MPI_FOLDERS = (
     "src/testing",
     "src/tune",
     "src/tools",
+)
+
+# Files that compute and ask the machine nothing: no file, clock, socket, thread or host.  Tests of
+# them may, and so may what uses them.
+PURE = (
+    "src/options/*",
+    "src/model/fit/*",
+    "src/model/lanes/*",
+    "src/model/models/*",
+    "src/model/schedule/*",
+    "src/model/simulation/*",
+    "src/model/platform/signature.*",
+    "src/collectives/all*/*",
+    "src/collectives/barrier/*",
+    "src/collectives/bcast/*",
+    "src/collectives/checker/*",
+    "src/collectives/gather/*",
+    "src/collectives/lanes/*",
+    "src/collectives/neighbor/*",
+    "src/collectives/profile/*",
+    "src/collectives/reduce*/*",
+    "src/collectives/report/*",
+    "src/collectives/sca*/*",
+    "src/collectives/tuned/watch.*",
+    "src/measure/repetition.*",
+    "src/paths/alternate.*",
+    "src/paths/path_machine.*",
+    "src/paths/carried/agreement.*",
+    "src/paths/carried/send_log.*",
+    "src/sums/*",
+    "src/verbs/cm/machine/*",
+    "src/verbs/cm/message/*",
+    "src/verbs/faults/plan.*",
+    "src/verbs/proto/*/*",
+    "src/wavefront/layout/*",
+    "src/wavefront/plan/*",
+)
+# The headers that these may not include, however indirectly.
+IMPURE_HEADERS = (
+    *("linux/*", "net/*", "sys/*"),
+    *("dlfcn.h", "fcntl.h", "ifaddrs.h", "liburing.h", "netdb.h", "poll.h", "pthread.h"),
+    *("signal.h", "time.h", "unistd.h"),
+    *("chrono", "condition_variable", "ctime", "filesystem", "fstream", "future", "thread"),
+    *("src/base/background_thread.hpp", "src/base/clock.hpp", "src/base/control_groups.hpp"),
+    *("src/base/descriptor.hpp", "src/base/file.hpp", "src/base/host.hpp"),
+    *("src/base/json_lines.hpp", "src/base/launcher.hpp", "src/base/use_mark.hpp"),
 )
 
 # A Python package, and the packages that it may import.
@@ -224,12 +270,8 @@ def includes(text: str) -> list[Include]:
 def native_offences(root: Path) -> list[str]:
     """Return each include in src/, include/ and experiments/ that the tables above forbid."""
     found = []
-    all_includes = {
-        path: includes((root / path).read_text(encoding="utf-8"))
-        for path in tree.files(root, *tree.NATIVE)
-        if path.parts[0] in ("src", "include", EXPERIMENTS)
-    }
-    bring_mpi = _bring_mpi(root, all_includes)
+    all_includes = _all_includes(root)
+    bring_mpi = _bringing(root, all_includes, (MPI_HEADER,))
     for path, its_includes in all_includes.items():
         for include in its_includes:
             reason = _native_reason(root, path, include, bring_mpi)
@@ -238,13 +280,40 @@ def native_offences(root: Path) -> list[str]:
     return found
 
 
-def _bring_mpi(root: Path, all_includes: Mapping[Path, Sequence[Include]]) -> set[Path]:
-    """Return mpi.h and the files that include it, however indirectly."""
-    targets = {
-        path: {_header(root, path, include) for include in its_includes}
+def purity_offences(root: Path) -> list[str]:
+    """Return each include by which a file of PURE comes to a header that asks the machine."""
+    all_includes = _all_includes(root)
+    impure = _bringing(root, all_includes, IMPURE_HEADERS)
+    return [
+        f"{path}:{include.line}: {include.name} asks the machine, and this file is to be pure"
         for path, its_includes in all_includes.items()
+        if any(path.match(pattern) for pattern in PURE) and not _is_test(path)
+        for include in its_includes
+        if _header(root, path, include) in impure
+    ]
+
+
+def _all_includes(root: Path) -> dict[Path, list[Include]]:
+    return {
+        path: includes((root / path).read_text(encoding="utf-8"))
+        for path in tree.files(root, *tree.NATIVE)
+        if path.parts[0] in ("src", "include", EXPERIMENTS)
     }
-    found = {MPI_HEADER}
+
+
+def _bringing(
+    root: Path, all_includes: Mapping[Path, Sequence[Include]], patterns: Sequence[str]
+) -> set[Path]:
+    """Return the headers that match a pattern, and the files that include one, also indirectly."""
+    targets = {
+        path: {header for include in its if (header := _header(root, path, include))}
+        for path, its in all_includes.items()
+    }
+    found = {
+        header
+        for header in set[Path]().union(*targets.values())
+        if any(header.match(pattern) for pattern in patterns)
+    }
     while more := {path for path, headers in targets.items() if headers & found} - found:
         found |= more
     return found

@@ -44,6 +44,18 @@ def test_folders_of_a_part_include_only_what_stands_below_them() -> None:
     assert not offences, "\n".join(offences)
 
 
+def test_what_is_pure_includes_nothing_that_asks_the_machine() -> None:
+    offences = layers.purity_offences(tree.ROOT)
+
+    assert not offences, "\n".join(offences)
+
+
+def test_each_line_of_what_is_pure_names_files() -> None:
+    paths = tree.files(tree.ROOT, *tree.NATIVE)
+
+    assert [line for line in layers.PURE if not any(path.match(line) for path in paths)] == []
+
+
 def test_each_permission_is_used() -> None:
     unused = layers.unused_permissions(tree.ROOT, layers.INNER_LAYERS)
 
@@ -104,6 +116,31 @@ def test_a_forbidden_include_is_reported_with_its_line(plant: Plant, name: str, 
     (offence,) = layers.native_offences(plant({**HEADERS, name: text}))
 
     assert offence.startswith(f"{name}:1: ")
+
+
+PURITY = {
+    "a clock": ("src/sums/exact_sum.cpp", "#include <chrono>\n", 1),
+    "a header of the system": ("src/sums/exact_sum.cpp", "#include <sys/stat.h>\n", 1),
+    "through our header": ("src/verbs/proto/wire/psn.cpp", '#include "base/log.hpp"\n', 1),
+    "what computes": ("src/sums/exact_sum.cpp", '#include <cmath>\n#include "base/units.hpp"\n', 0),
+    "a test": ("src/sums/exact_sum_test.cpp", "#include <chrono>\n", 0),
+    "beside what is pure": ("src/sums/mpi/ranks.cpp", "#include <chrono>\n", 0),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "count"), PURITY.values(), ids=PURITY.keys())
+def test_an_include_that_asks_the_machine_is_reported(
+    plant: Plant, name: str, text: str, count: int
+) -> None:
+    headers = {
+        "src/base/log.hpp": '#include "base/file.hpp"\n',
+        "src/base/file.hpp": "",
+        "src/base/units.hpp": "",
+    }
+
+    offences = layers.purity_offences(plant({**headers, name: text}))
+
+    assert [offence.startswith(f"{name}:1: ") for offence in offences] == [True] * count
 
 
 FORBIDDEN_IMPORTS = {

@@ -62,6 +62,7 @@ def check(
     Check and show a testbed description, or list the included ones.
     """
     from lanewise.testbed import shipped, show
+    from lanewise.testbed.congestion import require_loadable
     from lanewise.testbed.read import read
 
     if not file:
@@ -71,6 +72,7 @@ def check(
         return
     source = shipped.find(file)
     described = read(source.text, source.name, source.where)
+    require_loadable(source.text, source.where)
     sys.stdout.write(show.plan_json(described) if json_ else show.description(described))
 
 

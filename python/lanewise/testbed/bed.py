@@ -21,10 +21,11 @@ from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.native import find_program
 from lanewise.testbed import requests
 from lanewise.testbed import state as folders
+from lanewise.testbed.congestion import require_listed, require_loadable
 from lanewise.testbed.describe import Testbed
 from lanewise.testbed.layout import make_plan
 from lanewise.testbed.plan import Plan
-from lanewise.testbed.read import read, require_congestion
+from lanewise.testbed.read import read
 from lanewise.testbed.state import CONTROL, DESCRIPTION, Info
 from lanewise.toml.text import read_text
 
@@ -97,6 +98,7 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
     With a `lifeline`, the reading end of a pipe, the testbed ends when the pipe's other end does.
     """
     plan = make_plan(read(source.text, source.name, source.where))
+    require_loadable(source.text, source.where)
     program = find_program(PROGRAM, os.environ) if plan.delay_lines else Path("-")
     clear_leftovers()
     with deferred_interrupts() as release:
@@ -114,7 +116,7 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
                 error = answer.get("error") or last_words(state)
                 if answer.get("refused"):
                     raise RefusedError(error)
-                require_congestion(source.text, source.where)
+                require_listed(source.text, source.where)
                 raise RunError(error, answer.get("details", ()))
         except BaseException:
             process.terminate()

@@ -7,10 +7,7 @@ What is unknown or cannot be is refused before anything is made, with file, line
 from __future__ import annotations
 
 import ipaddress
-import os
-import pathlib
 import re
-import socket
 from dataclasses import replace
 from typing import Any
 
@@ -33,55 +30,11 @@ _NO_SUBNETS = tuple(
 )
 _HOSTS_MAX = 1000
 _UNLIMITED = Nic()
-LISTED = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-MODULES = pathlib.Path("/lib/modules")
 
 
 def read(text: str, name: str, where: str) -> Testbed:
     """Read a description; RequestError says `where`, the line and the key that is wrong."""
     return _Reader(text, where).testbed(name)
-
-
-def require_congestion(text: str, where: str) -> None:
-    """Raise RequestError where the kernel lacks the congestion control of a description.
-
-    It loads modules once they are asked for, so this is known after a testbed could not be made.
-    """
-    reader = _Reader(text, where)
-    reader.require_listed(reader.values.get("tcp", {}).get("congestion", ""))
-
-
-def _listed() -> list[str]:
-    """Return the congestion controls that are loaded, none where the kernel does not say."""
-    try:
-        return LISTED.read_text(encoding="ascii").split()
-    except OSError:
-        return []
-
-
-def _may_be_loaded(congestion: str) -> bool:
-    """Tell whether the kernel loads a congestion control once it is asked for it.
-
-    A container may hold no list of the modules of its kernel.  There root asks the kernel itself,
-    which answers other users about what is loaded already.
-    """
-    try:
-        modules = (MODULES / os.uname().release / "modules.dep").read_text(encoding="utf-8")
-    except OSError:
-        return os.geteuid() != 0 or _is_given(congestion)
-    return f"/tcp_{congestion}.ko" in modules
-
-
-def _is_given(congestion: str) -> bool:
-    """Ask the kernel for a connection with a congestion control, which loads its module."""
-    with socket.socket() as connection:
-        try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-    return True
 
 
 class _Reader(Tables):
@@ -249,18 +202,7 @@ class _Reader(Tables):
             raise self.refuse(
                 (*path, "congestion"), f"congestion = {shown(congestion)} is not a name"
             )
-        if not _may_be_loaded(congestion):
-            self.require_listed(congestion)
         return Tcp(congestion, self.quantity(table, path, "buffer", SIZE, least=4096))
-
-    def require_listed(self, congestion: str) -> None:
-        """Refuse a congestion control that the kernel does not list, where it lists them."""
-        listed = _listed()
-        if congestion and listed and congestion not in listed:
-            raise self.refuse(
-                ("tcp", "congestion"),
-                f"congestion = {shown(congestion)}: the kernel has {', '.join(listed)}",
-            )
 
     def name(self, table: dict[str, Any], path: Path) -> str:
         value = self.needed(table, path, "name", 'as in name = "a"')

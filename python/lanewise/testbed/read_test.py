@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Descriptions are read whole, and what is wrong is named with its line and key."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.testbed import shipped
 from lanewise.testbed.describe import Nic, Testbed
-from lanewise.testbed.read import read, require_congestion
+from lanewise.testbed.read import read
 
 TWO = """[[site]]
 name = "a"
@@ -200,55 +199,3 @@ def test_a_file_whose_name_is_none_for_a_testbed_is_refused(tmp_path: Path, name
 
     with pytest.raises(RequestError, match="is not a name for a testbed; rename the file"):
         shipped.find(str(file))
-
-
-WITH_TCP = '[[site]]\nname = "a"\nhosts = 2\n[tcp]\ncongestion = "{}"\n'
-
-
-@pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the folder of modules of a kernel that has loaded reno and cubic."""
-    (tmp_path / "listed").write_text("reno cubic\n")
-    monkeypatch.setattr("lanewise.testbed.read.LISTED", tmp_path / "listed")
-    monkeypatch.setattr("lanewise.testbed.read.MODULES", tmp_path)
-    folder = tmp_path / os.uname().release
-    folder.mkdir()
-    (folder / "modules.dep").write_text("kernel/net/ipv4/tcp_bbr.ko.xz:\n")
-    return folder
-
-
-@pytest.mark.parametrize("name", ["", "cubic", "bbr"])
-def test_a_congestion_control_may_be_loaded_or_a_module(kernel: Path, name: str) -> None:
-    assert read(WITH_TCP.format(name), "t", "t.toml").tcp.congestion == name
-
-
-def test_where_no_modules_are_listed_root_asks_the_kernel(
-    kernel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (kernel / "modules.dep").unlink()
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-
-    assert read(WITH_TCP.format("cubic"), "t", "t.toml").tcp.congestion == "cubic"
-    with pytest.raises(RequestError, match=r"^t.toml:5: congestion = 'nosuch'"):
-        read(WITH_TCP.format("nosuch"), "t", "t.toml")
-
-
-def test_a_congestion_control_that_the_kernel_has_not_is_refused(kernel: Path) -> None:
-    said = r"^t.toml:5: congestion = 'nosuch': the kernel has reno, cubic$"
-
-    with pytest.raises(RequestError, match=said):
-        read(WITH_TCP.format("nosuch"), "t", "t.toml")
-
-
-def test_where_no_modules_are_listed_other_users_hear_of_it_when_the_testbed_is_made(
-    kernel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    (kernel / "modules.dep").unlink()
-    text = WITH_TCP.format("nosuch")
-
-    assert read(text, "t", "t.toml").tcp.congestion == "nosuch"
-    with pytest.raises(RequestError, match=r"^t.toml:5: congestion = 'nosuch'"):
-        require_congestion(text, "t.toml")
-    require_congestion(WITH_TCP.format("reno"), "t.toml")
-    require_congestion('[[site]]\nname = "a"\nhosts = 2\n', "t.toml")

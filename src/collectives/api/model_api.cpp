@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host.hpp"
 #include "collectives/likely_algorithms.hpp"
 #include "collectives/predict.hpp"
 #include "model/fit/fit.hpp"
@@ -226,7 +227,7 @@ lw_status lw_model_fit(const char *const *sample_files, size_t count,
                                                  .seed = chosen.seed,
                                                  .algorithms_of = likely_algorithms});
         if (!fitted) return fitted.failure();
-        model::sign(fitted->platform);
+        model::sign(fitted->platform, utc_now(), this_host().name, tcp_settings());
         *platform = handle_of(std::move(fitted->platform));
         const Complaints complaints{chosen.report, chosen.report_context};
         for (const auto& sentence : fitted->notes) complaints.about({LW_OK, sentence});

@@ -5,17 +5,17 @@
 #include <lanewise/status.h>
 
 #include <algorithm>
-
-#include "base/host.hpp"
+#include <utility>
 
 namespace lanewise::model {
 
-void sign(Platform& platform) {
+void sign(Platform& platform, std::string created, const std::string& host,
+          std::map<std::string, std::string> settings) {
     platform.lanewise = lw_version();
-    platform.created = utc_now();
+    platform.created = std::move(created);
     const auto& hosts = platform.hosts;
-    const bool here = std::find(hosts.begin(), hosts.end(), this_host().name) != hosts.end();
-    if (here) platform.fingerprint.settings.merge(tcp_settings());
+    const bool here = std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+    if (here) platform.fingerprint.settings.merge(settings);
 }
 
 }  // namespace lanewise::model
