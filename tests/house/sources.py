@@ -38,6 +38,10 @@ _INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # missing where each is compiled alone; and the header that declares each.
 _DECLARED_IN = {"std::exchange": "<utility>"}
 
+# A test of C++, whose name is a sentence with the name of its suite.
+_TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", re.MULTILINE)
+_CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
+
 # In pieces, so that this file does not name what it forbids.
 _UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 
@@ -126,6 +130,16 @@ def include_offences(root: Path) -> list[str]:
     return found
 
 
+def test_name_offences(root: Path) -> list[str]:
+    """Return the tests of C++ whose suite or name is not in CamelCase."""
+    return [
+        f"{path}:{number}: write {suite}.{name} in CamelCase"
+        for path in tree.files(root, ".cpp")
+        for number, (suite, name) in _tests_in((root / path).read_text(encoding="utf-8"))
+        if not (_CAMEL_CASE.fullmatch(suite) and _CAMEL_CASE.fullmatch(name))
+    ]
+
+
 def prose_offences(root: Path) -> list[str]:
     """Return the lines of guides whose prose is too wide."""
     found = []
@@ -140,6 +154,14 @@ def prose_offences(root: Path) -> list[str]:
             if len(line) > PROSE_CHARACTERS_MAX
         ]
     return found
+
+
+def _tests_in(text: str) -> list[tuple[int, tuple[str, str]]]:
+    """Return (line, (suite, name)) of each test."""
+    return [
+        (text.count("\n", 0, match.start(1)) + 1, (match[1], match[2]))
+        for match in _TEST.finditer(text)
+    ]
 
 
 def _has_head(root: Path, path: Path) -> bool:

@@ -24,6 +24,7 @@ RULES = {
     "has prose of a width that can be read": sources.prose_offences,
     "is merged": sources.conflict_offences,
     "is a short main, if it is a program": sources.main_offences,
+    "names its tests in CamelCase": sources.test_name_offences,
     "includes what it needs": sources.include_offences,
 }
 
@@ -56,6 +57,16 @@ OFFENCES = {
     "trailing blanks": (sources.line_offences, "src/a.cpp", "int x; \n"),
     "an unfinished merge": (sources.conflict_offences, "docs/a.md", "<<<<<<" + "< main\na\n"),
     "a main that does the work": (sources.main_offences, "src/tools/a.cpp", "int x;\n" * 101),
+    "a test in snake_case": (
+        sources.test_name_offences,
+        "src/a_test.cpp",
+        "TEST_F(Window,\n       is_open) {\n",
+    ),
+    "a suite in snake_case": (
+        sources.test_name_offences,
+        "src/a_test.cpp",
+        "TEST(a_window, IsOpen) {\n",
+    ),
     "a name that it does not include": (
         sources.include_offences,
         "src/a.cpp",
@@ -74,6 +85,10 @@ FINE = {
     "a C++ file": ("src/renewal.cpp", LICENCE + "//\n// Renewal.\n\nvoid f() {\n}\n"),
     "a C file": ("src/a.c", f"/* {sources.LICENCE} */\n/*\n * A test.\n */\nint x;\n"),
     "a long file of a part": ("src/base/a.cpp", LICENCE + "//\n// A.\n" + "int x;\n" * 200),
+    "a test": (
+        "src/base/a_test.cpp",
+        LICENCE + "//\n// A.\nTEST_P(Alternate, IsNotOnAPortThatIsDown2) {\n}\n",
+    ),
     "a name that is included": (
         "src/base/a.cpp",
         LICENCE + "//\n// A.\n#include <utility>\nint y = std::exchange(x, 0);\n",

@@ -111,7 +111,7 @@ Call in(Memory& memory, const Repeatable& drawn) {
 
 class EveryCollective : public ::testing::TestWithParam<Collective> {};
 
-TEST_P(EveryCollective, gives_what_the_mpi_gives_however_often_and_in_which_order_it_is_called) {
+TEST_P(EveryCollective, GivesWhatTheMpiGivesHoweverOftenAndInWhichOrderItIsCalled) {
     std::mt19937 random(7);
     std::mt19937 data(static_cast<unsigned>(rank_of(MPI_COMM_WORLD)));
     Communicators communicators;
@@ -166,7 +166,7 @@ class AnAllreduce : public ::testing::Test {
     Choice choice_{find_algorithm(Collective::allreduce, "recursive_doubling"), 0, 1};
 };
 
-TEST(AnEntry, has_what_a_lookup_reads_in_its_first_cache_line) {
+TEST(AnEntry, HasWhatALookupReadsInItsFirstCacheLine) {
     const CachedCall call;
     const auto *first = reinterpret_cast<const std::byte *>(&call);
     const auto *past_last = reinterpret_cast<const std::byte *>(&call.state);
@@ -174,14 +174,14 @@ TEST(AnEntry, has_what_a_lookup_reads_in_its_first_cache_line) {
     EXPECT_LE(past_last - first, static_cast<std::ptrdiff_t>(cache_line_bytes));
 }
 
-TEST_F(AnAllreduce, is_known_again_with_other_buffers) {
+TEST_F(AnAllreduce, IsKnownAgainWithOtherBuffers) {
     call_.send = &numbers_[1];
     call_.receive = &sums_[1];
 
     EXPECT_NE(prepared_call(call_, choice_), nullptr);
 }
 
-TEST_F(AnAllreduce, is_another_call_if_anything_else_is_different) {
+TEST_F(AnAllreduce, IsAnotherCallIfAnythingElseIsDifferent) {
     const auto differs = [&](auto change) {
         Call call = call_;
         Choice choice = choice_;
@@ -204,7 +204,7 @@ TEST_F(AnAllreduce, is_another_call_if_anything_else_is_different) {
     }));
 }
 
-TEST_F(AnAllreduce, is_known_again_after_many_others) {
+TEST_F(AnAllreduce, IsKnownAgainAfterManyOthers) {
     Call other = call_;
     std::vector<long> numbers(300);
     std::vector<long> sums(300);
@@ -224,11 +224,11 @@ TEST_F(AnAllreduce, is_known_again_after_many_others) {
     EXPECT_EQ(known_again, 16);
 }
 
-TEST_F(AnAllreduce, is_decided_by_its_caller_and_not_by_rules) {
+TEST_F(AnAllreduce, IsDecidedByItsCallerAndNotByRules) {
     EXPECT_EQ(cached_call(Collective::allreduce, call_), nullptr);
 }
 
-TEST_F(AnAllreduce, is_not_prepared_where_it_is_in_place_or_has_an_operator_of_the_program_s) {
+TEST_F(AnAllreduce, IsNotPreparedWhereItIsInPlaceOrHasAnOperatorOfTheProgram) {
     MPI_Op own = MPI_OP_NULL;
     PMPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &own);
     Call in_place = call_;
@@ -245,7 +245,7 @@ TEST_F(AnAllreduce, is_not_prepared_where_it_is_in_place_or_has_an_operator_of_t
     PMPI_Op_free(&own);
 }
 
-TEST_F(AnAllreduce, is_not_kept_where_its_type_can_be_freed) {
+TEST_F(AnAllreduce, IsNotKeptWhereItsTypeCanBeFreed) {
     Call call = call_;
     PMPI_Type_contiguous(1, MPI_LONG, &call.receive_type);
     PMPI_Type_commit(&call.receive_type);
@@ -256,14 +256,14 @@ TEST_F(AnAllreduce, is_not_kept_where_its_type_can_be_freed) {
     PMPI_Type_free(&call.receive_type);
 }
 
-TEST_F(AnAllreduce, is_unknown_to_other_threads) {
+TEST_F(AnAllreduce, IsUnknownToOtherThreads) {
     bool known = true;
     std::thread([&] { known = cached_call(call_, choice_) != nullptr; }).join();
 
     EXPECT_FALSE(known);
 }
 
-TEST_F(AnAllreduce, is_forgotten_when_any_communicator_that_was_used_dies) {
+TEST_F(AnAllreduce, IsForgottenWhenAnyCommunicatorThatWasUsedDies) {
     MPI_Comm other = MPI_COMM_NULL;
     PMPI_Comm_dup(MPI_COMM_WORLD, &other);
     Call call = call_;
@@ -277,7 +277,7 @@ TEST_F(AnAllreduce, is_forgotten_when_any_communicator_that_was_used_dies) {
     EXPECT_EQ(prepared_call(call_, choice_), nullptr);
 }
 
-TEST(ACommunicator, has_no_state_that_is_known_until_it_is_asked_for_one) {
+TEST(ACommunicator, HasNoStateThatIsKnownUntilItIsAskedForOne) {
     MPI_Comm comm = MPI_COMM_NULL;
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
 

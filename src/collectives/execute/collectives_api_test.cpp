@@ -46,7 +46,7 @@ std::vector<int> blocks_of_root() {
     return blocks;
 }
 
-TEST(Collectives, a_scatter_by_name_delivers_each_rank_its_block) {
+TEST(Collectives, AScatterByNameDeliversEachRankItsBlock) {
     const auto binomial = named("scatter", "binomial");
     const auto blocks = blocks_of_root();
     int received = 0;
@@ -58,7 +58,7 @@ TEST(Collectives, a_scatter_by_name_delivers_each_rank_its_block) {
     EXPECT_EQ(received, 100 + rank_of(MPI_COMM_WORLD));
 }
 
-TEST(Collectives, a_root_that_is_no_rank_and_a_vector_without_a_type_are_refused) {
+TEST(Collectives, ARootThatIsNoRankAndAVectorWithoutATypeAreRefused) {
     const auto broadcast = named("bcast", "binomial");
     const auto scatter = named("scatter", "linear");
     const auto reduce = named("reduce", "binomial");
@@ -93,7 +93,7 @@ TEST(Collectives, a_root_that_is_no_rank_and_a_vector_without_a_type_are_refused
     EXPECT_EQ(pending, nullptr);
 }
 
-TEST(Collectives, counts_below_zero_are_refused_where_they_are_looked_at) {
+TEST(Collectives, CountsBelowZeroAreRefusedWhereTheyAreLookedAt) {
     const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     const int me = rank_of(MPI_COMM_WORLD);
     const std::vector<int> places(ranks, 0);
@@ -141,7 +141,7 @@ TEST(Collectives, counts_below_zero_are_refused_where_they_are_looked_at) {
     EXPECT_EQ(pending, nullptr);
 }
 
-TEST(Collectives, arrays_that_are_not_there_are_refused_where_they_are_looked_at) {
+TEST(Collectives, ArraysThatAreNotThereAreRefusedWhereTheyAreLookedAt) {
     const std::vector<int> some(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 1);
     const auto scatter = existing("scatterv", "linear");
     const auto exchange = existing("alltoallw", "pairwise");
@@ -161,7 +161,7 @@ TEST(Collectives, arrays_that_are_not_there_are_refused_where_they_are_looked_at
               LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, what_is_not_looked_at_on_a_rank_may_be_anything) {
+TEST(Collectives, WhatIsNotLookedAtOnARankMayBeAnything) {
     const int me = rank_of(MPI_COMM_WORLD);
     const auto blocks = blocks_of_root();
     const std::vector<int> ones(blocks.size(), 1);
@@ -186,7 +186,7 @@ TEST(Collectives, what_is_not_looked_at_on_a_rank_may_be_anything) {
 }
 
 /* Rank r gives rank s r + 1 numbers 100 * r + s, behind a gap of one. */
-TEST(Collectives, an_uneven_exchange_delivers_blocks_of_other_counts_from_each_rank) {
+TEST(Collectives, AnUnevenExchangeDeliversBlocksOfOtherCountsFromEachRank) {
     const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     const int rank = rank_of(MPI_COMM_WORLD);
     const std::vector<int> send_counts(ranks, rank + 1);
@@ -225,7 +225,7 @@ TEST(Collectives, an_uneven_exchange_delivers_blocks_of_other_counts_from_each_r
     EXPECT_EQ(received, wanted);
 }
 
-TEST(Collectives, calls_in_flight_do_not_mix_up_their_messages) {
+TEST(Collectives, CallsInFlightDoNotMixUpTheirMessages) {
     const auto binomial = named("scatter", "binomial");
     const auto linear = named("scatter", "linear");
     const auto blocks = blocks_of_root();
@@ -252,7 +252,7 @@ TEST(Collectives, calls_in_flight_do_not_mix_up_their_messages) {
     EXPECT_EQ(one, nullptr);
 }
 
-TEST(Collectives, a_call_that_has_ended_leaves_its_buffer_alone_however_often_it_is_tested) {
+TEST(Collectives, ACallThatHasEndedLeavesItsBufferAloneHoweverOftenItIsTested) {
     const auto linear = named("bcast", "linear");
     MPI_Datatype every_other = MPI_DATATYPE_NULL;
     MPI_Type_vector(2, 1, 2, MPI_INT, &every_other);
@@ -280,7 +280,7 @@ void add_pairs(void *left, void *right, int *count, MPI_Datatype *type) {
         static_cast<int *>(right)[i] += static_cast<const int *>(left)[i];
 }
 
-TEST(Collectives, an_operator_is_given_the_type_that_the_program_passed) {
+TEST(Collectives, AnOperatorIsGivenTheTypeThatTheProgramPassed) {
     const auto algorithm = named("allreduce", "recursive_doubling");
     const int ranks = size_of(MPI_COMM_WORLD);
     MPI_Datatype pair = MPI_DATATYPE_NULL;
@@ -304,7 +304,7 @@ TEST(Collectives, an_operator_is_given_the_type_that_the_program_passed) {
     MPI_Type_free(&pair);
 }
 
-TEST(Collectives, nothing_to_wait_for_is_refused) {
+TEST(Collectives, NothingToWaitForIsRefused) {
     lw_pending *none = nullptr;
     int done = 7;
 
@@ -315,7 +315,7 @@ TEST(Collectives, nothing_to_wait_for_is_refused) {
     EXPECT_EQ(done, 7);
 }
 
-TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) {
+TEST(Collectives, StateDiesWithItsCommunicatorAndANewOneStartsAfresh) {
     const auto linear = named("scatter", "linear");
     const auto blocks = blocks_of_root();
     for (int i = 0; i < 100; ++i) {
@@ -329,7 +329,7 @@ TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) 
     }
 }
 
-TEST(Collectives, a_tree_of_a_radix_that_is_not_listed_delivers) {
+TEST(Collectives, ATreeOfARadixThatIsNotListedDelivers) {
     for (const char *name : {"knomial:2", "knomial:5", "knomial:64"}) {
         lw_algorithm *made = nullptr;
         ASSERT_EQ(lw_algorithm_named("bcast", name, 0, &made), LW_OK);
@@ -343,7 +343,7 @@ TEST(Collectives, a_tree_of_a_radix_that_is_not_listed_delivers) {
     }
 }
 
-TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
+TEST(Collectives, AnUnknownNameIsNotFoundAndChangesNothing) {
     lw_algorithm *algorithm = nullptr;
 
     EXPECT_EQ(lw_algorithm_named("scatter", "wishful", 0, &algorithm), LW_ERR_NOT_FOUND);
@@ -352,7 +352,7 @@ TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
     EXPECT_EQ(algorithm, nullptr);
 }
 
-TEST(Collectives, an_algorithm_needs_a_collective_a_name_a_place_and_a_segment_in_range) {
+TEST(Collectives, AnAlgorithmNeedsACollectiveANameAPlaceAndASegmentInRange) {
     lw_algorithm *algorithm = nullptr;
     constexpr std::uint64_t too_long = std::uint64_t{INT64_MAX} + 1;
 
@@ -395,7 +395,7 @@ void take_left(void *left, void *right, int *count, MPI_Datatype *) {
     std::copy_n(static_cast<const double *>(left), *count, static_cast<double *>(right));
 }
 
-TEST(Collectives, one_order_holds_for_operators_that_do_not_commute_at_any_size) {
+TEST(Collectives, OneOrderHoldsForOperatorsThatDoNotCommuteAtAnySize) {
     const auto algorithm = in_one_order("allreduce", nullptr);
     MPI_Op leftmost = MPI_OP_NULL;
     MPI_Op_create(take_left, 0, &leftmost);
@@ -412,7 +412,7 @@ TEST(Collectives, one_order_holds_for_operators_that_do_not_commute_at_any_size)
     MPI_Op_free(&leftmost);
 }
 
-TEST(Collectives, an_allreduce_in_one_order_has_the_same_bits_by_any_algorithm_at_any_size) {
+TEST(Collectives, AnAllreduceInOneOrderHasTheSameBitsByAnyAlgorithmAtAnySize) {
     const int ranks = size_of(MPI_COMM_WORLD);
     for (const char *name : {static_cast<const char *>(nullptr), "binomial", "direct",
                              "rabenseifner", "recursive_doubling"}) {
@@ -430,7 +430,7 @@ TEST(Collectives, an_allreduce_in_one_order_has_the_same_bits_by_any_algorithm_a
     }
 }
 
-TEST(Collectives, in_one_order_a_nan_loses_its_payload_and_zeros_have_an_order) {
+TEST(Collectives, InOneOrderANanLosesItsPayloadAndZerosHaveAnOrder) {
     if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank combines nothing. */
     const auto sum = in_one_order("allreduce", nullptr);
     const bool first = rank_of(MPI_COMM_WORLD) == 0;
@@ -448,7 +448,7 @@ TEST(Collectives, in_one_order_a_nan_loses_its_payload_and_zeros_have_an_order) 
     EXPECT_EQ(bits(least[1]), bits(-0.0));
 }
 
-TEST(Collectives, a_call_in_flight_and_a_reduce_scatter_keep_the_order_too) {
+TEST(Collectives, ACallInFlightAndAReduceScatterKeepTheOrderToo) {
     const int ranks = size_of(MPI_COMM_WORLD);
     const int me = rank_of(MPI_COMM_WORLD);
     const int count = 3 * ranks;
@@ -473,7 +473,7 @@ TEST(Collectives, a_call_in_flight_and_a_reduce_scatter_keep_the_order_too) {
 }
 
 // A block that is longer than those before it together lies, at its end, over where it was.
-TEST(Collectives, an_uneven_reduce_scatter_in_place_has_the_same_bits_as_apart) {
+TEST(Collectives, AnUnevenReduceScatterInPlaceHasTheSameBitsAsApart) {
     const int ranks = size_of(MPI_COMM_WORLD);
     const auto me = static_cast<std::size_t>(rank_of(MPI_COMM_WORLD));
     std::vector<int> counts;
@@ -493,7 +493,7 @@ TEST(Collectives, an_uneven_reduce_scatter_in_place_has_the_same_bits_as_apart) 
               std::vector<double>(expected.begin() + first, expected.begin() + first + counts[me]));
 }
 
-TEST(Collectives, one_order_is_refused_for_algorithms_and_collectives_that_have_none) {
+TEST(Collectives, OneOrderIsRefusedForAlgorithmsAndCollectivesThatHaveNone) {
     lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
     options.bits = LW_BITS_ORDER;
     lw_algorithm *algorithm = nullptr;
@@ -506,7 +506,7 @@ TEST(Collectives, one_order_is_refused_for_algorithms_and_collectives_that_have_
     EXPECT_EQ(algorithm, nullptr);
 }
 
-TEST(Collectives, options_of_another_size_are_refused_and_none_are_the_defaults) {
+TEST(Collectives, OptionsOfAnotherSizeAreRefusedAndNoneAreTheDefaults) {
     lw_algorithm_options older = LW_ALGORITHM_OPTIONS;
     older.struct_size = 8;
     lw_algorithm *algorithm = nullptr;
@@ -519,14 +519,14 @@ TEST(Collectives, options_of_another_size_are_refused_and_none_are_the_defaults)
     lw_algorithm_free(algorithm);
 }
 
-TEST(Collectives, an_algorithm_of_another_collective_is_refused) {
+TEST(Collectives, AnAlgorithmOfAnotherCollectiveIsRefused) {
     const auto linear = named("scatter", "linear");
 
     EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, linear.get()), LW_ERR_ARGUMENT);
     EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, nullptr), LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, what_an_algorithm_just_did_for_its_own_collective_it_is_refused_for_another) {
+TEST(Collectives, WhatAnAlgorithmJustDidForItsOwnCollectiveItIsRefusedForAnother) {
     const auto gather = named("gather", "linear");
     auto blocks = blocks_of_root();
     const int sent = 7;
@@ -540,7 +540,7 @@ TEST(Collectives, what_an_algorithm_just_did_for_its_own_collective_it_is_refuse
     EXPECT_EQ(status, LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, a_communicator_between_two_groups_is_refused) {
+TEST(Collectives, ACommunicatorBetweenTwoGroupsIsRefused) {
     if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank makes no two groups. */
     const auto linear = named("bcast", "linear");
     const int side = rank_of(MPI_COMM_WORLD) == 0 ? 0 : 1;
@@ -555,7 +555,7 @@ TEST(Collectives, a_communicator_between_two_groups_is_refused) {
     MPI_Comm_free(&between);
 }
 
-TEST(Collectives, the_list_ends_with_null_and_every_name_on_it_is_found) {
+TEST(Collectives, TheListEndsWithNullAndEveryNameOnItIsFound) {
     size_t count = 0;
     for (; lw_algorithm_name(count); ++count) {
         EXPECT_TRUE(named(lw_algorithm_collective(count), lw_algorithm_name(count)));

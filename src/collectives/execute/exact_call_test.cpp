@@ -159,7 +159,7 @@ std::vector<std::size_t> sizes() {
     return {1, 409, 410, 683, 1024, 1025, 3000};
 }
 
-TEST(ExactCall, adds_doubles_to_the_number_nearest_to_the_exact_sum_waited_for_or_not) {
+TEST(ExactCall, AddsDoublesToTheNumberNearestToTheExactSumWaitedForOrNot) {
     const auto sum = made_for("allreduce", on_any_ranks());
     for (const auto size : sizes()) {
         const auto count = static_cast<int>(size);
@@ -181,7 +181,7 @@ TEST(ExactCall, adds_doubles_to_the_number_nearest_to_the_exact_sum_waited_for_o
     }
 }
 
-TEST(ExactCall, multiplies_floats_to_the_number_nearest_to_the_exact_product_in_place) {
+TEST(ExactCall, MultipliesFloatsToTheNumberNearestToTheExactProductInPlace) {
     const auto product = made_for("allreduce", on_any_ranks());
     for (const auto size : sizes()) {
         auto products = given<float>(rank_of(MPI_COMM_WORLD), size, float_spread());
@@ -201,7 +201,7 @@ TEST(ExactCall, multiplies_floats_to_the_number_nearest_to_the_exact_product_in_
     }
 }
 
-TEST(ExactCall, adds_complex_numbers_on_the_root_alone) {
+TEST(ExactCall, AddsComplexNumbersOnTheRootAlone) {
     const auto sum = made_for("reduce", on_any_ranks());
     const bool is_root = rank_of(MPI_COMM_WORLD) == root;
     constexpr int count = 700;
@@ -226,7 +226,7 @@ TEST(ExactCall, adds_complex_numbers_on_the_root_alone) {
 }
 
 // On two ranks, too, where one operation rounds each part of a complex product three times.
-TEST(ExactCall, multiplies_complex_numbers_to_the_nearest_ones) {
+TEST(ExactCall, MultipliesComplexNumbersToTheNearestOnes) {
     const auto product = made_for("allreduce", on_any_ranks());
     constexpr int count = 700;
     using Complex = std::complex<double>;
@@ -264,7 +264,7 @@ TEST(ExactCall, multiplies_complex_numbers_to_the_nearest_ones) {
     }
 }
 
-TEST(ExactCall, scatters_blocks_of_several_sizes_of_the_exact_sum) {
+TEST(ExactCall, ScattersBlocksOfSeveralSizesOfTheExactSum) {
     const auto sum = made_for("reduce_scatter", on_any_ranks());
     const int ranks = size_of(MPI_COMM_WORLD);
     const int me = rank_of(MPI_COMM_WORLD);
@@ -290,7 +290,7 @@ TEST(ExactCall, scatters_blocks_of_several_sizes_of_the_exact_sum) {
                                              sums.begin() + before + static_cast<long>(mine))));
 }
 
-TEST(ExactCall, makes_one_nan_and_one_zero_of_all_on_one_rank_as_on_several) {
+TEST(ExactCall, MakesOneNanAndOneZeroOfAllOnOneRankAsOnSeveral) {
     const auto reduction = made_for("allreduce", on_any_ranks());
     const bool first = rank_of(MPI_COMM_WORLD) == 0;
     const double own[] = {first ? -std::nan("0x123") : 1.0, -0.0, first ? 0x1p-1074 : 0.0};
@@ -311,7 +311,7 @@ TEST(ExactCall, makes_one_nan_and_one_zero_of_all_on_one_rank_as_on_several) {
     }
 }
 
-TEST(ExactCall, is_infinite_only_where_the_final_sum_is_too_large) {
+TEST(ExactCall, IsInfiniteOnlyWhereTheFinalSumIsTooLarge) {
     const auto sum = made_for("allreduce", on_any_ranks());
     const int ranks = size_of(MPI_COMM_WORLD);
     const int me = rank_of(MPI_COMM_WORLD);
@@ -327,7 +327,7 @@ TEST(ExactCall, is_infinite_only_where_the_final_sum_is_too_large) {
     EXPECT_EQ(sums[1], ranks == 1 ? largest : infinity);
 }
 
-TEST(ExactCall, leaves_integers_and_maxima_of_scans_as_they_are_by_any_algorithm) {
+TEST(ExactCall, LeavesIntegersAndMaximaOfScansAsTheyAreByAnyAlgorithm) {
     const auto sum = made_for("allreduce", on_any_ranks());
     const auto maximum = made_for("scan", on_any_ranks());
     const int me = rank_of(MPI_COMM_WORLD);
@@ -344,7 +344,7 @@ TEST(ExactCall, leaves_integers_and_maxima_of_scans_as_they_are_by_any_algorithm
     EXPECT_EQ(greatest, me >= 1 ? 7.5 : 1.0);
 }
 
-TEST(ExactCall, refuses_what_has_no_exact_result_and_says_so_once) {
+TEST(ExactCall, RefusesWhatHasNoExactResultAndSaysSoOnce) {
     Told told;
     const auto reduction = made_for("allreduce", on_any_ranks(&told));
     const auto scan = made_for("scan", on_any_ranks(&told));
@@ -375,7 +375,7 @@ TEST(ExactCall, refuses_what_has_no_exact_result_and_says_so_once) {
               "LW_BITS_RANKS knows only maxima, minima and integers in a scan; use LW_BITS_ORDER");
 }
 
-TEST(ExactCall, refuses_an_operator_of_the_program) {
+TEST(ExactCall, RefusesAnOperatorOfTheProgram) {
     const auto reduction = made_for("allreduce", on_any_ranks());
     MPI_Op own = MPI_OP_NULL;
     MPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &own);
@@ -389,7 +389,7 @@ TEST(ExactCall, refuses_an_operator_of_the_program) {
     MPI_Op_free(&own);
 }
 
-TEST(ExactCall, refuses_counts_and_roots_that_are_none) {
+TEST(ExactCall, RefusesCountsAndRootsThatAreNone) {
     const auto everywhere = made_for("allreduce", on_any_ranks());
     const auto at_root = made_for("reduce", on_any_ranks());
     double number = 1;
@@ -405,7 +405,7 @@ TEST(ExactCall, refuses_counts_and_roots_that_are_none) {
     EXPECT_EQ(result, -1);
 }
 
-TEST(ExactCall, is_refused_where_no_call_is_executed_on_a_communicator) {
+TEST(ExactCall, IsRefusedWhereNoCallIsExecutedOnACommunicator) {
     Told told;
     const auto reduction = made_for("allreduce", on_any_ranks(&told));
     const lanewise::testing::Communicator comm(lanewise::testing::split_of(MPI_COMM_WORLD, 0));
@@ -429,7 +429,7 @@ TEST(ExactCall, is_refused_where_no_call_is_executed_on_a_communicator) {
                                        "free some, or use the function of the MPI"));
 }
 
-TEST(ExactCall, leaves_no_choice_of_an_algorithm_and_says_what_to_name) {
+TEST(ExactCall, LeavesNoChoiceOfAnAlgorithmAndSaysWhatToName) {
     Told told;
     auto options = on_any_ranks(&told);
     lw_algorithm *algorithm = nullptr;
@@ -454,7 +454,7 @@ TEST(ExactCall, leaves_no_choice_of_an_algorithm_and_says_what_to_name) {
                                           LW_ERR_ARGUMENT}));
 }
 
-TEST(ExactCall, takes_options_of_the_first_size_without_what_they_do_not_have) {
+TEST(ExactCall, TakesOptionsOfTheFirstSizeWithoutWhatTheyDoNotHave) {
     Told told;
     auto older = on_any_ranks(&told);
     older.struct_size = offsetof(lw_algorithm_options, report);

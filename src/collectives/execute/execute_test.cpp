@@ -26,7 +26,7 @@ using testing::Trial;
 
 const auto trials = lanewise::testing::cases<unsigned>(12, 5);
 
-TEST(FusedProgram, a_result_that_lies_over_an_operand_is_what_it_is_apart) {
+TEST(FusedProgram, AResultThatLiesOverAnOperandIsWhatItIsApart) {
     constexpr std::int64_t count = 300;
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(double));
     model::Builder steps;
@@ -54,7 +54,7 @@ TEST(FusedProgram, a_result_that_lies_over_an_operand_is_what_it_is_apart) {
 
 class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm *> {};
 
-TEST_P(EveryAlgorithm, gives_what_the_mpi_gives) {
+TEST_P(EveryAlgorithm, GivesWhatTheMpiGives) {
     const Algorithm& algorithm = *GetParam();
     for (unsigned seed = 0; seed < trials; ++seed) {
         Trial trial(algorithm.collective, seed, MPI_COMM_WORLD);
@@ -71,7 +71,7 @@ TEST_P(EveryAlgorithm, gives_what_the_mpi_gives) {
     }
 }
 
-TEST_P(EveryAlgorithm, gives_the_same_without_waiting) {
+TEST_P(EveryAlgorithm, GivesTheSameWithoutWaiting) {
     const Algorithm& algorithm = *GetParam();
     for (unsigned seed = 100; seed < 100 + trials; ++seed) {
         Trial trial(algorithm.collective, seed, MPI_COMM_WORLD);
@@ -92,7 +92,7 @@ TEST_P(EveryAlgorithm, gives_the_same_without_waiting) {
 }
 
 // Segments and the memory that a call may use are told in bytes, and schedules count in elements.
-TEST(Reductions, count_in_elements_of_which_each_has_the_bytes_of_its_data) {
+TEST(Reductions, CountInElementsOfWhichEachHasTheBytesOfItsData) {
     CommunicatorState state;
     state.rank = 0;
     state.ranks = 1;
@@ -187,7 +187,7 @@ class UnequalBlocks {
     Call call_{};
 };
 
-TEST(Scratch, beyond_the_limit_is_seen_by_all_ranks_or_by_none_where_counts_are_unequal) {
+TEST(Scratch, BeyondTheLimitIsSeenByAllRanksOrByNoneWhereCountsAreUnequal) {
     auto& state = *state_of(MPI_COMM_WORLD);
     ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
     for (const auto *algorithm : algorithms()) {
@@ -233,7 +233,7 @@ int programs_kept_of(int calls, std::size_t instructions) {
     return static_cast<int>(state.programs.size());
 }
 
-TEST(Programs, of_the_latest_calls_are_kept_as_many_as_take_little_memory) {
+TEST(Programs, OfTheLatestCallsAreKeptAsManyAsTakeLittleMemory) {
     constexpr std::size_t bytes_max = std::size_t{16} << 20;
     constexpr auto most = bytes_max / sizeof(Instruction);
 
@@ -243,7 +243,7 @@ TEST(Programs, of_the_latest_calls_are_kept_as_many_as_take_little_memory) {
     EXPECT_EQ(programs_kept_of(3, 2 * most), 1);
 }
 
-TEST(Programs, that_are_short_stay_beside_a_long_one) {
+TEST(Programs, ThatAreShortStayBesideALongOne) {
     CommunicatorState state;
     for (const std::int64_t count : {1, 2, 3}) {
         const auto program = std::make_shared<Program>();
@@ -282,7 +282,7 @@ bool has_program(Collective collective, const char *algorithm, MPI_Count doubles
     return program_for(choice, call, *state, arrangement).program != nullptr;
 }
 
-TEST(Scratch, that_an_algorithm_takes_is_all_that_counts_on_many_ranks) {
+TEST(Scratch, ThatAnAlgorithmTakesIsAllThatCountsOnManyRanks) {
     constexpr MPI_Count mebi = MPI_Count{1} << 20;
 
     EXPECT_TRUE(has_program(Collective::gather, "linear", mebi));
@@ -297,13 +297,13 @@ TEST(Scratch, that_an_algorithm_takes_is_all_that_counts_on_many_ranks) {
 }
 
 // The byte counts of a scatterv are given to all ranks in this way.
-TEST(Scratch, is_not_taken_by_a_broadcast_whatever_the_limit) {
+TEST(Scratch, IsNotTakenByABroadcastWhateverTheLimit) {
     const ScratchLimit limit(0);
 
     EXPECT_TRUE(has_program(Collective::bcast, "binomial", 2048));
 }
 
-TEST(Packing, counts_towards_the_limit_on_memory_and_no_rank_is_served_where_it_exceeds_it_on_one) {
+TEST(Packing, CountsTowardsTheLimitOnMemoryAndNoRankIsServedWhereItExceedsItOnOne) {
     constexpr int block_bytes = 3 * 1024;
     int rank = 0;
     int ranks = 1;
@@ -333,7 +333,7 @@ TEST(Packing, counts_towards_the_limit_on_memory_and_no_rank_is_served_where_it_
 }
 
 // No memory is touched: whoever looks at the data here would end the program.
-TEST(Packing, of_an_element_beyond_two_gibibytes_is_left_to_the_mpi_by_all_ranks) {
+TEST(Packing, OfAnElementBeyondTwoGibibytesIsLeftToTheMpiByAllRanks) {
     int ranks = 1;
     int rank = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -373,7 +373,7 @@ class ReturnedErrors {
 };
 
 // Messages of a rank with an error are longer than expected.
-TEST(Errors, leave_what_lies_behind_the_result_of_other_ranks_as_it_was) {
+TEST(Errors, LeaveWhatLiesBehindTheResultOfOtherRanksAsItWas) {
     int ranks = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks < 2) return;
@@ -400,7 +400,7 @@ TEST(Errors, leave_what_lies_behind_the_result_of_other_ranks_as_it_was) {
 
 // The other rank would wait for ever. A call that is made again sends its message without a
 // program, so the error comes before and after the first good one.
-TEST(Errors, of_an_argument_reach_the_rank_that_waits_for_the_message) {
+TEST(Errors, OfAnArgumentReachTheRankThatWaitsForTheMessage) {
     int rank = 0;
     int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -447,7 +447,7 @@ struct Located {
 };
 
 // As another thread does that starts a call on the same communicator.
-TEST(InPlace, inputs_are_not_mixed_up_with_what_a_rank_sends_itself_meanwhile) {
+TEST(InPlace, InputsAreNotMixedUpWithWhatARankSendsItselfMeanwhile) {
     auto& state = *state_of(MPI_COMM_WORLD);
     ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
     const auto blocks = static_cast<std::size_t>(state.ranks);
@@ -478,7 +478,7 @@ TEST(InPlace, inputs_are_not_mixed_up_with_what_a_rank_sends_itself_meanwhile) {
 }
 
 // Of several messages that it waits for, an MPI says at first only that one had an error.
-TEST(Errors, of_one_of_several_messages_have_the_class_that_the_mpi_gives_them) {
+TEST(Errors, OfOneOfSeveralMessagesHaveTheClassThatTheMpiGivesThem) {
     int rank = 0;
     int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

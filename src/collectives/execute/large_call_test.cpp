@@ -49,7 +49,7 @@ class LargeCalls : public ::testing::Test {
     MPI_Datatype unit_ = MPI_DATATYPE_NULL;
 };
 
-TEST_F(LargeCalls, a_scattered_block_beyond_two_gibibytes_arrives_whole) {
+TEST_F(LargeCalls, AScatteredBlockBeyondTwoGibibytesArrivesWhole) {
     const auto *linear = find_algorithm(Collective::scatter, "linear");
     // Memory that nobody writes is never given out, so a whole buffer costs only what is touched.
     std::unique_ptr<std::byte[]> send(rank_ == 0 ? new std::byte[2 * block_bytes] : nullptr);
@@ -135,15 +135,15 @@ class LargeElement : public LargeCalls {
     std::unique_ptr<std::byte[]> spare_{new std::byte[block_bytes + unit_bytes]};
 };
 
-TEST_F(LargeElement, is_scattered_whole) {
+TEST_F(LargeElement, IsScatteredWhole) {
     move(Collective::scatterv, "linear", 0);
 }
 
-TEST_F(LargeElement, is_gathered_whole) {
+TEST_F(LargeElement, IsGatheredWhole) {
     move(Collective::gatherv, "linear", 1);
 }
 
-TEST_F(LargeElement, is_gathered_whole_by_all) {
+TEST_F(LargeElement, IsGatheredWholeByAll) {
     move(Collective::allgatherv, "ring", 1);
 }
 

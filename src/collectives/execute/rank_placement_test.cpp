@@ -46,7 +46,7 @@ struct RemovePlacement : ::testing::Environment {
 };
 const auto *const removal = ::testing::AddGlobalTestEnvironment(new RemovePlacement);
 
-TEST(Hosts, are_served_by_one_of_their_ranks_with_the_result_of_the_mpi) {
+TEST(Hosts, AreServedByOneOfTheirRanksWithTheResultOfTheMpi) {
     for (const auto *algorithm : algorithms()) {
         if (!algorithm->needs.hosts) continue;
         for (unsigned seed = 300; seed < 312; ++seed) {

@@ -24,7 +24,7 @@ const auto trials = lanewise::testing::cases<unsigned>(12, 5);
 
 class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm *> {};
 
-TEST_P(EveryAlgorithm, gives_by_a_request_what_the_mpi_gives) {
+TEST_P(EveryAlgorithm, GivesByARequestWhatTheMpiGives) {
     const Algorithm& algorithm = *GetParam();
     for (unsigned seed = 200; seed < 200 + trials; ++seed) {
         Trial trial(algorithm.collective, seed, MPI_COMM_WORLD);
@@ -67,7 +67,7 @@ class Exchange {
 };
 
 // The first rank is in the second round of the old call when the others begin the new one.
-TEST(Tags, of_a_call_that_is_still_under_way_are_not_those_of_a_later_one) {
+TEST(Tags, OfACallThatIsStillUnderWayAreNotThoseOfALaterOne) {
     auto& state = *state_of(MPI_COMM_WORLD);
     if (state.ranks < 3) return;
     const Choice ring{find_algorithm(Collective::allgather, "ring"), 0, 1};
@@ -96,7 +96,7 @@ TEST(Tags, of_a_call_that_is_still_under_way_are_not_those_of_a_later_one) {
 }
 
 // More than are polled at once.
-TEST(Requests, come_to_an_end_however_many_there_are) {
+TEST(Requests, ComeToAnEndHoweverManyThereAre) {
     constexpr int calls = 100;
     auto& state = *state_of(MPI_COMM_WORLD);
     ASSERT_EQ(prepare_to_execute(state, MPI_COMM_WORLD), MPI_SUCCESS);
@@ -167,7 +167,7 @@ bool all_post_at_once(const Algorithm& algorithm) {
     return true;
 }
 
-TEST_P(EveryAlgorithm, says_of_itself_whether_no_message_waits_for_another) {
+TEST_P(EveryAlgorithm, SaysOfItselfWhetherNoMessageWaitsForAnother) {
     const Algorithm& algorithm = *GetParam();
     if (algorithm.needs.platform || algorithm.needs.hosts || algorithm.needs.sites) {
         EXPECT_FALSE(algorithm.posts_at_once);

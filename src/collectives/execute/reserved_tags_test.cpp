@@ -23,7 +23,7 @@ void take_all(ReservedTags& tags) {
     for (int tag = first; tag < first + count; ++tag) ASSERT_EQ(tags.take(MPI_COMM_WORLD), tag);
 }
 
-TEST(ReservedTags, each_is_taken_once_until_none_is_left) {
+TEST(ReservedTags, EachIsTakenOnceUntilNoneIsLeft) {
     ReservedTags tags(first, count);
 
     take_all(tags);
@@ -32,7 +32,7 @@ TEST(ReservedTags, each_is_taken_once_until_none_is_left) {
     EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
 }
 
-TEST(ReservedTags, one_that_was_given_back_is_taken_again_when_all_others_were) {
+TEST(ReservedTags, OneThatWasGivenBackIsTakenAgainWhenAllOthersWere) {
     ReservedTags tags(first, count);
     ASSERT_EQ(tags.take(MPI_COMM_WORLD), first);
     tags.give_back(first);
@@ -44,7 +44,7 @@ TEST(ReservedTags, one_that_was_given_back_is_taken_again_when_all_others_were) 
     EXPECT_LT(tags.take(MPI_COMM_WORLD), 0);
 }
 
-TEST(ReservedTags, one_that_a_single_rank_still_uses_is_taken_by_none) {
+TEST(ReservedTags, OneThatASingleRankStillUsesIsTakenByNone) {
     ReservedTags tags(first, count);
     take_all(tags);
     const int kept = first + 66;

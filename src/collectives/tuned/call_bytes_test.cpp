@@ -36,7 +36,7 @@ Call even(Collective collective, int root = 0) {
             .root = root};
 }
 
-TEST(CallBytes, of_blocks_of_one_size_are_those_of_one_block) {
+TEST(CallBytes, OfBlocksOfOneSizeAreThoseOfOneBlock) {
     const auto& state = second_rank();
     EXPECT_EQ(call_bytes(even(Collective::scatter, 1), state), 20U);
     EXPECT_EQ(call_bytes(even(Collective::scatter, 0), state), 56U);
@@ -49,7 +49,7 @@ TEST(CallBytes, of_blocks_of_one_size_are_those_of_one_block) {
     EXPECT_EQ(call_bytes(even(Collective::barrier), state), 0U);
 }
 
-TEST(CallBytes, of_blocks_of_several_sizes_are_those_of_the_block_of_the_rank) {
+TEST(CallBytes, OfBlocksOfSeveralSizesAreThoseOfTheBlockOfTheRank) {
     const auto& state = second_rank();
     auto scattered = even(Collective::scatterv, 0);
     EXPECT_EQ(call_bytes(scattered, state), 56U);
@@ -70,7 +70,7 @@ TEST(CallBytes, of_blocks_of_several_sizes_are_those_of_the_block_of_the_rank) {
     }
 }
 
-TEST(CallBytes, of_an_uneven_exchange_are_all_that_a_rank_sends_or_else_receives) {
+TEST(CallBytes, OfAnUnevenExchangeAreAllThatARankSendsOrElseReceives) {
     const auto& state = second_rank();
     const int none[] = {0, 0, 0};
     const MPI_Datatype types[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE};
@@ -91,7 +91,7 @@ TEST(CallBytes, of_an_uneven_exchange_are_all_that_a_rank_sends_or_else_receives
     EXPECT_EQ(call_bytes(typed, state), 1U + 8U + 24U);
 }
 
-TEST(CallBytes, of_neighbors_leave_out_what_is_for_nobody) {
+TEST(CallBytes, OfNeighborsLeaveOutWhatIsForNobody) {
     CommunicatorState state;
     state.ranks = 3;
     state.neighbors = Neighbors{{0, 2, 1}, {0, MPI_PROC_NULL, 2}};

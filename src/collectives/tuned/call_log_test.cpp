@@ -86,7 +86,7 @@ void find_complete(MPI_Request request) {
     completion_call.all_done();
 }
 
-TEST(CallLog, ends_the_call_that_was_waited_for_where_another_has_its_handle_by_then) {
+TEST(CallLog, EndsTheCallThatWasWaitedForWhereAnotherHasItsHandleByThen) {
     const Duplicate comm;
     const Handle handle;
     Logged logged;
@@ -112,7 +112,7 @@ TEST(CallLog, ends_the_call_that_was_waited_for_where_another_has_its_handle_by_
     EXPECT_GT(log.calls[1].entry_ns, reused_ns);
 }
 
-TEST(CallLog, ends_each_of_several_calls_that_share_the_handle_of_what_is_complete) {
+TEST(CallLog, EndsEachOfSeveralCallsThatShareTheHandleOfWhatIsComplete) {
     const Duplicate comm;
     const Handle handle;
     Logged logged;
@@ -134,7 +134,7 @@ std::int64_t asking_ns(const LoggedCall& call) {
     return call.exit_ns - call.entry_ns - call.asked_after_ns - call.computing_ns;
 }
 
-TEST(CallLog, counts_all_that_a_program_waits_which_does_nothing_but_test_as_time_in_calls) {
+TEST(CallLog, CountsAllThatAProgramWaitsWhichDoesNothingButTestAsTimeInCalls) {
     const Duplicate comm;
     const Handle handle;
     Logged logged;
@@ -148,7 +148,7 @@ TEST(CallLog, counts_all_that_a_program_waits_which_does_nothing_but_test_as_tim
     EXPECT_EQ(log.in_calls_ns, asking_ns(log.calls[0]));
 }
 
-TEST(CallLog, counts_time_in_calls_once_where_a_program_tests_several_requests_in_turn) {
+TEST(CallLog, CountsTimeInCallsOnceWhereAProgramTestsSeveralRequestsInTurn) {
     const Duplicate comm;
     const Handle first;
     const Handle second;
@@ -196,12 +196,12 @@ int call_for_a_while() {
     return MPI_SUCCESS;
 }
 
-TEST(CallLog, counts_blocking_calls_between_two_tests_once) {
+TEST(CallLog, CountsBlockingCallsBetweenTwoTestsOnce) {
     count_once(
         [](const Call& call) { return [call] { recorded(call, nullptr, call_for_a_while); }; });
 }
 
-TEST(CallLog, counts_starts_of_nonblocking_calls_between_two_tests_once) {
+TEST(CallLog, CountsStartsOfNonblockingCallsBetweenTwoTestsOnce) {
     count_once([](const Call& call) {
         return [call] {
             recorded_start(call, nullptr, call_for_a_while, [] { return MPI_REQUEST_NULL; });
@@ -209,7 +209,7 @@ TEST(CallLog, counts_starts_of_nonblocking_calls_between_two_tests_once) {
     });
 }
 
-TEST(CallLog, counts_starts_of_persistent_calls_between_two_tests_once) {
+TEST(CallLog, CountsStartsOfPersistentCallsBetweenTwoTestsOnce) {
     const Handle persistent;
     count_once([&](const Call& call) {
         keep_prepared(call, persistent.get());
@@ -255,7 +255,7 @@ CallLog log_of_a_wait(MPI_Comm comm) {
     return logged.end();
 }
 
-TEST(CallLog, counts_waits_for_calls_that_are_not_attributed_as_time_in_calls) {
+TEST(CallLog, CountsWaitsForCallsThatAreNotAttributedAsTimeInCalls) {
     const BetweenGroups between_groups;
     const Duplicate alone(MPI_COMM_SELF);
 
@@ -266,7 +266,7 @@ TEST(CallLog, counts_waits_for_calls_that_are_not_attributed_as_time_in_calls) {
     }
 }
 
-TEST(CallLog, counts_waits_for_persistent_calls_that_are_not_attributed_as_time_in_calls) {
+TEST(CallLog, CountsWaitsForPersistentCallsThatAreNotAttributedAsTimeInCalls) {
     const BetweenGroups between_groups;
     const Handle handle;
     Logged logged;
@@ -281,7 +281,7 @@ TEST(CallLog, counts_waits_for_persistent_calls_that_are_not_attributed_as_time_
     EXPECT_THAT(log.calls, SizeIs(0));
 }
 
-TEST(CallLog, gives_no_number_to_a_call_with_a_wrong_argument) {
+TEST(CallLog, GivesNoNumberToACallWithAWrongArgument) {
     const Duplicate comm;
     MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
     Logged logged;
@@ -303,7 +303,7 @@ int throw_error() {
     throw Thrown{};
 }
 
-TEST(CallLog, goes_on_after_an_error_handler_that_throws) {
+TEST(CallLog, GoesOnAfterAnErrorHandlerThatThrows) {
     const Duplicate comm;
     const auto call = barrier_on(comm.get());
     Logged logged;
@@ -333,7 +333,7 @@ std::vector<std::uint64_t> ids_of(const std::vector<MPI_Comm>& comms, Logged& lo
     return ids;
 }
 
-TEST(CallLog, knows_communicators_by_the_same_numbers_on_all_ranks_in_whatever_order_they_call) {
+TEST(CallLog, KnowsCommunicatorsByTheSameNumbersOnAllRanksInWhateverOrderTheyCall) {
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     Logged logged;
@@ -367,7 +367,7 @@ TEST(CallLog, knows_communicators_by_the_same_numbers_on_all_ranks_in_whatever_o
     for (auto *comm : {&line, &grouped[0], &grouped[1], &later}) MPI_Comm_free(comm);
 }
 
-TEST(CallLog, counts_calls_as_forgotten_where_there_are_more_requests_than_are_listed) {
+TEST(CallLog, CountsCallsAsForgottenWhereThereAreMoreRequestsThanAreListed) {
     const Duplicate comm;
     Logged logged;
     auto prepared = prepare_call(barrier_on(comm.get()));
@@ -385,7 +385,7 @@ TEST(CallLog, counts_calls_as_forgotten_where_there_are_more_requests_than_are_l
     EXPECT_THAT(log.calls, SizeIs(1)) << "the communicator itself was listed in time";
 }
 
-TEST(CallLog, counts_calls_from_more_places_than_it_tells_apart_where_it_keeps_them) {
+TEST(CallLog, CountsCallsFromMorePlacesThanItTellsApartWhereItKeepsThem) {
     const std::vector<char> program(3000);
     const Duplicate comm;
     const auto call = barrier_on(comm.get());
@@ -406,7 +406,7 @@ TEST(CallLog, counts_calls_from_more_places_than_it_tells_apart_where_it_keeps_t
     EXPECT_EQ(count_unplaced(log), kept);
 }
 
-TEST(CallLog, takes_no_more_room_than_there_can_be) {
+TEST(CallLog, TakesNoMoreRoomThanThereCanBe) {
     EXPECT_FALSE(prepare_log(~std::size_t{0}));
 }
 

@@ -62,7 +62,7 @@ class TuningFile {
 // There before the library looks at the environment, which it does when it is loaded.
 [[gnu::init_priority(101)]] const TuningFile file;
 
-TEST(Rules, that_differ_from_rank_to_rank_are_followed_by_none) {
+TEST(Rules, ThatDifferFromRankToRankAreFollowedByNone) {
     ASSERT_TRUE(rules().usable) << rules().complaint;
     collectives::CommunicatorState state;
     state.rank = testing::rank_of(MPI_COMM_WORLD);

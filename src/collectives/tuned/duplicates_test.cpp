@@ -39,7 +39,7 @@ bool is_known_freed([[maybe_unused]] const void *memory) {
 #endif
 }
 
-TEST(Duplicates, one_that_the_mpi_refuses_leaves_the_memory_that_the_private_one_is_written_to) {
+TEST(Duplicates, OneThatTheMpiRefusesLeavesTheMemoryThatThePrivateOneIsWrittenTo) {
     if (collectives::progress_here() != collectives::Progress::in_any_call) {
         GTEST_SKIP() << "the MPI's own";
     }

@@ -61,7 +61,7 @@ class Met {
 
 class EveryCollective : public ::testing::TestWithParam<int> {};
 
-TEST_P(EveryCollective, follows_its_rule_and_gives_what_the_mpi_gives) {
+TEST_P(EveryCollective, FollowsItsRuleAndGivesWhatTheMpiGives) {
     const auto collective = static_cast<Collective>(GetParam());
     const auto *algorithm = first_of(later(collective));
     const Met met;
@@ -98,7 +98,7 @@ std::string name(const ::testing::TestParamInfo<int>& info) {
 
 INSTANTIATE_TEST_SUITE_P(, EveryCollective, ::testing::Range(0, collective_count), name);
 
-TEST(Requests, a_rank_in_another_call_does_not_hold_up_the_others) {
+TEST(Requests, ARankInAnotherCallDoesNotHoldUpTheOthers) {
     const Met met;
     const int last = world_size() - 1;
     for (int root = 0; root < world_size(); ++root) {
@@ -120,7 +120,7 @@ TEST(Requests, a_rank_in_another_call_does_not_hold_up_the_others) {
     }
 }
 
-TEST(Requests, a_call_does_not_wait_for_ranks_that_have_not_made_it_yet) {
+TEST(Requests, ACallDoesNotWaitForRanksThatHaveNotMadeItYet) {
     const Met met;
     const int first = 0;
     const int last = world_size() - 1;
@@ -186,7 +186,7 @@ class Many {
     One all_[rounds];
 };
 
-TEST(Requests, many_are_in_flight_at_once_and_all_are_waited_for_together) {
+TEST(Requests, ManyAreInFlightAtOnceAndAllAreWaitedForTogether) {
     const Met met;
     Many many(met.get());
 
@@ -196,7 +196,7 @@ TEST(Requests, many_are_in_flight_at_once_and_all_are_waited_for_together) {
     for (const auto request : many.requests) EXPECT_EQ(request, MPI_REQUEST_NULL);
 }
 
-TEST(Requests, they_are_waited_for_one_by_one_as_they_come) {
+TEST(Requests, TheyAreWaitedForOneByOneAsTheyCome) {
     const Met met;
     Many many(met.get());
     int waited = 0;
@@ -209,7 +209,7 @@ TEST(Requests, they_are_waited_for_one_by_one_as_they_come) {
     many.expect_right();
 }
 
-TEST(Requests, they_are_waited_for_some_at_a_time_with_statuses) {
+TEST(Requests, TheyAreWaitedForSomeAtATimeWithStatuses) {
     const Met met;
     Many many(met.get());
     int indices[Many::rounds];
@@ -225,7 +225,7 @@ TEST(Requests, they_are_waited_for_some_at_a_time_with_statuses) {
     many.expect_right();
 }
 
-TEST(Requests, they_are_tested_in_every_way_until_they_are_complete) {
+TEST(Requests, TheyAreTestedInEveryWayUntilTheyAreComplete) {
     const Met met;
     Many many(met.get());
     Many more(met.get());
@@ -245,7 +245,7 @@ TEST(Requests, they_are_tested_in_every_way_until_they_are_complete) {
     most.expect_right();
 }
 
-TEST(Requests, ranks_wait_for_them_in_different_orders) {
+TEST(Requests, RanksWaitForThemInDifferentOrders) {
     const Met met;
     Many many(met.get());
 
@@ -257,7 +257,7 @@ TEST(Requests, ranks_wait_for_them_in_different_orders) {
     many.expect_right();
 }
 
-TEST(Requests, blocking_calls_come_between_them) {
+TEST(Requests, BlockingCallsComeBetweenThem) {
     const Met met;
     int early = world_rank() == 0 ? 1 : 0;
     const int mine = world_rank();
@@ -287,7 +287,7 @@ std::vector<int> crowding_counts(Calling calling, MPI_Comm comm, std::size_t wan
     return counts;
 }
 
-TEST(Requests, calls_come_again_when_others_have_crowded_them_out_of_the_table) {
+TEST(Requests, CallsComeAgainWhenOthersHaveCrowdedThemOutOfTheTable) {
     if (!is_served(Collective::gather)) GTEST_SKIP() << "the MPI's own";
     const Met met;
     const int mine = 10 + world_rank();
@@ -318,7 +318,7 @@ TEST(Requests, calls_come_again_when_others_have_crowded_them_out_of_the_table) 
     }
 }
 
-TEST(Requests, communicator_and_datatype_may_be_freed_while_they_are_in_use) {
+TEST(Requests, CommunicatorAndDatatypeMayBeFreedWhileTheyAreInUse) {
     for (int round = 0; round < 50; ++round) {
         Met met;
         MPI_Datatype spread = MPI_DATATYPE_NULL;
@@ -340,7 +340,7 @@ TEST(Requests, communicator_and_datatype_may_be_freed_while_they_are_in_use) {
     }
 }
 
-TEST(Requests, the_first_call_on_a_communicator_waits_for_nobody_and_passes) {
+TEST(Requests, TheFirstCallOnACommunicatorWaitsForNobodyAndPasses) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     int value = world_rank();
@@ -357,7 +357,7 @@ TEST(Requests, the_first_call_on_a_communicator_waits_for_nobody_and_passes) {
     MPI_Comm_free(&comm);
 }
 
-TEST(Requests, one_that_is_freed_unwaited_for_ends_all_the_same) {
+TEST(Requests, OneThatIsFreedUnwaitedForEndsAllTheSame) {
     if (!is_served(Collective::bcast)) GTEST_SKIP() << "the MPI's own";
     if (progress_here() != Progress::in_any_call) GTEST_SKIP() << "nobody asks after it";
     const Met met;
@@ -377,7 +377,7 @@ TEST(Requests, one_that_is_freed_unwaited_for_ends_all_the_same) {
     MPI_Barrier(met.get());
 }
 
-TEST(Requests, one_that_is_complete_tells_so_without_being_freed) {
+TEST(Requests, OneThatIsCompleteTellsSoWithoutBeingFreed) {
     const Met met;
     int value = world_rank() == 0 ? 9 : 0;
     int done = 0;
@@ -396,7 +396,7 @@ int class_of(int code) {
     return error_class;
 }
 
-TEST(Requests, the_mpi_itself_complains_of_wrong_arguments) {
+TEST(Requests, TheMpiItselfComplainsOfWrongArguments) {
     const Met met;
     MPI_Comm_set_errhandler(met.get(), MPI_ERRORS_RETURN);
     int value = 0;
@@ -406,7 +406,7 @@ TEST(Requests, the_mpi_itself_complains_of_wrong_arguments) {
     EXPECT_EQ(class_of(MPI_Ibcast(&value, -1, MPI_INT, 0, met.get(), &request)), MPI_ERR_COUNT);
 }
 
-TEST(Requests, a_message_that_is_too_long_is_an_error_of_the_wait) {
+TEST(Requests, AMessageThatIsTooLongIsAnErrorOfTheWait) {
     if (!is_served(Collective::scatter)) GTEST_SKIP() << "the MPI's own";
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -428,7 +428,7 @@ TEST(Requests, a_message_that_is_too_long_is_an_error_of_the_wait) {
     MPI_Comm_free(&comm);
 }
 
-TEST(Requests, threads_have_them_in_flight_at_once) {
+TEST(Requests, ThreadsHaveThemInFlightAtOnce) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
@@ -461,7 +461,7 @@ const auto prepare_bcast = &MPI_Bcast_init;
 const auto prepare_bcast = &MPIX_Bcast_init;
 #endif
 
-TEST(Requests, threads_start_what_was_prepared_on_one_communicator) {
+TEST(Requests, ThreadsStartWhatWasPreparedOnOneCommunicator) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
@@ -491,7 +491,7 @@ TEST(Requests, threads_start_what_was_prepared_on_one_communicator) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST(Requests, a_message_that_is_too_long_is_an_error_of_each_start_of_what_was_prepared) {
+TEST(Requests, AMessageThatIsTooLongIsAnErrorOfEachStartOfWhatWasPrepared) {
     if (!is_served(Collective::bcast)) GTEST_SKIP() << "the MPI's own";
     const Met met;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -516,7 +516,7 @@ TEST(Requests, a_message_that_is_too_long_is_an_error_of_each_start_of_what_was_
 #endif
 
 #ifdef LANEWISE_HAS_LARGE_COUNTS
-TEST(Requests, functions_with_large_counts_follow_too) {
+TEST(Requests, FunctionsWithLargeCountsFollowToo) {
     const Met met;
     int value = world_rank() == 0 ? 5 : 0;
 

@@ -24,7 +24,7 @@ int class_of(int code) {
     return error_class;
 }
 
-TEST(Revoked, communicators_have_no_rank_waiting_in_them) {
+TEST(Revoked, CommunicatorsHaveNoRankWaitingInThem) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -40,7 +40,7 @@ TEST(Revoked, communicators_have_no_rank_waiting_in_them) {
     MPI_Comm_free(&comm);
 }
 #else
-TEST(Revoked, communicators_have_no_rank_waiting_in_them) {
+TEST(Revoked, CommunicatorsHaveNoRankWaitingInThem) {
     GTEST_SKIP() << "this MPI does not mitigate failures";
 }
 #endif

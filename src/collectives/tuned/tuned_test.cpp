@@ -31,7 +31,7 @@ using testing::world_size;
 
 class EveryCollective : public ::testing::TestWithParam<int> {};
 
-TEST_P(EveryCollective, follows_its_rule_and_gives_what_the_mpi_gives) {
+TEST_P(EveryCollective, FollowsItsRuleAndGivesWhatTheMpiGives) {
     const auto collective = static_cast<Collective>(GetParam());
     const auto *algorithm = first_of(collective);
     if (!algorithm) GTEST_SKIP() << "no algorithm of " << name_of(collective);
@@ -57,7 +57,7 @@ std::string name(const ::testing::TestParamInfo<int>& info) {
 
 INSTANTIATE_TEST_SUITE_P(, EveryCollective, ::testing::Range(0, collective_count), name);
 
-TEST(Tuned, what_is_not_significant_on_a_rank_may_be_anything) {
+TEST(Tuned, WhatIsNotSignificantOnARankMayBeAnything) {
     const bool root = world_rank() == 1 % world_size();
     const int from = 1 % world_size();
     std::vector<int> blocks(static_cast<std::size_t>(world_size()));
@@ -73,7 +73,7 @@ TEST(Tuned, what_is_not_significant_on_a_rank_may_be_anything) {
     EXPECT_EQ(passed, first_of(Collective::scatter) ? 0 : 1);
 }
 
-TEST(Tuned, ranks_may_describe_the_same_bytes_by_different_types) {
+TEST(Tuned, RanksMayDescribeTheSameBytesByDifferentTypes) {
     const bool root = world_rank() == 0;
     std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 7);
     int mine[2] = {};
@@ -85,7 +85,7 @@ TEST(Tuned, ranks_may_describe_the_same_bytes_by_different_types) {
     EXPECT_EQ(mine[1], 7);
 }
 
-TEST(Tuned, a_duplicate_follows_and_communicators_of_other_sizes_pass) {
+TEST(Tuned, ADuplicateFollowsAndCommunicatorsOfOtherSizesPass) {
     MPI_Comm duplicate = MPI_COMM_NULL;
     MPI_Comm alone = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
@@ -103,7 +103,7 @@ TEST(Tuned, a_duplicate_follows_and_communicators_of_other_sizes_pass) {
     MPI_Comm_free(&alone);
 }
 
-TEST(Tuned, handles_that_are_used_again_are_not_mistaken) {
+TEST(Tuned, HandlesThatAreUsedAgainAreNotMistaken) {
     for (int round = 0; round < 100; ++round) {
         MPI_Comm comm = MPI_COMM_NULL;
         const bool whole = round % 3 == 0;
@@ -119,7 +119,7 @@ TEST(Tuned, handles_that_are_used_again_are_not_mistaken) {
     }
 }
 
-TEST(Tuned, an_intercommunicator_is_the_mpi_s_own_business) {
+TEST(Tuned, AnIntercommunicatorIsTheMpisOwnBusiness) {
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm between = MPI_COMM_NULL;
     const bool first = world_rank() < 2;
@@ -142,7 +142,7 @@ int class_of(int code) {
     return error_class;
 }
 
-TEST(Tuned, the_mpi_itself_complains_of_wrong_arguments) {
+TEST(Tuned, TheMpiItselfComplainsOfWrongArguments) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -182,7 +182,7 @@ class Returning {
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-TEST(Tuned, the_mpi_itself_complains_where_in_place_stands_for_a_buffer) {
+TEST(Tuned, TheMpiItselfComplainsWhereInPlaceStandsForABuffer) {
     const Returning returning;
     const auto comm = returning.comm();
     const auto ranks = static_cast<std::size_t>(world_size());
@@ -231,7 +231,7 @@ TEST(Tuned, the_mpi_itself_complains_where_in_place_stands_for_a_buffer) {
 #endif
 }
 
-TEST(Tuned, in_place_is_no_size_where_it_stands_for_a_buffer_that_is_needed) {
+TEST(Tuned, InPlaceIsNoSizeWhereItStandsForABufferThatIsNeeded) {
     CommunicatorState state;
     state.ranks = 2;
     const int counts[] = {3, 4};
@@ -283,7 +283,7 @@ TEST(Tuned, in_place_is_no_size_where_it_stands_for_a_buffer_that_is_needed) {
     EXPECT_EQ(size_at(1, scatters), 0U);
 }
 
-TEST(Tuned, a_reduce_scatter_of_uneven_blocks_into_no_buffer_is_not_one_of_blocks) {
+TEST(Tuned, AReduceScatterOfUnevenBlocksIntoNoBufferIsNotOneOfBlocks) {
     CommunicatorState state;
     state.ranks = 2;
     const int counts[] = {3, 4};
@@ -298,7 +298,7 @@ TEST(Tuned, a_reduce_scatter_of_uneven_blocks_into_no_buffer_is_not_one_of_block
     EXPECT_FALSE(has_blocks(call, state));
 }
 
-TEST(Tuned, what_operators_the_mpi_refuses_a_type_is_known_beforehand) {
+TEST(Tuned, WhatOperatorsTheMpiRefusesATypeIsKnownBeforehand) {
     const MPI_Datatype types[] = {MPI_BYTE,
                                   MPI_PACKED,
                                   MPI_CHAR,
@@ -350,7 +350,7 @@ TEST(Tuned, what_operators_the_mpi_refuses_a_type_is_known_beforehand) {
     EXPECT_TRUE(takes(MPI_MAXLOC, MPI_2INT));
 }
 
-TEST(Tuned, every_rank_is_told_of_an_operator_that_does_not_take_the_type) {
+TEST(Tuned, EveryRankIsToldOfAnOperatorThatDoesNotTakeTheType) {
     const Returning returning;
     const double mine = 1.0;
     double result = 0.0;
@@ -361,7 +361,7 @@ TEST(Tuned, every_rank_is_told_of_an_operator_that_does_not_take_the_type) {
     }
 }
 
-TEST(Tuned, threads_call_at_once_on_communicators_of_their_own) {
+TEST(Tuned, ThreadsCallAtOnceOnCommunicatorsOfTheirOwn) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
@@ -387,7 +387,7 @@ TEST(Tuned, threads_call_at_once_on_communicators_of_their_own) {
     for (auto& comm : comms) MPI_Comm_free(&comm);
 }
 
-TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
+TEST(Tuned, TheSizeOfACallIsTheSameOnEveryRank) {
     const bool root = world_rank() == 0;
     CommunicatorState state;
     state.rank = world_rank();
@@ -414,7 +414,7 @@ TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
 }
 
 /* A call that is wrong on this rank has no size, so that the MPI itself is called and complains. */
-TEST(Tuned, a_rank_that_sends_and_receives_needs_both_sides_unless_it_is_in_place) {
+TEST(Tuned, ARankThatSendsAndReceivesNeedsBothSidesUnlessItIsInPlace) {
     CommunicatorState state;
     state.rank = 1;
     state.ranks = 3;
@@ -447,7 +447,7 @@ TEST(Tuned, a_rank_that_sends_and_receives_needs_both_sides_unless_it_is_in_plac
     }
 }
 
-TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_they_lie) {
+TEST(Tuned, ACallWithBlocksOfDifferentCountsNeedsAllThatTellsWhereTheyLie) {
     CommunicatorState state;
     state.rank = 0;
     state.ranks = 2;
@@ -483,7 +483,7 @@ TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_th
 }
 
 /* What is not significant, or describes nothing, may be anything. */
-TEST(Tuned, an_uneven_exchange_needs_both_sides_unless_it_is_in_place) {
+TEST(Tuned, AnUnevenExchangeNeedsBothSidesUnlessItIsInPlace) {
     CommunicatorState state;
     state.rank = 0;
     state.ranks = 2;
@@ -548,7 +548,7 @@ class Ring {
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-TEST(Tuned, blocks_for_a_neighbor_that_is_there_twice_are_left_to_the_mpi) {
+TEST(Tuned, BlocksForANeighborThatIsThereTwiceAreLeftToTheMpi) {
     const Ring ring(2);
     const int mine[2] = {world_rank(), world_rank() + 10};
     int gathered[2] = {-1, -1};
@@ -565,7 +565,7 @@ TEST(Tuned, blocks_for_a_neighbor_that_is_there_twice_are_left_to_the_mpi) {
     EXPECT_EQ(exchanged[0] + exchanged[1], 2 * ring.before() + 10);
 }
 
-TEST(Tuned, a_call_with_neighbors_needs_no_arguments_for_a_side_that_has_none) {
+TEST(Tuned, ACallWithNeighborsNeedsNoArgumentsForASideThatHasNone) {
     CommunicatorState state;
     state.knows_neighbors = true;
     const Call without_topology{
@@ -643,7 +643,7 @@ std::vector<Rules> all_kinds_of_rules() {
     return kinds;
 }
 
-TEST(Tuned, rules_that_differ_in_anything_have_different_fingerprints) {
+TEST(Tuned, RulesThatDifferInAnythingHaveDifferentFingerprints) {
     std::set<std::uint64_t> seen;
     for (const auto& rules : all_kinds_of_rules()) {
         EXPECT_EQ(fingerprint_of(rules), fingerprint_of(Rules(rules)));
@@ -653,7 +653,7 @@ TEST(Tuned, rules_that_differ_in_anything_have_different_fingerprints) {
     EXPECT_EQ(fingerprint_of(Rules{}), 0u);
 }
 
-TEST(Tuned, the_version_of_an_mpi_is_the_first_number_with_a_point_in_what_it_says_of_itself) {
+TEST(Tuned, TheVersionOfAnMpiIsTheFirstNumberWithAPointInWhatItSaysOfItself) {
     EXPECT_EQ(version_in("Open MPI v4.1.4, package: Debian OpenMPI, May 26, 2022"), "4.1.4");
     EXPECT_EQ(version_in("MPICH ABI 12 Version:      4.0.2"), "4.0.2");
     EXPECT_EQ(version_in("an MPI of 2022"), "");
@@ -668,7 +668,7 @@ std::uint64_t decisions_of(const Body& body) {
     return decision_count() - before;
 }
 
-TEST(Tuned, a_call_that_repeats_is_not_decided_again) {
+TEST(Tuned, ACallThatRepeatsIsNotDecidedAgain) {
     std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 4);
     int mine[2] = {};
     double sum = 0.0;
@@ -699,7 +699,7 @@ TEST(Tuned, a_call_that_repeats_is_not_decided_again) {
     EXPECT_EQ(mine[0], 4);
 }
 
-TEST(Tuned, a_size_without_a_rule_that_repeats_is_forwarded_without_a_decision) {
+TEST(Tuned, ASizeWithoutARuleThatRepeatsIsForwardedWithoutADecision) {
     std::vector<char> large(testing::ruled_bcast_bytes + 1, world_rank() == 0 ? 'a' : 'b');
     const auto broadcast = [&] {
         MPI_Bcast(large.data(), static_cast<int>(large.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -718,7 +718,7 @@ TEST(Tuned, a_size_without_a_rule_that_repeats_is_forwarded_without_a_decision) 
     EXPECT_EQ(large.back(), 'a');
 }
 
-TEST(Tuned, a_call_is_decided_again_if_an_argument_is_different) {
+TEST(Tuned, ACallIsDecidedAgainIfAnArgumentIsDifferent) {
     std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 4);
     std::vector<int> all(blocks.size());
     const auto gather = [&](int count, MPI_Datatype type, MPI_Comm comm) {
@@ -737,7 +737,7 @@ TEST(Tuned, a_call_is_decided_again_if_an_argument_is_different) {
     EXPECT_EQ(gather(1, MPI_INT, MPI_COMM_WORLD), 1U);
 }
 
-TEST(Tuned, a_type_that_is_made_with_the_handle_of_a_freed_one_is_not_taken_for_it) {
+TEST(Tuned, ATypeThatIsMadeWithTheHandleOfAFreedOneIsNotTakenForIt) {
     [[maybe_unused]] int handles_that_came_back = 0;
     MPI_Datatype freed = MPI_DATATYPE_NULL;
     for (int integers = 1; integers <= 40; ++integers) {
@@ -761,7 +761,7 @@ TEST(Tuned, a_type_that_is_made_with_the_handle_of_a_freed_one_is_not_taken_for_
 #endif
 }
 
-TEST(Tuned, an_operator_that_is_made_with_the_handle_of_a_freed_one_is_not_taken_for_it) {
+TEST(Tuned, AnOperatorThatIsMadeWithTheHandleOfAFreedOneIsNotTakenForIt) {
     const auto last = [](void *one, void *other, int *count, MPI_Datatype *) {
         std::copy_n(static_cast<int *>(one), *count, static_cast<int *>(other));
     };
@@ -783,7 +783,7 @@ TEST(Tuned, an_operator_that_is_made_with_the_handle_of_a_freed_one_is_not_taken
     }
 }
 
-TEST(Tuned, threads_take_turns_on_one_communicator) {
+TEST(Tuned, ThreadsTakeTurnsOnOneCommunicator) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
@@ -817,7 +817,7 @@ TEST(Tuned, threads_take_turns_on_one_communicator) {
 }
 
 #ifdef LANEWISE_HAS_LARGE_COUNTS
-TEST(Tuned, functions_with_large_counts_follow_too) {
+TEST(Tuned, FunctionsWithLargeCountsFollowToo) {
     std::vector<int> blocks(static_cast<std::size_t>(world_size()), 6);
     int mine = 0;
 
@@ -828,7 +828,7 @@ TEST(Tuned, functions_with_large_counts_follow_too) {
     EXPECT_EQ(passed, 0);
 }
 
-TEST(Tuned, a_large_count_for_each_rank_follows_too) {
+TEST(Tuned, ALargeCountForEachRankFollowsToo) {
     const auto ranks = static_cast<std::size_t>(world_size());
     std::vector<MPI_Count> counts(ranks);
     std::vector<MPI_Aint> displacements(ranks);
@@ -852,7 +852,7 @@ TEST(Tuned, a_large_count_for_each_rank_follows_too) {
     EXPECT_EQ(passed, 0);
 }
 
-TEST(Tuned, large_counts_and_far_places_of_blocks_for_neighbors_follow_too) {
+TEST(Tuned, LargeCountsAndFarPlacesOfBlocksForNeighborsFollowToo) {
     const Ring ring(1);
     const int mine[3] = {-1, -1, world_rank()};
     int given[4] = {-1, -1, -1, -1};

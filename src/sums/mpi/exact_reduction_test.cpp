@@ -341,7 +341,7 @@ TEST_P(ExactReductionTest, AScatteredResultTakesNoMemoryForAllOfIt) {
     EXPECT_TRUE(same_bits(in_place, expected));
 }
 
-TEST(ExactReduction, of_a_root_that_is_no_rank_is_refused) {
+TEST(ExactReduction, OfARootThatIsNoRankIsRefused) {
     int ranks = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const double mine = 1;
@@ -552,7 +552,7 @@ TEST_P(ExactReductionTest, RefusesOtherTypes) {
               LW_ERR_UNSUPPORTED);
 }
 
-TEST(ExactReduction, takes_default_types_of_fortran_for_as_wide_as_the_mpi_has_them) {
+TEST(ExactReduction, TakesDefaultTypesOfFortranForAsWideAsTheMpiHasThem) {
     struct Expected {
         MPI_Datatype type;
         int bytes; /* of each number, and twice as many where Fortran is wide */

@@ -69,7 +69,7 @@ int packets_in(const std::string& path) {
     return at == file.size() ? packets : -1;
 }
 
-TEST_F(CaptureFile, of_a_device_that_is_opened_again_holds_what_went_before) {
+TEST_F(CaptureFile, OfADeviceThatIsOpenedAgainHoldsWhatWentBefore) {
     for (const char *name : {"one.pcap", "%p.pcap"}) {
         {
             Capture first = opened(path(name));
@@ -82,7 +82,7 @@ TEST_F(CaptureFile, of_a_device_that_is_opened_again_holds_what_went_before) {
     EXPECT_EQ(packets_in(path(std::to_string(getpid()) + ".pcap")), 2);
 }
 
-TEST_F(CaptureFile, of_several_processes_holds_the_packets_of_all) {
+TEST_F(CaptureFile, OfSeveralProcessesHoldsThePacketsOfAll) {
     constexpr int processes = 4;
     constexpr int packets = 500;
     std::array<int, 2> all_open{};
@@ -112,7 +112,7 @@ TEST_F(CaptureFile, of_several_processes_holds_the_packets_of_all) {
     EXPECT_EQ(packets_in(path("shared.pcap")), processes * packets);
 }
 
-TEST_F(CaptureFile, that_another_process_writes_to_is_not_begun_anew) {
+TEST_F(CaptureFile, ThatAnotherProcessWritesToIsNotBegunAnew) {
     std::array<int, 2> is_open{};
     ASSERT_EQ(pipe(is_open.data()), 0);
     const pid_t later = fork();
@@ -133,7 +133,7 @@ TEST_F(CaptureFile, that_another_process_writes_to_is_not_begun_anew) {
     EXPECT_EQ(packets_in(path("packets.pcap")), 2);
 }
 
-TEST_F(CaptureFile, that_nobody_writes_to_begins_anew) {
+TEST_F(CaptureFile, ThatNobodyWritesToBeginsAnew) {
     if (const pid_t earlier = fork(); earlier == 0) {
         Capture mine = opened(path("packets.pcap"));
         add_packet(mine, 100);
@@ -149,7 +149,7 @@ TEST_F(CaptureFile, that_nobody_writes_to_begins_anew) {
     EXPECT_EQ(packets_in(path("packets.pcap")), 2);
 }
 
-TEST_F(CaptureFile, of_a_process_that_has_ended_begins_anew_although_its_child_lives) {
+TEST_F(CaptureFile, OfAProcessThatHasEndedBeginsAnewAlthoughItsChildLives) {
     std::array<int, 2> child_is_there{};
     std::array<int, 2> child_may_end{};
     ASSERT_TRUE(pipe(child_is_there.data()) == 0 && pipe(child_may_end.data()) == 0);
@@ -176,7 +176,7 @@ TEST_F(CaptureFile, of_a_process_that_has_ended_begins_anew_although_its_child_l
     close(child_may_end[1]);
 }
 
-TEST_F(CaptureFile, that_was_moved_away_is_made_again_for_the_next_device) {
+TEST_F(CaptureFile, ThatWasMovedAwayIsMadeAgainForTheNextDevice) {
     Capture first = opened(path("packets.pcap"));
     add_packet(first, 100);
     std::filesystem::rename(path("packets.pcap"), path("moved.pcap"));
@@ -187,7 +187,7 @@ TEST_F(CaptureFile, that_was_moved_away_is_made_again_for_the_next_device) {
     EXPECT_EQ(packets_in(path("packets.pcap")), 1);
 }
 
-TEST_F(CaptureFile, that_reaches_the_limit_of_file_sizes_ends_with_a_whole_packet) {
+TEST_F(CaptureFile, ThatReachesTheLimitOfFileSizesEndsWithAWholePacket) {
     constexpr std::size_t packet_bytes = 100;
     constexpr std::size_t record_bytes = record_header_bytes + 20 + 8 + packet_bytes;
     const pid_t limited = fork();
@@ -211,7 +211,7 @@ TEST_F(CaptureFile, that_reaches_the_limit_of_file_sizes_ends_with_a_whole_packe
     EXPECT_EQ(packets_in(path("packets.pcap")), 2);
 }
 
-TEST_F(CaptureFile, replaces_no_file_of_another_kind) {
+TEST_F(CaptureFile, ReplacesNoFileOfAnotherKind) {
     const std::string file = path("notes-" + std::to_string(getpid()));
     std::ofstream(file) << "notes";
     const Result<Capture> capture = Capture::open(path("notes-%p"));
@@ -220,7 +220,7 @@ TEST_F(CaptureFile, replaces_no_file_of_another_kind) {
     EXPECT_EQ(std::filesystem::file_size(file), 5);
 }
 
-TEST_F(CaptureFile, may_not_be_a_pipe) {
+TEST_F(CaptureFile, MayNotBeAPipe) {
     ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
     const Result<Capture> capture = Capture::open(path("pipe"));
     ASSERT_FALSE(capture);
