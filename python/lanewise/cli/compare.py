@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lanewise.cli import gating
+from lanewise.cli import gate_options
 from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.cli.terminal import columns_shown, for_terminal
 from lanewise.errors import RequestError
@@ -54,11 +54,11 @@ def compare_files(
         metavar="SHARE",
         help="End with status 1 if B is slower than A by more than this, such as 5%; "
         "needs files of several launches.",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
-    false_alarms: gating.FalseAlarms = "",
-    junit: gating.JUnit = None,
-    markdown: gating.Markdown = None,
+    false_alarms: gate_options.FalseAlarms = "",
+    junit: gate_options.JUnit = None,
+    markdown: gate_options.Markdown = None,
     confidence: str = typer.Option(
         "", metavar="SHARE", help="Confidence level of each ratio's interval (default: 95%)."
     ),
@@ -80,14 +80,14 @@ def compare_files(
     if gate and confidence:
         raise RequestError("--confidence is about intervals, and the gate has none; leave it out")
     confidence_level = confidence_of(confidence or CONFIDENCE)
-    files = gating.files_named(junit, markdown)
+    files = gate_options.files_named(junit, markdown)
     require_apart(files, first, second)
     runs = load_both(first, second)
     if gate:
-        limit, rate = share("--gate", gate), gating.rate_of(false_alarms)
+        limit, rate = share("--gate", gate), gate_options.rate_of(false_alarms)
         require_two_files(first, second)
         verdict = verdict_of(runs, limit, rate)
-        gating.show(verdict, gating.Shown(as_json, *files.values()), "compare")
+        gate_options.show(verdict, gate_options.Shown(as_json, *files.values()), "compare")
         return
     only_gate = {"--false-alarms": false_alarms, **files}
     for name in (name for name, value in only_gate.items() if value):

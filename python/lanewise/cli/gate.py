@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lanewise.cli import gating, launching
+from lanewise.cli import gate_options, launching
 from lanewise.cli.example import ExampleCommand
 from lanewise.cli.gate_sides import Launched, Starter, starter_of
 from lanewise.cli.native_options import NativeOptions
@@ -46,7 +46,7 @@ GateShare = Annotated[
         "--gate",
         metavar="SHARE",
         help=f"Largest slowdown of the candidate that passes (default: {GATE}).",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 LaunchCounts = Annotated[
@@ -56,7 +56,7 @@ LaunchCounts = Annotated[
         metavar="MIN:MAX",
         help="Launches of each side: MIN:MAX tests three times, from MIN to MAX launches; N tests "
         "once, after N (default: 10:40).",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 Find = Annotated[
@@ -65,7 +65,7 @@ Find = Annotated[
         "--find",
         metavar="SHARE",
         help=f"Stop launching once a slowdown of this size would be seen (default: {FIND}).",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 Baseline = Annotated[
@@ -74,7 +74,7 @@ Baseline = Annotated[
         "--baseline",
         metavar="FILE",
         help="Samples of several launches to compare with; only the candidate is launched.",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 Folder = Annotated[
@@ -83,7 +83,7 @@ Folder = Annotated[
         "--folder",
         metavar="DIR",
         help="Folder in which the launches are kept: base.jsonl, candidate.jsonl.",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 TimeLimit = Annotated[
@@ -92,7 +92,7 @@ TimeLimit = Annotated[
         "--time-limit",
         metavar="TIME",
         help=f"Longest time of a point in one launch (default: {TIME_LIMIT}).",
-        rich_help_panel=gating.PANEL,
+        rich_help_panel=gate_options.PANEL,
     ),
 ]
 
@@ -123,12 +123,12 @@ def gate(
     gate: GateShare = GATE,
     launches: LaunchCounts = "",
     find: Find = FIND,
-    false_alarms: gating.FalseAlarms = "",
+    false_alarms: gate_options.FalseAlarms = "",
     baseline: Baseline = None,
     folder: Folder = None,
     time_limit: TimeLimit = TIME_LIMIT,
-    junit: gating.JUnit = None,
-    markdown: gating.Markdown = None,
+    junit: gate_options.JUnit = None,
+    markdown: gate_options.Markdown = None,
     as_json: launching.AsJson = False,
     **_options: Any,
 ) -> None:
@@ -154,10 +154,10 @@ def gate(
     own, given = context.meta[SIDES]
     chosen = sides.read(given, baseline=baseline is not None)
     looks = looks_of(launches or LAUNCHES)
-    rate = gating.rate_of(false_alarms)
+    rate = gate_options.rate_of(false_alarms)
     rule = Rule(share("--gate", gate), rate, looks=len(looks), share=shares_of(looks)[0])
     least_found = share("--find", find)
-    files = gating.files_named(junit, markdown)
+    files = gate_options.files_named(junit, markdown)
     require_places(*files.values())
     kept = [path_in(folder, side.title) for side in chosen] if folder else []
     require_apart(files, baseline, *kept)
@@ -175,7 +175,7 @@ def gate(
         gate_run = GateRun(found, baseline, folder, looks, rule, least_found, quiet=values["quiet"])
         gate_run.require_enough_in_baseline()
         verdict = gate_run.run(int(NATIVE.value("seed", values) or 1))
-    gating.show(verdict, gating.Shown(as_json, *files.values()), "gate")
+    gate_options.show(verdict, gate_options.Shown(as_json, *files.values()), "gate")
 
 
 @contextmanager
