@@ -163,13 +163,6 @@ function(lw_add_program name)
   set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE})
 endfunction()
 
-# A program of the product: main.cpp of src/tools/<folder>, installed beside the others of its MPI.
-function(lw_add_tool name)
-  lw_add_program(${name} ${ARGN})
-  install(TARGETS ${name}
-    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
-endfunction()
-
 # What a test tests is optimised, it itself need not be.
 set(lw_test_optimisation $<IF:$<CONFIG:Release>,-O1,-O0>)
 

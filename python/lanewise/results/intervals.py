@@ -57,6 +57,14 @@ def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> 
     return ordered[low], ordered[count - 1 - low]
 
 
+def log_mean(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of the logarithms of positive values, and its error, NaN for fewer than two.
+
+    The error is the standard error of the mean.
+    """
+    return _mean(np.log(np.asarray(values, dtype=np.float64)))
+
+
 def launch_interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float, float, float]:
@@ -112,12 +120,17 @@ def _binomial_quantile(probability: float, count: int) -> int:
     return found
 
 
-def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, float]:
+def _mean(values: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """Return the mean and its standard error."""
     centre, count = float(values.mean()), len(values)
     if count < LAUNCHES_MIN:
         return centre, math.nan
-    spread = float(values.std(ddof=1)) / math.sqrt(count)
-    return centre, _student_quantile(confidence, count - 1) * spread
+    return centre, float(values.std(ddof=1)) / math.sqrt(count)
+
+
+def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, float]:
+    centre, error = _mean(values)
+    return centre, _student_quantile(confidence, len(values) - 1) * error
 
 
 def trimmed_ratio(

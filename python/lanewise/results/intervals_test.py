@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from lanewise.results.intervals import (
     holm,
+    launch_interval,
+    log_mean,
     median_interval,
     p_value_below,
     rank_sum,
@@ -27,6 +29,22 @@ def test_the_interval_holds_the_ratio(first: list[float], second: list[float]) -
     ratio = float(np.median(second)) / float(np.median(first))
     assert low <= ratio * (1 + 1e-9)
     assert ratio <= high * (1 + 1e-9)
+
+
+def test_the_mean_of_logarithms_has_its_standard_error() -> None:
+    centre, error = log_mean([math.exp(1), math.exp(2), math.exp(3), math.exp(6)])
+
+    assert math.isclose(centre, 3.0)
+    assert math.isclose(error, math.sqrt(14 / 3 / 4))
+
+
+def test_one_launch_has_a_centre_and_no_error() -> None:
+    centre, error = log_mean([2.0])
+
+    assert centre == math.log(2.0)
+    assert math.isnan(error)
+    assert launch_interval([2.0])[0] == pytest.approx(2.0)
+    assert all(math.isnan(bound) for bound in launch_interval([2.0])[1:])
 
 
 @given(many_times, many_times)

@@ -25,7 +25,6 @@ divided by the number of roots.  What a single launch shows of a root could be a
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from typing import Any
 from lanewise.results.intervals import (
     STRATUM_MIN,
     holm,
+    log_mean,
     p_value_above,
     p_value_below,
     trimmed_ratio,
@@ -171,11 +171,9 @@ def _seen(point: Point, screened: Sequence[JudgedLaunch]) -> list[Seen]:
             continue
         ratios = [one.figures.median_s / point.default.median_s]
         ratios += [launch.times_s[one.choice] / launch.default_s for launch in screened]
-        logs = [math.log(ratio) for ratio in ratios]
-        centre = statistics.fmean(logs)
-        few = len(logs) < SPREAD_MIN
-        error = 0.0 if few else statistics.stdev(logs) / math.sqrt(len(logs))
-        found.append(Seen(one.choice, math.exp(centre), math.exp(centre - error)))
+        centre, error = log_mean(ratios)
+        low = centre if len(ratios) < SPREAD_MIN else centre - error
+        found.append(Seen(one.choice, math.exp(centre), math.exp(low)))
     return found
 
 
