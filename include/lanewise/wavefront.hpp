@@ -96,13 +96,14 @@ struct options {
     /* Such as "neumann" or "left=neumann,rows=periodic", as <lanewise/wavefront.h> says; empty:
      * fixed. */
     std::string borders{};
-    /* "residual<1e-8" or "residual<1e-8*first", asked after every `pause_every` iterations; empty:
-     * never. `paused` is called then, too, with the iterations of the run and what was measured. */
+    /* "residual<1e-8" or "residual<1e-8*first", asked after every `pause_every` iterations and
+     * after the last; empty: never. `paused` is called then, too, with the iterations of the run
+     * and what was measured. */
     std::string until{};
-    std::uint64_t pause_every = 0;
+    std::uint64_t pause_every = 0; /* 0: 32 with a condition or `paused`, else no pauses */
     std::function<void(std::uint64_t iterations, double measured)> paused{};
     /* Where one is above 0, the run ends once the residual is at most max(rtol * first, atol),
-     * asked after every `pause_every` iterations. */
+     * asked as `until` is, and instead of it. */
     double rtol = 0.0;
     double atol = 0.0;
 };
@@ -682,6 +683,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
         std::exception_ptr thrown;
     } paused{wanted, nullptr};
     if (wanted.paused) {
+        if (asked.pause_every == 0) asked.pause_every = 32;
         asked.paused_context = &paused;
         asked.paused = [](void *context, std::uint64_t iterations, double measured) {
             auto& called = *static_cast<Paused *>(context);

@@ -14,12 +14,14 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::Folder;
 using testing::Medium;
 
@@ -669,6 +671,17 @@ TEST(UpdateTest, ARunIsGoneOnWithByTheKernelOfThatNameOnly) {
     EXPECT_EQ(resume(made, Previous{}, {}, "previous").iterations, 0u);
     // One of that name that reads other values would end with other bits.
     EXPECT_THROW(resume(made, AverageOfUpdated{}, {}, "previous"), error);
+}
+
+TEST(UpdateTest, APauseComesEvery32IterationsUnlessSaidOtherwise) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    std::vector<std::uint64_t> pauses;
+    const auto note = [&](std::uint64_t iterations, double) { pauses.push_back(iterations); };
+
+    run(made, Previous{}, {.iterations = 100, .paused = note});
+
+    EXPECT_THAT(pauses, ElementsAre(32u, 64u, 96u, 100u));
 }
 
 }  // namespace
