@@ -320,7 +320,9 @@ typedef struct lw_wavefront_run_options {
      * Asked after every `pause_every` iterations and after the last.  NULL: never.
      */
     const char *until;
-    uint64_t pause_every;         /* iterations between two pauses; 0: there are none */
+    /* Iterations between two pauses; 0: 32 with a condition (until, rtol, atol), else there are
+     * none. */
+    uint64_t pause_every;
     lw_wavefront_pause_fn paused; /* may be NULL */
     void *paused_context;
     const char *borders; /* of the data; NULL: all are fixed */

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wavefront/testing/trial.hpp"
@@ -333,6 +334,29 @@ TEST_F(PlanRunTest, ARunEndsOnceItsResidualIsWithinTheTolerances) {
     EXPECT_EQ(ended(0.0, bound), by_share) << "no more than the bound is enough";
     EXPECT_EQ(ended(1e-2, 1e-9), by_share) << "the larger one counts";
     EXPECT_LT(ended(1e-2, 10 * bound), by_share);
+}
+
+TEST_F(PlanRunTest, AConditionIsAskedEvery32IterationsUnlessSaidOtherwise) {
+    create("store");
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    std::vector<std::uint64_t> asked;
+    options.iterations = 100;
+    options.paused_context = &asked;
+    options.paused = [](void *context, std::uint64_t iterations, double) {
+        static_cast<std::vector<std::uint64_t> *>(context)->push_back(iterations);
+        return 0;
+    };
+    swept(options);
+    EXPECT_THAT(asked, ElementsAre()) << "nothing is to be asked";
+
+    options.until = "residual<1e-300";
+    swept(options);
+    EXPECT_THAT(std::exchange(asked, {}), ElementsAre(32u, 64u, 96u, 100u));
+
+    options.until = nullptr;
+    options.atol = 1e-300;
+    swept(options);
+    EXPECT_THAT(asked, ElementsAre(32u, 64u, 96u, 100u));
 }
 
 TEST_F(PlanRunTest, TolerancesThatCannotBeAreRefused) {

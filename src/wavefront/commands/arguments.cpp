@@ -36,7 +36,7 @@ struct Texts {
     std::string until;
     double rtol = 0.0;
     double atol = 0.0;
-    std::uint64_t every = 32;
+    std::uint64_t every = asked_every;
 };
 
 struct Queue {

@@ -36,6 +36,9 @@ struct Pause {
     std::optional<double> measured{}; /* none where no condition asks for it */
 };
 
+/* Iterations between two evaluations of a condition where nothing else is said. */
+inline constexpr std::uint64_t asked_every = 32;
+
 struct RunOptions {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
