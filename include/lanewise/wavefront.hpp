@@ -531,24 +531,33 @@ class store {
     }
 
     /* Matrix `matrix` from value(row, column), of the type that the store holds; streamed, so it
-     * need not fit into memory. */
+     * need not fit into memory. What `value` throws is thrown, and the matrix is as it was. */
     template <typename Real, typename Value>
     void fill(std::uint32_t matrix, const Value& value) {
         check_element<Real>();
+        // No exception passes through the library: it is thrown again once that has returned.
         struct Job {
             const Value& value;
             std::uint64_t columns;
-        } job{value, sides_of(matrix).second};
+            std::exception_ptr thrown;
+        } job{value, sides_of(matrix).second, nullptr};
         const auto source = [](void *context, std::uint64_t first, std::uint64_t count,
                                void *rows) {
-            const auto& asked = *static_cast<const Job *>(context);
+            auto& asked = *static_cast<Job *>(context);
             auto *at = static_cast<Real *>(rows);
-            for (std::uint64_t i = 0; i < count; ++i) {
-                for (std::uint64_t j = 0; j < asked.columns; ++j) *at++ = asked.value(first + i, j);
+            try {
+                for (std::uint64_t i = 0; i < count; ++i) {
+                    for (std::uint64_t j = 0; j < asked.columns; ++j)
+                        *at++ = asked.value(first + i, j);
+                }
+            } catch (...) {
+                asked.thrown = std::current_exception();
             }
-            return 0;
+            return asked.thrown ? 1 : 0;
         };
-        check(lw_wavefront_write(store_, matrix, source, &job));
+        const auto status = lw_wavefront_write(store_, matrix, source, &job);
+        if (job.thrown) std::rethrow_exception(job.thrown);
+        check(status);
     }
 
     /* All of a matrix that fits into memory, in row-major order, of the type that the store holds.

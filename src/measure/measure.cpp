@@ -54,6 +54,10 @@ lw_status status_of(const lw_measure_options *options, MPI_Comm comm, Body&& bod
         return report_failure(options, rank, {LW_ERR_MEMORY, "out of memory"});
     } catch (const std::exception& error) {
         return report_failure(options, rank, {LW_ERR_OPERATION, error.what()});
+    } catch (...) {
+        return report_failure(
+            options, rank,
+            {LW_ERR_OPERATION, "the operation threw an exception that is no std::exception"});
     }
 }
 

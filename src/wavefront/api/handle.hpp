@@ -77,6 +77,10 @@ lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) 
                               {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
     } catch (const std::exception& error) {
         return report_failure(report, context, {LW_ERR_OPERATION, error.what()});
+    } catch (...) {
+        return report_failure(
+            report, context,
+            {LW_ERR_OPERATION, "what the call calls threw an exception that is no std::exception"});
     }
 }
 

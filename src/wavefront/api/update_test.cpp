@@ -13,6 +13,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -682,6 +683,42 @@ TEST(UpdateTest, APauseComesEvery32IterationsUnlessSaidOtherwise) {
     run(made, Previous{}, {.iterations = 100, .paused = note});
 
     EXPECT_THAT(pauses, ElementsAre(32u, 64u, 96u, 100u));
+}
+
+struct Unfinished : std::logic_error {
+    using std::logic_error::logic_error;
+};
+
+TEST(UpdateTest, WhatAValueThrowsIsThrownByFillAndTheMatrixIsAsItWas) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    const auto before = made.read<double>(0);
+    const auto unfinished = [](std::uint64_t row, std::uint64_t) -> double {
+        return row < 20 ? 1.0 : throw Unfinished("row 20 is not there yet");
+    };
+    const auto number = [](std::uint64_t row, std::uint64_t) -> double {
+        return row < 20 ? 1.0 : throw 5;
+    };
+
+    EXPECT_THROW(made.fill<double>(0, unfinished), Unfinished);
+    EXPECT_THROW(made.fill<double>(0, number), int);
+    EXPECT_EQ(made.read<double>(0), before);
+}
+
+struct ThrowsANumber {
+    static constexpr int radius = 1;
+    double operator()(const auto&) const { throw 5; }
+};
+
+TEST(UpdateTest, AnUpdateThatThrowsWhatIsNoExceptionEndsTheRunByAnError) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 75, 64);
+    const auto before = made.read<double>(0);
+
+    for (const unsigned threads : {1u, 2u}) {
+        EXPECT_THROW(run(made, ThrowsANumber{}, {.iterations = 4, .threads = threads}), error);
+    }
+    EXPECT_EQ(made.read<double>(0), before);
 }
 
 }  // namespace

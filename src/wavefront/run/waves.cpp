@@ -161,6 +161,8 @@ void Waves::work() {
         }
     } catch (const std::exception& error) {
         fail(error.what());
+    } catch (...) {
+        fail("the kernel threw an exception that is no std::exception");
     }
 }
 
