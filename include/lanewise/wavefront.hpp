@@ -583,7 +583,10 @@ class store {
     }
 
     void check(lw_status status) const {
-        if (status != LW_OK) throw error(status, said_->empty() ? lw_status_text(status) : *said_);
+        if (status == LW_OK) return;
+        if (!said_) throw error(status, "the store was moved to another object; use that one");
+        const auto said = std::exchange(*said_, {});
+        throw error(status, said.empty() ? lw_status_text(status) : said);
     }
 
   private:
@@ -608,7 +611,8 @@ class store {
     static void take_sentence(void *context, lw_status /*status*/, const char *sentence) {
         *static_cast<std::string *>(context) = sentence;
     }
-    std::unique_ptr<std::string> said_; /* stays where it is when the store moves */
+    /* Stays where it is when the store moves; none where it was moved to another object. */
+    std::unique_ptr<std::string> said_;
     lw_wavefront *store_ = nullptr;
 };
 

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "wavefront/testing/trial.hpp"
@@ -24,6 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::Folder;
+using ::testing::HasSubstr;
 using testing::Medium;
 
 struct Average {
@@ -719,6 +722,39 @@ TEST(UpdateTest, AnUpdateThatThrowsWhatIsNoExceptionEndsTheRunByAnError) {
         EXPECT_THROW(run(made, ThrowsANumber{}, {.iterations = 4, .threads = threads}), error);
     }
     EXPECT_EQ(made.read<double>(0), before);
+}
+
+template <typename Use>
+std::string refusal_of(const Use& use) {
+    try {
+        use();
+    } catch (const error& refused) {
+        return refused.what();
+    }
+    return "";
+}
+
+TEST(UpdateTest, AStoreThatWasMovedAwayIsRefused) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    const auto moved = std::move(made);
+
+    const auto sentence = refusal_of([&] { (void)made.shape(); });
+
+    EXPECT_THAT(sentence, HasSubstr("was moved"));
+    EXPECT_EQ(refusal_of([&] { (void)made.iterations(); }), sentence);
+    EXPECT_EQ(refusal_of([&] { fill_zeros<double>(made); }), sentence);
+    EXPECT_EQ(refusal_of([&] { (void)made.read<double>(0); }), sentence);
+    EXPECT_EQ(refusal_of([&] { run(made, Previous{}, {.iterations = 1}); }), sentence);
+    EXPECT_EQ(moved.shape().rows, 24u);
+}
+
+TEST(UpdateTest, AnOldSentenceExplainsNoOtherFailure) {
+    const Folder folder(Medium::memory);
+    const auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+
+    EXPECT_THAT(refusal_of([&] { (void)made.read<double>(7); }), HasSubstr("7"));
+    EXPECT_EQ(refusal_of([&] { made.check(LW_ERR_IO); }), lw_status_text(LW_ERR_IO));
 }
 
 }  // namespace
