@@ -183,7 +183,7 @@ LW_API lw_status lw_iexscan(const void *send, void *receive, int count, MPI_Data
 
 /* Stores in `*done` whether the call is complete; it must still be ended by lw_pending_wait. */
 LW_API lw_status lw_pending_test(lw_pending *pending, int *done);
-/* Completes the call, frees `*pending` and sets it to NULL. */
+/* Completes the call, frees `*pending` and sets it to NULL, also where the call fails. */
 LW_API lw_status lw_pending_wait(lw_pending **pending);
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
 /*
  * Status: what every function of Lanewise returns.
  *
- * LW_OK is zero; anything else is a failure, and then no output was changed.
+ * LW_OK is zero; anything else is a failure, and then no output was changed, but
+ * for buffers and handles of which a function says so.
  * A function that fails also hands one sentence (what, where, remedy) to the
  * `report` callback of its options, if there is one; the library never prints.
  */

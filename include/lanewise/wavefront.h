@@ -144,7 +144,8 @@ LW_API lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix,
 
 /*
  * Copy `row_count` rows of matrix `matrix`, from `first_row` on, to `rows` in row-major order,
- * checksums checked.  Only strips that hold them are read from the disk.
+ * checksums checked.  Only strips that hold them are read from the disk.  Where this fails, `rows`
+ * may hold some of them.
  */
 LW_API lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix,
                                         uint64_t first_row, uint64_t row_count, void *rows);
