@@ -13,6 +13,7 @@
  * built at the first call of a shape and stored with the communicator. A count
  * below 0, a root that is no rank, or an array that is not there where it is
  * significant is LW_ERR_ARGUMENT on the rank that gives it, and nothing is sent.
+ * An intercommunicator is LW_ERR_ARGUMENT on all ranks.
  *
  * LW_ERR_UNSUPPORTED, on all ranks, means that the algorithm cannot serve the
  * call (its operator does not commute, the number of ranks does not fit, it
@@ -55,8 +56,8 @@ typedef struct lw_algorithm_options {
     uint32_t struct_size; /* sizeof(lw_algorithm_options); lets fields be added */
     lw_bits bits;
     uint64_t segment_bytes; /* 0: of its own choice */
-    /* Called if something is rejected: on rank 0 of the communicator of a call, and by
-       lw_algorithm_with on every rank; may be NULL. */
+    /* Called with each failure on the rank that has it, but with LW_ERR_UNSUPPORTED of a call on
+       rank 0 of its communicator only; may be NULL. */
     lw_report_fn report;
     void *report_context;
 } lw_algorithm_options;

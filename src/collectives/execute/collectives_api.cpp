@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/exact_call.hpp"
@@ -60,6 +61,24 @@ lw_status at_border(const Act& act) {
     }
 }
 
+/* Why something is refused; empty where it is not. */
+struct Refusal {
+    lw_status status = LW_OK;
+    std::string sentence;
+};
+
+lw_status tell(lw_report_fn report, void *context, const Refusal& refusal) {
+    if (report) report(context, refusal.status, refusal.sentence.c_str());
+    return refusal.status;
+}
+
+/* Tells of a failure that has no sentence of its own. */
+lw_status tell_if_failed(lw_status status, lw_report_fn report, void *context) {
+    const bool has_none = status == LW_ERR_MPI || status == LW_ERR_MEMORY;
+    if (has_none && report) report(context, status, lw_status_text(status));
+    return status;
+}
+
 /* A vector that every rank has has a type on every rank. */
 bool has_types(const Call& call) {
     const bool is_vector = call.collective == Collective::bcast ||
@@ -67,17 +86,36 @@ bool has_types(const Call& call) {
     return !is_vector || call.receive_type != MPI_DATATYPE_NULL;
 }
 
-bool suits(const lw_algorithm *algorithm, const Call& call) {
-    if (!algorithm || call.comm == MPI_COMM_NULL) return false;
+Refusal unusable(std::string sentence) {
+    return {LW_ERR_ARGUMENT, std::move(sentence)};
+}
+
+/* Why the call cannot be made on this rank. */
+Refusal refusal_of_call(const Call& call, const lw_algorithm& algorithm) {
+    if (call.comm == MPI_COMM_NULL) return unusable("the communicator is MPI_COMM_NULL");
     int between_groups = 0;
-    if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS) return false;
-    if (between_groups || algorithm->collective != call.collective) return false;
     int rank = 0;
     int ranks = 0;
-    if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS) return false;
-    if (PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) return false;
-    if (is_rooted(call.collective) && (call.root < 0 || call.root >= ranks)) return false;
-    return has_types(call) && lanewise::collectives::has_usable_counts(call, rank, ranks);
+    if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS ||
+        PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS ||
+        PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) {
+        return unusable("the communicator cannot be used");
+    }
+    if (between_groups) {
+        return unusable("intercommunicators are not served; use the function of the MPI");
+    }
+    if (algorithm.collective != call.collective) {
+        return unusable(std::string("the algorithm is one of ") + name_of(algorithm.collective) +
+                        "; make one of " + name_of(call.collective));
+    }
+    if (is_rooted(call.collective) && (call.root < 0 || call.root >= ranks)) {
+        return unusable("root " + std::to_string(call.root) + " is outside the communicator of " +
+                        std::to_string(ranks) + " ranks");
+    }
+    const auto *fault = has_types(call) ? lanewise::collectives::fault_of_counts(call, rank, ranks)
+                                        : "MPI_DATATYPE_NULL as the datatype";
+    if (fault) return unusable("rank " + std::to_string(rank) + " gives " + fault);
+    return {};
 }
 
 /* Of a reduce_scatter, whose counts may differ, the size does not matter. */
@@ -108,12 +146,25 @@ std::string why_not_served(const Call& call, const lw_algorithm& algorithm) {
            "or the function of the MPI";
 }
 
-lw_status say_if_refused(lw_status status, const Call& call, const lw_algorithm& algorithm) {
+/* All ranks refuse what is not served, and one tells. */
+lw_status tell_if_not_served(lw_status status, const Call& call, const lw_algorithm& algorithm) {
     int rank = 0;
     if (status != LW_ERR_UNSUPPORTED || !algorithm.report) return status;
     if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS || rank != 0) return status;
-    algorithm.report(algorithm.report_context, status, why_not_served(call, algorithm).c_str());
-    return status;
+    return tell(algorithm.report, algorithm.report_context,
+                {status, why_not_served(call, algorithm)});
+}
+
+/* Runs `act`, which returns a status, where the call can be made, and tells of every failure. */
+template <typename Act>
+lw_status serve(const Call& call, const lw_algorithm *algorithm, const Act& act) {
+    if (!algorithm) return LW_ERR_ARGUMENT;
+    const auto status = at_border([&] {
+        const auto refused = refusal_of_call(call, *algorithm);
+        if (refused.status == LW_OK) return tell_if_not_served(act(), call, *algorithm);
+        return tell(algorithm->report, algorithm->report_context, refused);
+    });
+    return tell_if_failed(status, algorithm->report, algorithm->report_context);
 }
 
 /* How a call is carried out. No algorithm: exactly, or, where it is refused, not at all. */
@@ -150,8 +201,7 @@ lw_status reduce_exactly(const Call& call) {
 }
 
 lw_status carry_out(const Call& call, const lw_algorithm *algorithm) {
-    if (!suits(algorithm, call)) return LW_ERR_ARGUMENT;
-    const auto status = at_border([&] {
+    return serve(call, algorithm, [&] {
         const auto decided = decide(call, *algorithm, Calling::blocking);
         if (decided.exactly) return reduce_exactly(call);
         if (!decided.choice.algorithm) return LW_ERR_UNSUPPORTED;
@@ -159,12 +209,14 @@ lw_status carry_out(const Call& call, const lw_algorithm *algorithm) {
         const int code = lanewise::collectives::execute(call, decided.choice, served);
         return status_of(code, served);
     });
-    return say_if_refused(status, call, *algorithm);
 }
 
 lw_status begin(const Call& call, const lw_algorithm *algorithm, lw_pending **pending) {
-    if (!pending || !suits(algorithm, call)) return LW_ERR_ARGUMENT;
-    const auto status = at_border([&] {
+    return serve(call, algorithm, [&] {
+        if (!pending) {
+            return tell(algorithm->report, algorithm->report_context,
+                        unusable("pending must not be NULL"));
+        }
         const auto decided = decide(call, *algorithm, Calling::nonblocking);
         if (!decided.choice.algorithm) return LW_ERR_UNSUPPORTED;
         bool served = false;
@@ -174,7 +226,6 @@ lw_status begin(const Call& call, const lw_algorithm *algorithm, lw_pending **pe
         if (begun == LW_OK) *pending = made.release();
         return begun;
     });
-    return say_if_refused(status, call, *algorithm);
 }
 
 Call bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -227,12 +278,6 @@ std::optional<lw_algorithm_options> options_from(const lw_algorithm_options *giv
     std::memcpy(&options, given, given->struct_size);
     return options;
 }
-
-/* Why no algorithm is made; empty where one is. */
-struct Refusal {
-    lw_status status = LW_OK;
-    std::string sentence;
-};
 
 Refusal refusal_of_options(const lw_algorithm_options& options, const char *name) {
     const bool known = options.bits == LW_BITS_ANY || options.bits == LW_BITS_ORDER ||
@@ -308,6 +353,16 @@ std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
                 .comm = MPI_Comm_f2c(call->comm)};
 }
 
+/* The module of Fortran sets the size of a call to 0 where a buffer has gaps. */
+lw_status refuse_translation(const lw_fortran_call *call, const lw_algorithm *algorithm) {
+    if (call && call->struct_size == 0 && algorithm && algorithm->report) {
+        algorithm->report(
+            algorithm->report_context, LW_ERR_ARGUMENT,
+            "a buffer is a section with gaps; pass a copy, or the array and a derived type");
+    }
+    return LW_ERR_ARGUMENT;
+}
+
 }  // namespace
 
 lw_status lw_algorithm_named(const char *collective, const char *name, uint64_t segment_bytes,
@@ -321,9 +376,14 @@ lw_status lw_algorithm_named(const char *collective, const char *name, uint64_t 
 lw_status lw_algorithm_with(const char *collective, const char *name,
                             const lw_algorithm_options *given, lw_algorithm **algorithm) {
     const auto options = options_from(given);
-    if (!collective || !algorithm || !options) return LW_ERR_ARGUMENT;
-    const auto which = lanewise::collectives::collective_named(collective);
-    return at_border([&] {
+    if (!options) return LW_ERR_ARGUMENT;
+    const auto status = at_border([&] {
+        if (!collective || !algorithm) {
+            return tell(options->report, options->report_context,
+                        unusable(std::string(collective ? "algorithm" : "collective") +
+                                 " must not be NULL"));
+        }
+        const auto which = lanewise::collectives::collective_named(collective);
         auto refused = refusal_of_options(*options, name);
         if (refused.status == LW_OK && !which) {
             refused = {LW_ERR_NOT_FOUND, std::string("no collective is called ") + collective +
@@ -331,10 +391,7 @@ lw_status lw_algorithm_with(const char *collective, const char *name,
         }
         if (refused.status == LW_OK) refused = refusal_of_name(*which, name, options->bits);
         if (refused.status != LW_OK) {
-            if (options->report) {
-                options->report(options->report_context, refused.status, refused.sentence.c_str());
-            }
-            return refused.status;
+            return tell(options->report, options->report_context, refused);
         }
         const Choice choice{
             .algorithm = name ? lanewise::collectives::find_algorithm(*which, name) : nullptr,
@@ -343,6 +400,7 @@ lw_status lw_algorithm_with(const char *collective, const char *name,
         *algorithm = new lw_algorithm{*which, choice, options->report, options->report_context};
         return LW_OK;
     });
+    return tell_if_failed(status, options->report, options->report_context);
 }
 
 void lw_algorithm_free(lw_algorithm *algorithm) {
@@ -571,13 +629,13 @@ lw_status lw_pending_wait(lw_pending **pending) {
 lw_status lw_collective_fortran(const char *name, const lw_fortran_call *call,
                                 const lw_algorithm *algorithm) {
     const auto asked = translated(name, call);
-    return asked ? carry_out(*asked, algorithm) : LW_ERR_ARGUMENT;
+    return asked ? carry_out(*asked, algorithm) : refuse_translation(call, algorithm);
 }
 
 lw_status lw_icollective_fortran(const char *name, const lw_fortran_call *call,
                                  const lw_algorithm *algorithm, lw_pending **pending) {
     const auto asked = translated(name, call);
-    return asked ? begin(*asked, algorithm, pending) : LW_ERR_ARGUMENT;
+    return asked ? begin(*asked, algorithm, pending) : refuse_translation(call, algorithm);
 }
 
 void *lw_in_place_fortran(void) {

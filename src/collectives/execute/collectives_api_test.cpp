@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <lanewise/collectives.h>
+#include <lanewise/fortran.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,6 +14,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/algorithm.hpp"
@@ -540,18 +543,92 @@ TEST(Collectives, WhatAnAlgorithmJustDidForItsOwnCollectiveItIsRefusedForAnother
     EXPECT_EQ(status, LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, ACommunicatorBetweenTwoGroupsIsRefused) {
+std::vector<std::string> told;
+
+void note(void * /*context*/, lw_status /*status*/, const char *sentence) {
+    told.emplace_back(sentence);
+}
+
+/* An algorithm that tells why. */
+Algorithm telling(const char *collective, const char *name) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.report = note;
+    lw_algorithm *algorithm = nullptr;
+    EXPECT_EQ(lw_algorithm_with(collective, name, &options, &algorithm), LW_OK);
+    return Algorithm(algorithm);
+}
+
+/* The only sentence about a call that cannot be made. */
+std::string said_of(lw_status status) {
+    EXPECT_EQ(status, LW_ERR_ARGUMENT);
+    const auto sentences = std::exchange(told, {});
+    EXPECT_EQ(sentences.size(), 1u);
+    return sentences.empty() ? "" : sentences.front();
+}
+
+TEST(Collectives, a_call_that_cannot_be_made_is_told_why_on_the_rank_that_makes_it) {
+    const auto broadcast = telling("bcast", "binomial");
+    const auto scatterv = telling("scatterv", "linear");
+    const auto allreduce = telling("allreduce", "ring");
+    const auto self = MPI_COMM_SELF;
+    const int count = 1;
+    int value = 0;
+    lw_pending *pending = nullptr;
+
+    EXPECT_EQ(said_of(lw_bcast(&value, 1, MPI_INT, 5, self, broadcast.get())),
+              "root 5 is outside the communicator of 1 ranks");
+    EXPECT_EQ(said_of(lw_ibcast(&value, 1, MPI_INT, -1, self, broadcast.get(), &pending)),
+              "root -1 is outside the communicator of 1 ranks");
+    EXPECT_EQ(said_of(lw_ibcast(&value, 1, MPI_INT, 0, self, broadcast.get(), nullptr)),
+              "pending must not be NULL");
+    EXPECT_EQ(said_of(lw_bcast(&value, -1, MPI_INT, 0, self, broadcast.get())),
+              "rank 0 gives a count below 0");
+    EXPECT_EQ(said_of(lw_scatterv(&value, &count, nullptr, MPI_INT, &value, 1, MPI_INT, 0, self,
+                                  scatterv.get())),
+              "rank 0 gives no displacements");
+    EXPECT_EQ(said_of(lw_bcast(&value, 1, MPI_DATATYPE_NULL, 0, self, broadcast.get())),
+              "rank 0 gives MPI_DATATYPE_NULL as the datatype");
+    EXPECT_EQ(said_of(lw_barrier(self, broadcast.get())),
+              "the algorithm is one of bcast; make one of barrier");
+    EXPECT_EQ(said_of(lw_bcast(&value, 1, MPI_INT, 0, MPI_COMM_NULL, broadcast.get())),
+              "the communicator is MPI_COMM_NULL");
+    EXPECT_EQ(said_of(lw_allreduce(&value, &value, -1, MPI_INT, MPI_SUM, self, allreduce.get())),
+              "rank 0 gives a count below 0");
+    EXPECT_EQ(pending, nullptr);
+}
+
+TEST(Collectives, a_null_is_told_where_an_algorithm_is_made) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.report = note;
+    lw_algorithm *algorithm = nullptr;
+
+    EXPECT_EQ(said_of(lw_algorithm_with(nullptr, "linear", &options, &algorithm)),
+              "collective must not be NULL");
+    EXPECT_EQ(said_of(lw_algorithm_with("bcast", "linear", &options, nullptr)),
+              "algorithm must not be NULL");
+}
+
+/* What Fortran makes of a section with gaps. */
+TEST(Collectives, a_buffer_of_fortran_with_gaps_is_told) {
+    const auto barrier = telling("barrier", "dissemination");
+    const lw_fortran_call with_gaps{};
+
+    EXPECT_EQ(said_of(lw_collective_fortran("barrier", &with_gaps, barrier.get())),
+              "a buffer is a section with gaps; pass a copy, or the array and a derived type");
+}
+
+TEST(Collectives, a_communicator_between_two_groups_is_refused) {
     if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank makes no two groups. */
-    const auto linear = named("bcast", "linear");
+    const auto linear = telling("bcast", "linear");
     const int side = rank_of(MPI_COMM_WORLD) == 0 ? 0 : 1;
     const lanewise::testing::Communicator group(lanewise::testing::split_of(MPI_COMM_WORLD, side));
     MPI_Comm between = MPI_COMM_NULL;
     MPI_Intercomm_create(group.get(), 0, MPI_COMM_WORLD, 1 - side, 0, &between);
     int value = 0;
 
-    const auto status = lw_bcast(&value, 1, MPI_INT, 0, between, linear.get());
+    const auto sentence = said_of(lw_bcast(&value, 1, MPI_INT, 0, between, linear.get()));
 
-    EXPECT_EQ(status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(sentence, "intercommunicators are not served; use the function of the MPI");
     MPI_Comm_free(&between);
 }
 

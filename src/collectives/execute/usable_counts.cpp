@@ -25,44 +25,53 @@ bool looks_at_received(const Call& call, int rank) {
     }
 }
 
-bool are_usable(const Numbers& counts, int ranks) {
-    if (!counts) return false;
+const char *fault_of(const Numbers& counts, int ranks) {
+    if (!counts) return "no counts";
     for (int rank = 0; rank < ranks; ++rank) {
-        if (counts[rank] < 0) return false;
+        if (counts[rank] < 0) return "a count below 0";
     }
-    return true;
+    return nullptr;
 }
 
-bool has_usable_sent(const Call& call, int ranks) {
+const char *fault_of(const Numbers& counts, const Numbers& displacements, int ranks) {
+    return displacements ? fault_of(counts, ranks) : "no displacements";
+}
+
+const char *fault_of(std::int64_t count) {
+    return count < 0 ? "a count below 0" : nullptr;
+}
+
+const char *fault_of_sent(const Call& call, int ranks) {
     switch (call.collective) {
-        case Collective::scatterv: return are_usable(call.counts, ranks) && call.displacements;
+        case Collective::scatterv: return fault_of(call.counts, call.displacements, ranks);
         case Collective::alltoallw:
-            if (!call.send_types) return false;
+            if (!call.send_types) return "no datatypes";
             [[fallthrough]];
         case Collective::alltoallv:
-            return are_usable(call.send_counts, ranks) && call.send_displacements;
-        default: return call.send_count >= 0;
+            return fault_of(call.send_counts, call.send_displacements, ranks);
+        default: return fault_of(call.send_count);
     }
 }
 
-bool has_usable_received(const Call& call, int ranks) {
+const char *fault_of_received(const Call& call, int ranks) {
     switch (call.collective) {
-        case Collective::reduce_scatter: return are_usable(call.counts, ranks);
+        case Collective::reduce_scatter: return fault_of(call.counts, ranks);
         case Collective::alltoallw:
-            if (!call.receive_types) return false;
+            if (!call.receive_types) return "no datatypes";
             [[fallthrough]];
         case Collective::gatherv:
         case Collective::allgatherv:
-        case Collective::alltoallv: return are_usable(call.counts, ranks) && call.displacements;
-        default: return call.receive_count >= 0;
+        case Collective::alltoallv: return fault_of(call.counts, call.displacements, ranks);
+        default: return fault_of(call.receive_count);
     }
 }
 
 }  // namespace
 
-bool has_usable_counts(const Call& call, int rank, int ranks) {
-    if (looks_at_sent(call, rank) && !has_usable_sent(call, ranks)) return false;
-    return !looks_at_received(call, rank) || has_usable_received(call, ranks);
+const char *fault_of_counts(const Call& call, int rank, int ranks) {
+    const auto *sent = looks_at_sent(call, rank) ? fault_of_sent(call, ranks) : nullptr;
+    if (sent || !looks_at_received(call, rank)) return sent;
+    return fault_of_received(call, ranks);
 }
 
 }  // namespace lanewise::collectives

@@ -10,8 +10,8 @@
 
 namespace lanewise::collectives {
 
-/* Whether no count that is significant on this rank is below 0, and the arrays are there that tell
-   of a block for each rank. Not for neighborhoods. */
-bool has_usable_counts(const Call& call, int rank, int ranks);
+/* What this rank gives that cannot be: a significant count below 0, or no array that tells of a
+   block for each rank. nullptr: nothing. Not for neighborhoods. */
+const char *fault_of_counts(const Call& call, int rank, int ranks);
 
 }  // namespace lanewise::collectives
