@@ -607,8 +607,11 @@ TEST_P(ExactReductionTest, RefusesACommunicatorBetweenTwoGroups) {
     lw_product_create(&product);
     double one = 1;
     double all = 0;
+    const int root = side == 0 ? MPI_ROOT : 0;
 
     EXPECT_EQ(lw_exact_allreduce(&one, &all, 1, MPI_DOUBLE, between), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_exact_reduce(&one, &all, 1, MPI_DOUBLE, root, between), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_exact_reduce_prod(&one, &all, 1, MPI_DOUBLE, root, between), LW_ERR_UNSUPPORTED);
     EXPECT_EQ(lw_accumulator_allreduce(sum, between), LW_ERR_UNSUPPORTED);
     EXPECT_EQ(lw_product_allreduce(product, between), LW_ERR_UNSUPPORTED);
 

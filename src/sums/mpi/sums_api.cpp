@@ -135,13 +135,13 @@ lw_status allreduce(const void *send, void *receive, int count, MPI_Datatype typ
 
 lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type, Combining combining,
                  int root, MPI_Comm comm) {
+    // First, as the roots of two groups are no ranks.
+    if (const auto status = check_communicator(comm); status != LW_OK) return status;
     int ranks = 0;
-    if (comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS || root < 0 ||
-        root >= ranks) {
-        return LW_ERR_ARGUMENT;
-    }
     int rank = 0;
+    if (PMPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return LW_ERR_MPI;
     if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return LW_ERR_MPI;
+    if (root < 0 || root >= ranks) return LW_ERR_ARGUMENT;
     const bool is_root = rank == root;
     if ((!send && count > 0) || (is_root && !is_place(receive, count))) return LW_ERR_ARGUMENT;
     if (!is_root && send == MPI_IN_PLACE) return LW_ERR_ARGUMENT;
