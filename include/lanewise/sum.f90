@@ -15,12 +15,15 @@
 ! value_f32() gives the nearest real(c_float), which is not always that of value().
 ! lw_prod(values) and type(lw_product), to which `multiply` gives factors, are products.
 !
-! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. A function that fails
-! stops the program with a line that names it.
+! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. Procedures of both
+! types have an optional last argument `status`. Where it is given, it is set to 0 or to what failed,
+! as <lanewise/status.h> numbers it; `value` is 0 then. Where it is not given, a failure stops the
+! program with a line that names the procedure and the reason, as one of lw_sum and lw_prod does.
 
 module lanewise_sum
     use, intrinsic :: iso_c_binding, only: c_double, c_float, c_double_complex, c_float_complex, &
-        c_int, c_size_t, c_ptr, c_null_ptr, c_associated
+        c_int, c_size_t, c_ptr, c_null_ptr, c_associated, c_char, c_f_pointer
+    use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
     private
     public :: lw_sum, lw_accumulator, lw_prod, lw_product
@@ -181,6 +184,16 @@ module lanewise_sum
             real(c_float), intent(out) :: nearest
             integer(c_int) :: status
         end function
+        function c_status_text(status) bind(c, name="lw_status_text") result(text)
+            import :: c_int, c_ptr
+            integer(c_int), value :: status
+            type(c_ptr) :: text
+        end function
+        function c_strlen(text) bind(c, name="strlen") result(length)
+            import :: c_ptr, c_size_t
+            type(c_ptr), value :: text
+            integer(c_size_t) :: length
+        end function
     end interface
 
     interface lw_sum
@@ -225,91 +238,121 @@ module lanewise_sum
 
 contains
 
-    subroutine check(status, what)
-        integer(c_int), intent(in) :: status
+    ! Hand the status of C to who asked for it, or stop on a failure and say the reason.
+    subroutine settle(code, what, status)
+        integer(c_int), intent(in) :: code
         character(*), intent(in) :: what
-        if (status == 0) return
-        print "(a, i0)", "lanewise: " // what // " failed with status ", status
+        integer, intent(out), optional :: status
+        type(c_ptr) :: reason
+        character(kind=c_char), pointer :: letters(:)
+        if (present(status)) status = code
+        if (present(status) .or. code == 0) return
+        reason = c_status_text(code)
+        call c_f_pointer(reason, letters, [c_strlen(reason)])
+        write (error_unit, "(*(a))") "lanewise: ", what, ": ", letters
         error stop 1
     end subroutine
 
     function sum_f64(values) result(total)
         real(c_double), intent(in), contiguous :: values(:)
         real(c_double) :: total
-        call check(c_sum_f64(values, size(values, kind=c_size_t), total), "lw_sum")
+        call settle(c_sum_f64(values, size(values, kind=c_size_t), total), "lw_sum")
     end function
 
     function sum_f32(values) result(total)
         real(c_float), intent(in), contiguous :: values(:)
         real(c_float) :: total
-        call check(c_sum_f32(values, size(values, kind=c_size_t), total), "lw_sum")
+        call settle(c_sum_f32(values, size(values, kind=c_size_t), total), "lw_sum")
     end function
 
     function sum_c128(values) result(total)
         complex(c_double_complex), intent(in), contiguous :: values(:)
         complex(c_double_complex) :: total
-        call check(c_sum_c128(values, size(values, kind=c_size_t), total), "lw_sum")
+        call settle(c_sum_c128(values, size(values, kind=c_size_t), total), "lw_sum")
     end function
 
     function sum_c64(values) result(total)
         complex(c_float_complex), intent(in), contiguous :: values(:)
         complex(c_float_complex) :: total
-        call check(c_sum_c64(values, size(values, kind=c_size_t), total), "lw_sum")
+        call settle(c_sum_c64(values, size(values, kind=c_size_t), total), "lw_sum")
     end function
 
-    subroutine prepare(self)
+    ! The status of making it where there is none yet.
+    function prepared(self) result(code)
         class(lw_accumulator), intent(inout) :: self
-        if (c_associated(self%handle)) return
-        call check(c_create(self%handle), "lw_accumulator")
-    end subroutine
+        integer(c_int) :: code
+        code = 0
+        if (.not. c_associated(self%handle)) code = c_create(self%handle)
+    end function
 
-    subroutine add_f64(self, values)
+    subroutine add_f64(self, values, status)
         class(lw_accumulator), intent(inout) :: self
         real(c_double), intent(in), contiguous :: values(:)
-        call prepare(self)
-        call check(c_add_f64(self%handle, values, size(values, kind=c_size_t)), "add")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared(self)
+        if (code == 0) code = c_add_f64(self%handle, values, size(values, kind=c_size_t))
+        call settle(code, "lw_accumulator%add", status)
     end subroutine
 
-    subroutine add_f32(self, values)
+    subroutine add_f32(self, values, status)
         class(lw_accumulator), intent(inout) :: self
         real(c_float), intent(in), contiguous :: values(:)
-        call prepare(self)
-        call check(c_add_f32(self%handle, values, size(values, kind=c_size_t)), "add")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared(self)
+        if (code == 0) code = c_add_f32(self%handle, values, size(values, kind=c_size_t))
+        call settle(code, "lw_accumulator%add", status)
     end subroutine
 
-    subroutine add_one(self, number)
+    subroutine add_one(self, number, status)
         class(lw_accumulator), intent(inout) :: self
         real(c_double), intent(in) :: number
-        call self%add_f64([number])
+        integer, intent(out), optional :: status
+        call self%add_f64([number], status)
     end subroutine
 
-    subroutine merge_with(self, other)
+    subroutine merge_with(self, other, status)
         class(lw_accumulator), intent(inout) :: self
         class(lw_accumulator), intent(inout) :: other
-        call prepare(self)
-        call prepare(other)
-        call check(c_merge(self%handle, other%handle), "merge")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared(self)
+        if (code == 0) code = prepared(other)
+        if (code == 0) code = c_merge(self%handle, other%handle)
+        call settle(code, "lw_accumulator%merge", status)
     end subroutine
 
-    subroutine allreduce(self, comm)
+    subroutine allreduce(self, comm, status)
         class(lw_accumulator), intent(inout) :: self
         integer, intent(in) :: comm
-        call prepare(self)
-        call check(c_allreduce(self%handle, int(comm, c_int)), "allreduce")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared(self)
+        if (code == 0) code = c_allreduce(self%handle, int(comm, c_int))
+        call settle(code, "lw_accumulator%allreduce", status)
     end subroutine
 
-    function value(self) result(total)
+    function value(self, status) result(total)
         class(lw_accumulator), intent(inout) :: self
         real(c_double) :: total
-        call prepare(self)
-        call check(c_value(self%handle, total), "value")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        total = 0
+        code = prepared(self)
+        if (code == 0) code = c_value(self%handle, total)
+        call settle(code, "lw_accumulator%value", status)
     end function
 
-    function value_f32(self) result(total)
+    function value_f32(self, status) result(total)
         class(lw_accumulator), intent(inout) :: self
         real(c_float) :: total
-        call prepare(self)
-        call check(c_value_f32(self%handle, total), "value_f32")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        total = 0
+        code = prepared(self)
+        if (code == 0) code = c_value_f32(self%handle, total)
+        call settle(code, "lw_accumulator%value_f32", status)
     end function
 
     subroutine destroy(self)
@@ -321,80 +364,103 @@ contains
     function prod_f64(values) result(nearest)
         real(c_double), intent(in), contiguous :: values(:)
         real(c_double) :: nearest
-        call check(c_prod_f64(values, size(values, kind=c_size_t), nearest), "lw_prod")
+        call settle(c_prod_f64(values, size(values, kind=c_size_t), nearest), "lw_prod")
     end function
 
     function prod_f32(values) result(nearest)
         real(c_float), intent(in), contiguous :: values(:)
         real(c_float) :: nearest
-        call check(c_prod_f32(values, size(values, kind=c_size_t), nearest), "lw_prod")
+        call settle(c_prod_f32(values, size(values, kind=c_size_t), nearest), "lw_prod")
     end function
 
     function prod_c128(values) result(nearest)
         complex(c_double_complex), intent(in), contiguous :: values(:)
         complex(c_double_complex) :: nearest
-        call check(c_prod_c128(values, size(values, kind=c_size_t), nearest), "lw_prod")
+        call settle(c_prod_c128(values, size(values, kind=c_size_t), nearest), "lw_prod")
     end function
 
     function prod_c64(values) result(nearest)
         complex(c_float_complex), intent(in), contiguous :: values(:)
         complex(c_float_complex) :: nearest
-        call check(c_prod_c64(values, size(values, kind=c_size_t), nearest), "lw_prod")
+        call settle(c_prod_c64(values, size(values, kind=c_size_t), nearest), "lw_prod")
     end function
 
-    subroutine prepare_product(self)
+    ! The status of making it where there is none yet.
+    function prepared_product(self) result(code)
         class(lw_product), intent(inout) :: self
-        if (c_associated(self%handle)) return
-        call check(c_product_create(self%handle), "lw_product")
-    end subroutine
+        integer(c_int) :: code
+        code = 0
+        if (.not. c_associated(self%handle)) code = c_product_create(self%handle)
+    end function
 
-    subroutine multiply_f64(self, values)
+    subroutine multiply_f64(self, values, status)
         class(lw_product), intent(inout) :: self
         real(c_double), intent(in), contiguous :: values(:)
-        call prepare_product(self)
-        call check(c_multiply_f64(self%handle, values, size(values, kind=c_size_t)), "multiply")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared_product(self)
+        if (code == 0) code = c_multiply_f64(self%handle, values, size(values, kind=c_size_t))
+        call settle(code, "lw_product%multiply", status)
     end subroutine
 
-    subroutine multiply_f32(self, values)
+    subroutine multiply_f32(self, values, status)
         class(lw_product), intent(inout) :: self
         real(c_float), intent(in), contiguous :: values(:)
-        call prepare_product(self)
-        call check(c_multiply_f32(self%handle, values, size(values, kind=c_size_t)), "multiply")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared_product(self)
+        if (code == 0) code = c_multiply_f32(self%handle, values, size(values, kind=c_size_t))
+        call settle(code, "lw_product%multiply", status)
     end subroutine
 
-    subroutine multiply_one(self, number)
+    subroutine multiply_one(self, number, status)
         class(lw_product), intent(inout) :: self
         real(c_double), intent(in) :: number
-        call self%multiply_f64([number])
+        integer, intent(out), optional :: status
+        call self%multiply_f64([number], status)
     end subroutine
 
-    subroutine merge_products(self, other)
+    subroutine merge_products(self, other, status)
         class(lw_product), intent(inout) :: self
         class(lw_product), intent(inout) :: other
-        call prepare_product(self)
-        call prepare_product(other)
-        call check(c_product_merge(self%handle, other%handle), "merge")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared_product(self)
+        if (code == 0) code = prepared_product(other)
+        if (code == 0) code = c_product_merge(self%handle, other%handle)
+        call settle(code, "lw_product%merge", status)
     end subroutine
 
-    subroutine allreduce_product(self, comm)
+    subroutine allreduce_product(self, comm, status)
         class(lw_product), intent(inout) :: self
         integer, intent(in) :: comm
-        call prepare_product(self)
-        call check(c_product_allreduce(self%handle, int(comm, c_int)), "allreduce")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = prepared_product(self)
+        if (code == 0) code = c_product_allreduce(self%handle, int(comm, c_int))
+        call settle(code, "lw_product%allreduce", status)
     end subroutine
 
-    function value_of_product(self) result(nearest)
+    function value_of_product(self, status) result(nearest)
         class(lw_product), intent(inout) :: self
         real(c_double) :: nearest
-        call prepare_product(self)
-        call check(c_product_value(self%handle, nearest), "value")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        nearest = 0
+        code = prepared_product(self)
+        if (code == 0) code = c_product_value(self%handle, nearest)
+        call settle(code, "lw_product%value", status)
     end function
 
-    function value_f32_of_product(self) result(nearest)
+    function value_f32_of_product(self, status) result(nearest)
         class(lw_product), intent(inout) :: self
         real(c_float) :: nearest
-        call prepare_product(self)
-        call check(c_product_value_f32(self%handle, nearest), "value_f32")
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        nearest = 0
+        code = prepared_product(self)
+        if (code == 0) code = c_product_value_f32(self%handle, nearest)
+        call settle(code, "lw_product%value_f32", status)
     end function
 
     subroutine destroy_product(self)

@@ -83,6 +83,49 @@ def test_programs_get_the_exact_sum_and_product_on_any_number_of_ranks(
         assert done.stdout.split() == expected(), f"on {ranks} ranks"
 
 
+FAILURES = """
+program failures
+    use mpi
+    use lanewise_sum
+    implicit none
+    type(lw_accumulator) :: energy
+    type(lw_product) :: weight
+    integer :: status, error
+    real(8) :: total
+    call MPI_Init(error)
+    call energy%add(2.5d0, status)
+    call weight%allreduce(MPI_COMM_SELF, status)
+    print "(i0)", status
+    total = energy%value(status)
+    print "(i0, f4.1)", status, total
+    call energy%allreduce(MPI_COMM_NULL, status)
+    print "(i0)", status
+    call weight%allreduce(MPI_COMM_NULL)
+    print "(a)", "still here"
+end program
+"""
+
+
+def test_a_failure_in_fortran_goes_to_who_asks_for_it_or_stops_the_program_with_the_reason(
+    compiled: Compile, tmp_path: Path
+) -> None:
+    source = tmp_path / "failures.f90"
+    source.write_text(FAILURES, encoding="utf-8")
+    build = next(one for one in find_builds(os.environ) if one.mpi == "openmpi")
+    module = f"-std=f2018 -Wall -Werror {ROOT}/include/lanewise/sum.f90"
+    linked = f"-L{build.libraries} -llanewise -Wl,-rpath,{build.libraries}"
+    program = compiled("openmpi", "mpif90", f"{module} {source} {linked}")
+
+    done = subprocess.run(
+        [*launch_line("openmpi", 1), str(program)],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stdout.split() == ["0", "0", "2.5", "1"]
+    assert "lanewise: lw_product%allreduce: a value cannot be used\n" in done.stderr
+
+
 IN_PYTHON = """
 import numpy as np
 from mpi4py import MPI
