@@ -26,14 +26,17 @@
 
 module lanewise_collectives
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_funloc, c_funptr, c_int, &
-        c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_sizeof
+        c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t, &
+        c_sizeof
     use mpi, only: IN_PLACE => MPI_IN_PLACE, BOTTOM => MPI_BOTTOM
     use mpi_f08, only: IN_PLACE_F08 => MPI_IN_PLACE, BOTTOM_F08 => MPI_BOTTOM, MPI_Comm, &
         MPI_Comm_rank, MPI_Datatype, MPI_Op, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_OP_NULL
-    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, LW_ERR_ARGUMENT, LW_OK
+    use lanewise_status, only: lw_failure, lw_keep_sentence, lw_settle, lw_text, LW_ERR_ARGUMENT, &
+        LW_OK
     implicit none
     private
-    public :: lw_algorithm, lw_algorithm_named, lw_algorithm_with, lw_pending
+    public :: lw_algorithm, lw_algorithm_named, lw_algorithm_with, lw_algorithm_collective, &
+        lw_algorithm_name, lw_pending
     public :: lw_barrier, lw_bcast, lw_scatter, lw_scatterv, lw_gather, lw_gatherv, lw_allgather, &
         lw_allgatherv, lw_alltoall, lw_reduce, lw_allreduce, lw_reduce_scatter, lw_scan, lw_exscan
     public :: lw_ibarrier, lw_ibcast, lw_iscatter, lw_igather, lw_iallgather, lw_ialltoall, &
@@ -85,14 +88,6 @@ module lanewise_collectives
     end type
 
     interface
-        function c_algorithm_named(collective, name, segment_bytes, algorithm) &
-                bind(c, name="lw_algorithm_named") result(status)
-            import :: c_char, c_int64_t, c_ptr, c_int
-            character(kind=c_char), intent(in) :: collective(*), name(*)
-            integer(c_int64_t), value :: segment_bytes
-            type(c_ptr), intent(inout) :: algorithm
-            integer(c_int) :: status
-        end function
         function c_algorithm_with(collective, name, options, algorithm) &
                 bind(c, name="lw_algorithm_with") result(status)
             import :: c_char, c_int, c_options, c_ptr
@@ -101,6 +96,17 @@ module lanewise_collectives
             type(c_options), intent(in) :: options
             type(c_ptr), intent(inout) :: algorithm
             integer(c_int) :: status
+        end function
+        function c_algorithm_collective(index) bind(c, name="lw_algorithm_collective") &
+                result(collective)
+            import :: c_size_t, c_ptr
+            integer(c_size_t), value :: index
+            type(c_ptr) :: collective
+        end function
+        function c_algorithm_name(index) bind(c, name="lw_algorithm_name") result(name)
+            import :: c_size_t, c_ptr
+            integer(c_size_t), value :: index
+            type(c_ptr) :: name
         end function
         subroutine c_algorithm_free(algorithm) bind(c, name="lw_algorithm_free")
             import :: c_ptr
@@ -149,19 +155,8 @@ contains
         type(lw_algorithm), intent(inout) :: algorithm
         integer(c_int64_t), intent(in), optional :: segment_bytes
         integer, intent(out), optional :: status
-        type(c_ptr) :: found
-        integer(c_int64_t) :: segment
-        integer(c_int) :: code
-        segment = 0
-        if (present(segment_bytes)) segment = segment_bytes
-        found = c_null_ptr
-        code = c_algorithm_named(trim(collective) // c_null_char, trim(name) // c_null_char, &
-            segment, found)
-        if (c_associated(found)) then
-            call free_algorithm(algorithm)
-            algorithm%handle = found
-        end if
-        call lw_settle(code, "lw_algorithm_named(" // collective // ", " // name // ")", status)
+        call make("lw_algorithm_named(" // collective // ", " // name // ")", collective, &
+            LW_BITS_ANY, algorithm, name, segment_bytes, status)
     end subroutine
 
     ! Reductions of `collective` that have the same bits: with LW_BITS_ORDER by the algorithm `name`,
@@ -169,6 +164,31 @@ contains
     ! lw_algorithm_with of <lanewise/collectives.h> does.
     subroutine lw_algorithm_with(collective, bits, algorithm, name, segment_bytes, status)
         character(*), intent(in) :: collective
+        integer, intent(in) :: bits
+        type(lw_algorithm), intent(inout) :: algorithm
+        character(*), intent(in), optional :: name
+        integer(c_int64_t), intent(in), optional :: segment_bytes
+        integer, intent(out), optional :: status
+        call make("lw_algorithm_with(" // collective // ")", collective, bits, algorithm, name, &
+            segment_bytes, status)
+    end subroutine
+
+    ! The collective and the name of the algorithm at `index`, from 1; empty past the end.
+    function lw_algorithm_collective(index) result(collective)
+        integer, intent(in) :: index
+        character(:), allocatable :: collective
+        collective = lw_text(c_algorithm_collective(int(index - 1, c_size_t)))
+    end function
+
+    function lw_algorithm_name(index) result(name)
+        integer, intent(in) :: index
+        character(:), allocatable :: name
+        name = lw_text(c_algorithm_name(int(index - 1, c_size_t)))
+    end function
+
+    ! Makes an algorithm for the procedure `what`.
+    subroutine make(what, collective, bits, algorithm, name, segment_bytes, status)
+        character(*), intent(in) :: what, collective
         integer, intent(in) :: bits
         type(lw_algorithm), intent(inout) :: algorithm
         character(*), intent(in), optional :: name
@@ -191,7 +211,7 @@ contains
         end if
         found = c_null_ptr
         code = c_algorithm_with(trim(collective) // c_null_char, address, options, found)
-        call lw_settle(code, "lw_algorithm_with(" // collective // ")", status, told%sentence)
+        call lw_settle(code, what, status, told%sentence)
         if (c_associated(found)) then
             call free_algorithm(algorithm)
             algorithm%handle = found
@@ -365,9 +385,12 @@ contains
         integer, intent(out), optional :: status
         integer(c_int) :: code
         call forget_reason(algorithm)
-        code = LW_ERR_ARGUMENT
-        if (.not. c_associated(pending%handle)) &
-            code = c_icollective(name // c_null_char, made, algorithm%handle, pending%handle)
+        if (c_associated(pending%handle)) then
+            call lw_settle(LW_ERR_ARGUMENT, "lw_i" // name, status, &
+                "the variable has a call in flight; end that by wait")
+            return
+        end if
+        code = c_icollective(name // c_null_char, made, algorithm%handle, pending%handle)
         call lw_settle(code, "lw_i" // name, status, reason_of(algorithm))
     end subroutine
 

@@ -16,9 +16,10 @@
 ! lw_prod(values) and type(lw_product), to which `multiply` gives factors, are products.
 !
 ! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. Procedures of both
-! types have an optional last argument `status`. Where it is given, it is set to 0 or to what failed,
-! as <lanewise/status.h> numbers it; `value` is 0 then. Where it is not given, a failure stops the
-! program with a line that names the procedure and the reason, as one of lw_sum and lw_prod does.
+! types have an optional last argument `status`. Where it is given, it is set to 0 or to what
+! failed, as <lanewise/status.h> numbers it; `value` is 0 then. Where it is not given, a failure
+! stops the program with a line that names the procedure and the reason, as one of lw_sum and
+! lw_prod does.
 
 module lanewise_sum
     use, intrinsic :: iso_c_binding, only: c_double, c_float, c_double_complex, c_float_complex, &

@@ -143,12 +143,49 @@ def test_a_point_that_is_not_there_fails_and_has_no_values(
     assert printed([str(program)]) == ["T 0 T 0"]
 
 
+NAMES = """
+use lanewise
+integer :: i
+i = 1
+do while (lw_algorithm_name(i) /= "")
+    print "(3a)", lw_algorithm_collective(i), " ", lw_algorithm_name(i)
+    i = i + 1
+end do
+print "(i0)", len(lw_algorithm_collective(i))
+end
+"""
+
+
+def test_algorithms_are_listed_by_name(compiled: Compile, tmp_path: Path) -> None:
+    source = tmp_path / "names.f90"
+    source.write_text(NAMES, encoding="utf-8")
+    program = compiled("openmpi", "mpif90", f"{MODULE} {source} {linked('openmpi')}")
+
+    *names, past_the_end = printed([str(program)])
+
+    assert past_the_end == "0"
+    assert len(names) > 50
+    assert {"bcast binomial", "allreduce ring"} <= set(names)
+
+
 REFUSED = {
     'call lw_operation_named("teleport", mine)':
         "lw_operation_named(teleport): not found",
     'call lw_operation_named("bcast", mine)\n'
     "call lw_measure(MPI_COMM_WORLD, mine, 7, [8_8], options, samples)":
         "lw_measure: root 7 is outside",
+    'call lw_algorithm_named("bcast", "no such", reduction)':
+        "lw_algorithm_named(bcast, no such): bcast has no algorithm no such; lw_algorithm_name ",
+    'call lw_algorithm_named("bcast", "binomial", reduction)\n'
+    "call lw_bcast(number, 1, MPI_INTEGER, 7, MPI_COMM_WORLD, reduction)":
+        "lw_bcast: root 7 is outside the communicator of 1 ranks",
+    'call lw_algorithm_named("bcast", "binomial", reduction)\n'
+    "call lw_bcast(numbers(1, :), 2, MPI_INTEGER, 0, MPI_COMM_WORLD, reduction)":
+        "lw_bcast: a buffer is a section with gaps; pass a copy",
+    'call lw_algorithm_named("barrier", "dissemination", reduction)\n'
+    "call lw_ibarrier(MPI_COMM_WORLD, reduction, pending)\n"
+    "call lw_ibarrier(MPI_COMM_WORLD, reduction, pending)":
+        "lw_ibarrier: the variable has a call in flight; end that by wait",
     'call lw_algorithm_with("scatter", LW_BITS_ORDER, reduction)':
         "lw_algorithm_with(scatter): scatter combines nothing, so its bits are the same anyway",
     'call lw_algorithm_with("allreduce", LW_BITS_RANKS, reduction)\n'
@@ -165,7 +202,8 @@ def test_a_failure_that_nobody_asks_for_stops_the_program_with_the_reason(
     source.write_text(
         "use mpi_f08\nuse lanewise\ntype(lw_operation) :: mine\n"
         "type(lw_measure_options) :: options\ntype(lw_samples) :: samples\n"
-        "type(lw_algorithm) :: reduction\n"
+        "type(lw_algorithm) :: reduction\ntype(lw_pending) :: pending\n"
+        "integer :: number = 1, numbers(2, 2) = 1\n"
         f'call MPI_Init()\n{call}\nprint *, "still here"\nend\n',
         encoding="utf-8",
     )
