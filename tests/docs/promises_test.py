@@ -68,6 +68,28 @@ def test_the_reference_has_each_public_name_of_python() -> None:
     assert missing == []
 
 
+def test_the_reference_of_fortran_names_what_only_c_has() -> None:
+    page = (ROOT / "docs" / "site" / "api" / "fortran.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+\.h)` \| (.+) \|$", page, re.M)
+    told = {
+        header: row if row == "all" else set(re.findall(r"`(\w+)`", row)) for header, row in rows
+    }
+    in_fortran = {
+        name.removesuffix("_fortran")
+        for path in HEADERS[0].parent.glob("*.f90")
+        for name in re.findall(r"\blw_\w+", re.sub(r"!.*", "", path.read_text(encoding="utf-8")))
+    }
+
+    lacking = {}
+    for path in HEADERS:
+        declared = re.findall(r"^LW_API [^(]*\b(lw_\w+)\(", path.read_text(encoding="utf-8"), re.M)
+        functions = {name.removesuffix("_fortran") for name in declared}
+        missing = functions - in_fortran
+        if missing:
+            lacking[path.name] = "all" if missing == functions else missing
+    assert told == lacking
+
+
 def test_the_reference_has_what_the_guides_import() -> None:
     reference = (ROOT / "docs" / "site" / "api" / "python.md").read_text(encoding="utf-8")
     known = set(re.findall(r"^\.\. \w[\w:]+:: ([\w.]+)", reference, re.M))
