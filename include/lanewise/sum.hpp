@@ -27,11 +27,17 @@
 
 namespace lanewise {
 
+/* What went wrong; a lack of memory is std::bad_alloc. */
+struct sum_error : std::runtime_error {
+    explicit sum_error(lw_status code) : std::runtime_error(lw_status_text(code)), status(code) {}
+    lw_status status;
+};
+
 namespace sum_detail {
 
 inline void check(lw_status status) {
     if (status == LW_ERR_MEMORY) throw std::bad_alloc();
-    if (status != LW_OK) throw std::runtime_error(lw_status_text(status));
+    if (status != LW_OK) throw sum_error(status);
 }
 
 }  // namespace sum_detail
@@ -129,7 +135,8 @@ class accumulator {
     lw_accumulator *sum_ = nullptr;
 };
 
-/* A product that grows. `value` throws where lw_product_f64 fails. */
+/* A product that grows. `value` throws a sum_error with LW_ERR_UNSUPPORTED where lw_product_f64
+ * fails with it. */
 class product {
   public:
     product() { sum_detail::check(lw_product_create(&product_)); }

@@ -83,6 +83,40 @@ def test_programs_get_the_exact_sum_and_product_on_any_number_of_ranks(
         assert done.stdout.split() == expected(), f"on {ranks} ranks"
 
 
+STATUS_IN_CXX = """
+#include <lanewise/sum.hpp>
+
+#include <cstdio>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    lanewise::product weight;
+    try {
+        weight.allreduce(MPI_COMM_NULL);
+    } catch (const lanewise::sum_error& failed) {
+        std::printf("%d %s", failed.status == LW_ERR_ARGUMENT, failed.what());
+    }
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_failure_in_cxx_has_its_status(compiled: Compile, tmp_path: Path) -> None:
+    source = tmp_path / "status.cpp"
+    source.write_text(STATUS_IN_CXX, encoding="utf-8")
+    build = next(one for one in find_builds(os.environ) if one.mpi == "openmpi")
+    linked = f"-L{build.libraries} -llanewise -Wl,-rpath,{build.libraries}"
+    words = f"-std=c++20 -I{ROOT}/include {source} {linked}"
+    program = compiled("openmpi", "mpicxx", words)
+
+    done = subprocess.run(
+        [*launch_line("openmpi", 1), str(program)],
+        capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
+    )  # fmt: skip
+
+    assert done.stdout == "1 a value cannot be used"
+
+
 FAILURES = """
 program failures
     use mpi
