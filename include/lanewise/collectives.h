@@ -72,7 +72,7 @@ typedef struct lw_algorithm_options {
  * `lanewise run --same-bits order`, whatever rounding the program has chosen.
  * `name` may be NULL then: the algorithm is chosen by size and number of ranks.
  *
- * With LW_BITS_RANKS, reduce, allreduce and reduce_scatter, blocking or not,
+ * With LW_BITS_RANKS, reduce and allreduce, blocking or not, and reduce_scatter
  * add and multiply doubles, floats and their complex types exactly: each result
  * is the number nearest to the exact one, in both parts. Maxima and
  * minima of doubles and floats, also of scans, have the bits of LW_BITS_ORDER;

@@ -84,26 +84,30 @@ typedef struct lw_operation_callbacks {
     void *context;
 } lw_operation_callbacks;
 
+/* Fails with LW_ERR_ARGUMENT for another struct_size, and without a name or `execute`. */
 LW_API lw_status lw_operation_user(const lw_operation_callbacks *callbacks,
                                    lw_operation **operation);
 
 /*
  * A user operation from a shared object: "libmine.so:my_scatter", where the
  * symbol is an object of type lw_operation_callbacks.
- * Fails with LW_ERR_NOT_FOUND; `text_bytes` of the loader's reason go to `text` if not NULL.
+ * Fails with LW_ERR_NOT_FOUND, and as lw_operation_user for what the object is; `text_bytes` of the
+ * reason go to `text` if not NULL.
  */
 LW_API lw_status lw_operation_load(const char *library_and_symbol, char *text, size_t text_bytes,
                                    lw_operation **operation);
 
 /*
  * For the v-operations: rank i moves message_bytes * weights[i], rounded down.
- * `count` must equal the size of the communicator measured on.  Copied.
+ * `count` must equal the size of the communicator measured on.  Copied.  Fails with
+ * LW_ERR_UNSUPPORTED for other operations, LW_ERR_ARGUMENT for a weight that is not 0 or above.
  */
 LW_API lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count);
 
 /*
  * For streaming operations: how many messages are in flight at once; 160 unless set.
- * The receiver has buffers for that many messages.
+ * The receiver has buffers for that many messages.  Fails with LW_ERR_UNSUPPORTED for other
+ * operations, LW_ERR_ARGUMENT below 1.
  */
 LW_API lw_status lw_operation_window(lw_operation *operation, int messages);
 
