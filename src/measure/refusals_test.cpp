@@ -587,20 +587,23 @@ TEST(Failures, WhileWarmingUpReachEveryRank) {
 }
 
 TEST(Failures, ThatAnOperationThrowsOnEveryRankAreReportedOnOne) {
-    const auto execute = [](void *) -> int { throw std::runtime_error("the disk is full"); };
-    const lw_operation_callbacks callbacks = {sizeof callbacks, "throwing", nullptr,
-                                              execute,          nullptr,    nullptr};
-    lw_operation *made = nullptr;
-    ASSERT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
-    const Operation operation(made);
-    const std::uint64_t bytes = 8;
-
-    const auto refusal =
-        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+    const auto refusal_of = [](int (*execute)(void *)) {
+        const lw_operation_callbacks callbacks = {sizeof callbacks, "throwing", nullptr,
+                                                  execute,          nullptr,    nullptr};
+        lw_operation *made = nullptr;
+        EXPECT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
+        const Operation operation(made);
+        const std::uint64_t bytes = 8;
+        return refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
             return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &options, samples);
         });
+    };
 
-    expect_refusal(refusal, LW_ERR_OPERATION, "the disk is full");
+    const auto exception = refusal_of([](void *) -> int { throw std::runtime_error("disk full"); });
+    const auto number = refusal_of([](void *) -> int { throw 5; });
+
+    expect_refusal(exception, LW_ERR_OPERATION, "disk full");
+    expect_refusal(number, LW_ERR_OPERATION, "no std::exception");
 }
 
 TEST(Failures, OfSetupOnOneRankReachEveryRank) {
