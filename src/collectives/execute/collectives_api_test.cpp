@@ -566,7 +566,7 @@ std::string said_of(lw_status status) {
     return sentences.empty() ? "" : sentences.front();
 }
 
-TEST(Collectives, a_call_that_cannot_be_made_is_told_why_on_the_rank_that_makes_it) {
+TEST(Collectives, ACallThatCannotBeMadeIsToldWhyOnTheRankThatMakesIt) {
     const auto broadcast = telling("bcast", "binomial");
     const auto scatterv = telling("scatterv", "linear");
     const auto allreduce = telling("allreduce", "ring");
@@ -597,7 +597,7 @@ TEST(Collectives, a_call_that_cannot_be_made_is_told_why_on_the_rank_that_makes_
     EXPECT_EQ(pending, nullptr);
 }
 
-TEST(Collectives, a_null_is_told_where_an_algorithm_is_made) {
+TEST(Collectives, ANullIsToldWhereAnAlgorithmIsMade) {
     lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
     options.report = note;
     lw_algorithm *algorithm = nullptr;
@@ -609,7 +609,7 @@ TEST(Collectives, a_null_is_told_where_an_algorithm_is_made) {
 }
 
 /* What Fortran makes of a section with gaps. */
-TEST(Collectives, a_buffer_of_fortran_with_gaps_is_told) {
+TEST(Collectives, ABufferOfFortranWithGapsIsTold) {
     const auto barrier = telling("barrier", "dissemination");
     const lw_fortran_call with_gaps{};
 
@@ -617,7 +617,7 @@ TEST(Collectives, a_buffer_of_fortran_with_gaps_is_told) {
               "a buffer is a section with gaps; pass a copy, or the array and a derived type");
 }
 
-TEST(Collectives, a_communicator_between_two_groups_is_refused) {
+TEST(Collectives, ACommunicatorBetweenTwoGroupsIsRefused) {
     if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank makes no two groups. */
     const auto linear = telling("bcast", "linear");
     const int side = rank_of(MPI_COMM_WORLD) == 0 ? 0 : 1;
