@@ -132,6 +132,23 @@ def test_what_a_run_calls_may_read_its_store_on_several_threads(tmp_path: Path) 
     assert sums == [24.0] * 4
 
 
+@pytest.mark.parametrize(
+    ("options", "seen_at"),
+    [({}, [32, 64, 96, 100]), ({"pause_every": 50}, [50, 100])],
+)
+def test_a_pause_is_called_every_32_iterations_unless_said_otherwise(
+    options: dict[str, Any], seen_at: list[int]
+) -> None:
+    seen: list[int] = []
+
+    outcome = wavefront.run(
+        [np.ones((8, 8)), np.zeros((8, 8))], "sor", 100,
+        on_pause=lambda iterations, _measured: seen.append(iterations), **options,
+    )  # fmt: skip
+
+    assert (outcome.iterations, seen) == (100, seen_at)
+
+
 def open_files(folder: Path) -> list[Path]:
     """Return the files in a folder that this program has open."""
     links = (Path(entry) for entry in Path("/proc/self/fd").iterdir())

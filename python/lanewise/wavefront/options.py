@@ -17,7 +17,7 @@ Directions = str | Sequence[str]
 Borders = str | Mapping[str, str]
 
 NEVER = -1.0
-# Iterations between two questions whether a run may end, as the command asks them.
+# Iterations between two pauses where none are named, as the command asks whether a run may end.
 ASKED_EVERY = 32
 # Counts of the library have 64 bits, and are added to others; threads have 32.
 _MOST = 2**63 - 1
@@ -51,7 +51,7 @@ class Ending:
     @property
     def is_asked(self) -> bool:
         """Return whether it is asked between iterations."""
-        return self.until is not None or self.rtol != 0.0 or self.atol != 0.0
+        return bool(self.until) or self.rtol != 0.0 or self.atol != 0.0
 
 
 def size_bytes(text: str | int) -> int:

@@ -29,7 +29,14 @@ from lanewise.wavefront.library import (
 )
 from lanewise.wavefront.mapped import give_pages_back, reserve_room
 from lanewise.wavefront.matrix import Matrix
-from lanewise.wavefront.options import Borders, Directions, Ending, Rates, run_options
+from lanewise.wavefront.options import (
+    ASKED_EVERY,
+    Borders,
+    Directions,
+    Ending,
+    Rates,
+    run_options,
+)
 from lanewise.wavefront.planning import Plan, plan_of
 from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.scratch import Scratch
@@ -123,7 +130,8 @@ def run(  # noqa: PLR0913
     options = run_options(
         iterations, memory=memory, threads=threads, waves=waves,
         ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
-        pause_every=pause_every, check_finite=int(check_finite), rates=rates,
+        pause_every=pause_every or (ASKED_EVERY if on_pause else 0),
+        check_finite=int(check_finite), rates=rates,
     )  # fmt: skip
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
