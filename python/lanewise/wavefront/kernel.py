@@ -31,6 +31,7 @@ from lanewise.wavefront import library as native
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
 
+_RADIUS_MAX = 8
 _DIRECTED_ARGUMENTS = 10
 _PLANE_ARGUMENTS = 5
 
@@ -50,6 +51,10 @@ class OwnKernel:
     context: Any = None
 
     def __post_init__(self) -> None:
+        if not hasattr(self.radius, "__index__") or not 1 <= self.radius <= _RADIUS_MAX:
+            raise RequestError(
+                f"radius is a whole number from 1 to {_RADIUS_MAX}, not {self.radius}"
+            )
         if self.reads not in ("updated", "previous"):
             raise RequestError(f'a kernel reads "updated" or "previous", not "{self.reads}"')
 
