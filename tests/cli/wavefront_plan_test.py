@@ -46,6 +46,25 @@ def test_a_plan_is_that_of_the_command(
     assert {"event": "plan", **dataclasses.asdict(plan)} == json.loads(said.stdout)
 
 
+@pytest.mark.parametrize(
+    "memory",
+    ["64M", "64MiB", "64MB", "65536k", "67108864", "67108864B", "1G",
+     "64m", "64mib", "64 MiB", " 64MiB", "0.5GiB", "64MiBs", "-1", "", "\u0664M"],
+)  # fmt: skip
+def test_a_budget_is_read_as_by_the_command(native: Native, memory: str) -> None:
+    shape = ("--rows", "100", "--cols", "80", "--kernel", "sor", "--layout", "row-major")
+    said = native("plan", *shape, "--iterations", 64, f"--memory={memory}", "--json")
+
+    def plan() -> wavefront.Plan:
+        return wavefront.plan((100, 80), "sor", 64, memory=memory, coefficients=1)
+
+    if said.returncode == 0:
+        assert dataclasses.asdict(plan()).items() <= json.loads(said.stdout).items()
+    else:
+        with pytest.raises(RequestError, match="is not a size"):
+            plan()
+
+
 def test_a_store_its_folder_and_its_arrays_have_one_plan(tmp_path: Path) -> None:
     u, f = np.zeros((2, 300, 200))
     with wavefront.Store.create(tmp_path / "s", u.shape, coefficients=1) as store:

@@ -22,8 +22,9 @@ ASKED_EVERY = 32
 # Counts of the library have 64 bits, and are added to others; threads have 32.
 _MOST = 2**63 - 1
 _MOST_THREADS = 2**32 - 1
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+# As src/base/sizes.hpp has it.
+_SIZE = re.compile(r"([0-9]+)(?:([KMGTk])(?:i?B)?|B)?")
+_POWERS = {None: 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,16 @@ class Ending:
 
 def size_bytes(text: str | int) -> int:
     """Return "2GiB" in bytes; units are powers of 1024.  RequestError for anything else."""
-    match = _SIZE.fullmatch(str(text).strip())
+    match = _SIZE.fullmatch(str(text))
     if match is None:
-        raise RequestError(f"memory {text!r} is not a size; try '512MiB' or '2GiB'")
-    size = float(match[1]) * 1024 ** _POWERS[match[2].upper()]
+        raise RequestError(
+            f"memory {text!r} is not a size, which is a whole number of B, KiB, MiB, GiB or TiB; "
+            "try '1536MiB' or '2GiB'"
+        )
+    size = int(match[1]) * 1024 ** _POWERS[match[2]]
     if size > _MOST:
         raise RequestError(f"memory {text!r} is more than {_MOST} bytes; give less")
-    return int(size)
+    return size
 
 
 def run_options(  # noqa: PLR0913
