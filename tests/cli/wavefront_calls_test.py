@@ -149,6 +149,32 @@ def test_a_pause_is_called_every_32_iterations_unless_said_otherwise(
     assert (outcome.iterations, seen) == (100, seen_at)
 
 
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        ("kernel", lambda store: wavefront.run(store, "jacobi\0x", 1)),
+        ("kernel", lambda store: store.plan("jacobi\0x", 1)),
+        ("matrix", lambda store: store["data0\0x"]),
+        ("layout", lambda store: store.convert("t", layout="block\0x")),
+        ("layout", lambda _store: wavefront.Store.in_memory(4, 6, layout="row-major\0x")),
+        ("a name", lambda _store: wavefront.Store.in_memory(4, 6, names=["a\0b"])),
+    ],
+)
+def test_a_name_with_a_nul_is_refused_instead_of_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str,
+    act: Callable[[wavefront.Store], object],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+
+    with (
+        wavefront.Store.in_memory(4, 6, coefficients=1) as store,
+        pytest.raises(RequestError, match=f"^{name} is a text of printable characters"),
+    ):
+        act(store)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def open_files(folder: Path) -> list[Path]:
     """Return the files in a folder that this program has open."""
     links = (Path(entry) for entry in Path("/proc/self/fd").iterdir())

@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 from lanewise.errors import RequestError
 from lanewise.wavefront import library as native
+from lanewise.wavefront.options import text_bytes
 
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
@@ -175,7 +176,8 @@ def native_kernel(kernel: Any, element: str) -> native.Kernel:
     return native.Kernel(
         struct_size=ctypes.sizeof(native.Kernel), radius=own.radius,
         reads=int(own.reads == "previous"), watch_writes=int(own.watch_writes),
-        context=own.context_address, name=own.name.encode(), **{own.member: own.address},
+        context=own.context_address, name=text_bytes("the name of a kernel", own.name),
+        **{own.member: own.address},
     )  # fmt: skip
 
 

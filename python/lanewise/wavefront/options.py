@@ -63,7 +63,7 @@ def size_bytes(text: str | int) -> int:
             f"memory {text!r} is not a size, which is a whole number of B, KiB, MiB, GiB or TiB; "
             "try '1536MiB' or '2GiB'"
         )
-    size = int(match[1]) * 1024 ** _POWERS[match[2]]
+    size = int(match[1]) << 10 * _POWERS[match[2]]
     if size > _MOST:
         raise RequestError(f"memory {text!r} is more than {_MOST} bytes; give less")
     return size
@@ -90,7 +90,7 @@ def run_options(  # noqa: PLR0913
         memory_bytes=size_bytes(memory), waves=whole_number("waves", waves, _MOST),
         tolerance=_tolerance(ending.tolerance),
         check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
-        until=ending.until.encode() if ending.until else None,
+        until=text_bytes("until", ending.until) if ending.until else None,
         rtol=ending.rtol, atol=ending.atol,
         pause_every=whole_number("pause_every", pause_every, _MOST)
         or (ASKED_EVERY if ending.is_asked else 0),
@@ -106,6 +106,16 @@ def whole_number(name: str, count: int, most: int) -> int:
     return operator.index(count)
 
 
+def text_bytes(name: str, text: str) -> bytes:
+    """Return a text as the library takes it, which ends one at a NUL.
+
+    RequestError where it is no text, or has what cannot be printed.
+    """
+    if not isinstance(text, str) or not text.isprintable():
+        raise RequestError(f"{name} is a text of printable characters, not {text!r}")
+    return text.encode()
+
+
 def _tolerance(tolerance: float | None) -> float:
     if tolerance is None:
         return NEVER
@@ -115,10 +125,12 @@ def _tolerance(tolerance: float | None) -> float:
 
 
 def _directions(directions: Directions) -> bytes:
-    return (directions if isinstance(directions, str) else ",".join(directions)).encode()
+    joined = directions if isinstance(directions, str) else ",".join(directions)
+    return text_bytes("directions", joined)
 
 
 def _borders(borders: Borders) -> bytes:
     if isinstance(borders, str):
-        return borders.encode()
-    return ",".join(f"{side}={kind}" for side, kind in borders.items()).encode() or b"fixed"
+        return text_bytes("borders", borders)
+    sides = ",".join(f"{side}={kind}" for side, kind in borders.items())
+    return text_bytes("borders", sides or "fixed")

@@ -3,17 +3,48 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+
 import pytest
 
 from lanewise.errors import RequestError
 from lanewise.wavefront.kernel import RowKernel
-from lanewise.wavefront.options import Ending, run_options
+from lanewise.wavefront.options import Ending, run_options, text_bytes
+
+# Would be cut off at the NUL, or have no bytes; and what is no text.
+NO_TEXTS = ["sor\0junk", "sor\ud800", "sor\n", 5, None]
+
+
+@pytest.mark.parametrize("text", NO_TEXTS)
+def test_a_text_that_the_library_would_cut_off_is_refused(text: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        text_bytes("kernel", text)
+
+    assert str(raised.value) == f"kernel is a text of printable characters, not {text!r}"
+    assert text_bytes("kernel", "größe 1") == "größe 1".encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("until", lambda text: run_options(1, memory="1GiB", ending=Ending(until=text))),
+        ("directions", lambda text: run_options(1, memory="1GiB", directions=text)),
+        ("directions", lambda text: run_options(1, memory="1GiB", directions=["up-left", text])),
+        ("borders", lambda text: run_options(1, memory="1GiB", borders=text)),
+        ("borders", lambda text: run_options(1, memory="1GiB", borders={"left": text})),
+    ],
+)
+def test_a_text_that_would_be_cut_off_is_refused_by_its_name(
+    name: str, asked: Callable[[str], object]
+) -> None:
+    with pytest.raises(RequestError, match=f"{name} is a text of printable characters"):
+        asked("down-right\0up")
 
 
 def test_only_a_condition_makes_a_run_pause() -> None:
     def pause_every(until: str | None) -> int:
-        return run_options(100, memory="1GiB", ending=Ending(until=until)).pause_every
+        options = run_options(100, memory="1GiB", ending=Ending(until=until))
+        return int(options.pause_every)
 
     assert [pause_every(until) for until in (None, "", "residual<1")] == [0, 0, 32]
 
@@ -23,4 +54,4 @@ def test_a_kernel_reads_from_1_to_8_rows_around_a_cell(radius: int) -> None:
     with pytest.raises(RequestError, match=f"radius is a whole number from 1 to 8, not {radius}"):
         RowKernel(12345, radius=radius)
 
-    assert RowKernel(12345, radius=np.uint8(8)).radius == 8
+    assert RowKernel(12345, radius=8).radius == 8

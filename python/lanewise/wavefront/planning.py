@@ -10,6 +10,7 @@ from typing import Any
 
 from lanewise.wavefront import library as native
 from lanewise.wavefront.kernel import native_kernel
+from lanewise.wavefront.options import text_bytes
 
 _MEBIBYTE = 2**20
 
@@ -77,7 +78,8 @@ def plan_of(
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
         function = native.loaded().lw_wavefront_plan_run
-        status = function(native.byref(shape), kernel.encode(), values, len(values), *ends)
+        name = text_bytes("kernel", kernel)
+        status = function(native.byref(shape), name, values, len(values), *ends)
     else:
         own = native_kernel(kernel, native.ELEMENTS[shape.element])
         function = native.loaded().lw_wavefront_plan_run_kernel

@@ -36,6 +36,7 @@ from lanewise.wavefront.options import (
     Ending,
     Rates,
     run_options,
+    text_bytes,
 )
 from lanewise.wavefront.planning import Plan, plan_of
 from lanewise.wavefront.progress import OnShare
@@ -248,7 +249,7 @@ def kernel_arguments(
     """Return the arguments of a native call that say which kernel sweeps the store."""
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
-        return kernel.encode(), values, len(values)
+        return text_bytes("kernel", kernel), values, len(values)
     return (byref(native_kernel(kernel, store.dtype.name)),)
 
 

@@ -39,6 +39,7 @@ from lanewise.wavefront.options import (
     Rates,
     run_options,
     size_bytes,
+    text_bytes,
     whole_number,
 )
 from lanewise.wavefront.planning import Plan, plan_of
@@ -169,7 +170,8 @@ class Store:
         count += shape.row_coefficient_count + shape.column_coefficient_count
         if names and len(names) != count:
             raise RequestError(f"{len(names)} names for {count} matrices; give one for each")
-        called = (ctypes.c_char_p * count)(*map(str.encode, names)) if names else None
+        texts = [text_bytes("a name", name) for name in names]
+        called = (ctypes.c_char_p * count)(*texts) if names else None
         handle, failures = ctypes.c_void_p(), Failures()
         failures.check(
             function(*place, byref(shape), called, failures.callback, None, byref(handle))
@@ -337,7 +339,8 @@ class Store:
                 raise RequestError(f"there is no matrix {matrix}; there are {count}, from 0 on")
             return operator.index(matrix)
         number = ctypes.c_uint32()
-        status = loaded().lw_wavefront_matrix_named(self.handle, matrix.encode(), byref(number))
+        name = text_bytes("matrix", matrix)
+        status = loaded().lw_wavefront_matrix_named(self.handle, name, byref(number))
         self.failures.check(status)
         return number.value
 
@@ -459,7 +462,7 @@ class Store:
         RunError where a strip is damaged or the disk is full.
         """
         shape = self.native_shape
-        shape.layout = shape.layout if layout is None else layout.encode()
+        shape.layout = shape.layout if layout is None else text_bytes("layout", layout)
         shape.strip_rows = whole_number("strip_rows", strip_rows, _SIDE_MAX)
         if tile_columns is not None:
             shape.tile_columns = whole_number("tile_columns", tile_columns, _SIDE_MAX)
@@ -545,7 +548,7 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     if unknown := given.keys() - _SHAPE.keys():
         raise TypeError(f"a store has no {', '.join(sorted(unknown))}")
     wanted = {**_SHAPE, **given}
-    kind, layout = np.dtype(wanted.pop("dtype")), str(wanted.pop("layout"))
+    kind, layout = np.dtype(wanted.pop("dtype")), text_bytes("layout", wanted.pop("layout"))
     if kind.name not in ELEMENTS:
         raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
     sides = tuple(whole_number("a side", side, _SIDE_MAX) for side in sides)
@@ -556,7 +559,7 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     line_columns = sides[2] if len(sides) == 3 else 0
     return MatrixShape(
         struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(kind.name),
-        layout=layout.encode(), rows=sides[0],
+        layout=layout, rows=sides[0],
         columns=whole_number("a row or plane", math.prod(sides[1:]), _SIDE_MAX),
         line_columns=line_columns, strip_rows=numbers["strip_rows"],
         tile_columns=numbers["tile_columns"],
