@@ -230,6 +230,8 @@ def test_arrays_that_no_store_can_hold_leave_no_folder(
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"no store can be made in .*missing: No such file"):
         wavefront.run(list(arrays()), "sor", 1, folder=tmp_path / "missing")
+    with pytest.raises(RequestError, match="contains a NUL character, which no path may contain"):
+        wavefront.run(list(arrays()), "sor", 1, folder="a\0b")
 
 
 def test_a_result_that_is_kept_may_be_changed_at_once(

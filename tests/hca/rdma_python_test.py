@@ -188,6 +188,10 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(server, devices="lo")
     with pytest.raises(RequestError, match="ibv_rc_pinpong"):
         rdma.start(["ibv_rc_pinpong"])
+    with pytest.raises(RequestError, match="an argument cannot contain a NUL character"):
+        rdma.start([*server, "127.0.0.1\0"])
+    with pytest.raises(RequestError, match="an argument cannot contain a NUL character"):
+        rdma.start(server, pcap="a\0b")
     with pytest.raises(RequestError, match="no such interface"):
         rdma.start(server, ports=("eth77",))
     with pytest.raises(RequestError, match="did you mean ibv_reg_mr"):

@@ -256,6 +256,8 @@ def has_version(values: Mapping[str, Any], version: int) -> bool:
 
 def text_in(path: Path) -> str:
     """Return the text of a file; OSError where there is none, as in a device without an end."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name contains a NUL character")
     if path.is_char_device():
         raise OSError(errno.EINVAL, "it is a device")
     return path.read_text(encoding="utf-8-sig")

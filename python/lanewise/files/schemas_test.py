@@ -196,6 +196,11 @@ def test_a_device_is_not_read_since_it_may_have_no_end(monkeypatch: pytest.Monke
         object_in(Path("/dev/zero"), missing="do a", damaged="do b")
 
 
+def test_a_name_with_a_nul_cannot_be_that_of_a_file() -> None:
+    with pytest.raises(RequestError, match="cannot be read: its name contains a NUL character; do"):
+        object_in(Path("a\0b"), missing="do a", damaged="do b")
+
+
 def test_values_may_be_nested_64_deep(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(f'{{"a": {"[" * 63}{"]" * 63}, "b": "{"[" * 99}"}}')

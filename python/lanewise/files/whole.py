@@ -113,6 +113,9 @@ def require_place(path: Path) -> None:
         missing = not exists and not folder.is_dir()
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}; name another") from None
+    except ValueError:
+        reason = "its name contains a NUL character"
+        raise RequestError(f"{path} cannot be written: {reason}; name another") from None
     if missing:
         raise RequestError(
             f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"

@@ -143,7 +143,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "first.json").read_text() == "text"
 
 
-@pytest.mark.parametrize("name", [".", "no/such/file.json"])
+@pytest.mark.parametrize("name", [".", "no/such/file.json", "a\0b"])
 def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError):
         require_place(tmp_path / name)

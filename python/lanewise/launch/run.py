@@ -24,6 +24,7 @@ from lanewise.errors import RunError
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.lines import lines_of
 from lanewise.launch.machine import processes
+from lanewise.launch.words import refuse_nul
 
 TAIL_LINES = 40
 GRACE_S = 5.0
@@ -153,6 +154,7 @@ def started(
     that is ended has `grace_s` to end what it started itself.  Raises RunError where it cannot be
     started.
     """
+    refuse_nul(line)
     with deferred_interrupts() as release:
         try:
             process = subprocess.Popen(

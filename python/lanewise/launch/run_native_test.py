@@ -33,6 +33,13 @@ def ended(status: int, *lines: str, started: bool = False) -> Outcome:
     return Outcome(status, started, output=deque(lines))
 
 
+def test_an_argument_with_a_nul_is_refused() -> None:
+    with pytest.raises(RequestError, match="an argument cannot contain a NUL character, as in 'a"):
+        ask_program(Path("/bin/echo"), ["b", "a\0b"])
+    with pytest.raises(RequestError, match="an argument cannot contain a NUL character, as in 'a"):
+        run_native(CHOICE, Job(("a\0b",), 1, "/bin/echo", "openmpi"))
+
+
 def test_what_the_program_refuses_is_a_usage_error_in_its_words() -> None:
     failure = failure_of(CHOICE, ended(2, "noise", COMPLAINT), "nothing is kept")
 

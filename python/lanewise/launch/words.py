@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lanewise.errors import RequestError
 
@@ -13,3 +13,10 @@ def listed(name: str, words: Sequence[str]) -> tuple[str, ...]:
     if isinstance(words, str):
         raise RequestError(f"{name}={words!r} is no list; say {name}={words.split()!r}")
     return tuple(words)
+
+
+def refuse_nul(words: Iterable[object]) -> None:
+    """Raise RequestError where a word of a command line contains a NUL, which no argument may."""
+    for word in (str(word) for word in words):
+        if "\0" in word:
+            raise RequestError(f"an argument cannot contain a NUL character, as in {word!r}")

@@ -25,4 +25,6 @@ def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
         reason = "it is not text"
     except OSError as error:
         reason = error.strerror or str(error)
+    except ValueError:
+        reason = "its name contains a NUL character"
     raise RequestError(f"{called or path} cannot be read ({reason}); {remedy}")

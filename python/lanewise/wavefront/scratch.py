@@ -21,6 +21,7 @@ import numpy as np
 
 from lanewise.errors import RequestError
 from lanewise.launch.machine import available_memory_bytes
+from lanewise.wavefront.library import path_bytes
 from lanewise.wavefront.store import Store
 
 # Of what the system has to spare.
@@ -63,7 +64,7 @@ class Scratch:
             raise
 
     def _new_folder(self, parent: str | Path | None) -> Path:
-        chosen = scratch_folder() if parent is None else Path(parent)
+        chosen = scratch_folder() if parent is None else Path(os.fsdecode(path_bytes(parent)))
         try:
             folder = Path(tempfile.mkdtemp(prefix="lanewise-wavefront-", dir=chosen))
         except OSError as error:
