@@ -212,6 +212,31 @@ def test_a_matrix_of_a_store_is_a_coefficient_of_arrays(store: wavefront.Store) 
         wavefront.run([store, F], "sor", 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("x" * 300 + ".npy", "File name too long"),
+        ("x" * 300 + ".h5", "File name too long"),
+        ("x" * 300 + ".zarr", "File name too long"),
+        ("a\0b.h5", "its name contains a NUL character"),
+        ("missing/x.npy", "make the folder .*missing first"),
+        ("missing/x.zarr", "make the folder .*missing first"),
+        ("x.h5:/", "name already exists"),
+    ],
+    ids=["npy", "h5", "zarr", "nul", "folder", "folder of zarr", "dataset"],
+)
+def test_a_name_that_no_array_can_have_is_refused_and_leaves_nothing(
+    store: wavefront.Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = list(tmp_path.iterdir())
+
+    with pytest.raises(RequestError, match=f"cannot be written: .*{says}"):
+        wavefront.export_array(store, 0, name)
+
+    assert list(tmp_path.iterdir()) == before
+
+
 def test_a_store_that_is_closed_says_so(tmp_path: Path) -> None:
     store = made(tmp_path / "store")
     matrix = store.matrix(1)

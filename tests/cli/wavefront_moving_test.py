@@ -295,7 +295,7 @@ def test_an_export_below_a_file_says_why_it_fails(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     (tmp_path / "notes").write_text("")
 
-    with made(tmp_path / "s") as store, pytest.raises(RunError, match="cannot be written"):
+    with made(tmp_path / "s") as store, pytest.raises(RequestError, match="notes is no folder"):
         wavefront.export_array(store, "u", tmp_path / "notes" / "u.h5")
 
 

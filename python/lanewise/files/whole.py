@@ -116,6 +116,8 @@ def require_place(path: Path) -> None:
     except ValueError:
         reason = "its name contains a NUL character"
         raise RequestError(f"{path} cannot be written: {reason}; name another") from None
+    if missing and folder.exists():
+        raise RequestError(f"{path} cannot be written: {folder} is no folder; name another")
     if missing:
         raise RequestError(
             f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"
@@ -125,6 +127,14 @@ def require_place(path: Path) -> None:
     # A regular file is replaced, which its folder must allow.
     if not as_it_is and not os.access(folder, os.W_OK):
         raise RequestError(f"{path} cannot be written: you may not write in {folder}; name another")
+
+
+def require_new(path: Path) -> None:
+    """Raise RequestError if there is something at `path`, or if that cannot be written."""
+    # Path.exists raises OSError for a name that is too long.
+    if os.path.exists(path):  # noqa: PTH110
+        raise RequestError(f"{path} exists; name another file")
+    require_place(path)
 
 
 def require_places(*paths: Path | None) -> None:

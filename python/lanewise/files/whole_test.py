@@ -18,6 +18,7 @@ from lanewise.files.whole import (
     alone_with,
     current_umask,
     require_apart,
+    require_new,
     require_place,
     require_there,
     whole_file,
@@ -149,6 +150,20 @@ def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
         require_place(tmp_path / name)
     with pytest.raises(RequestError):
         write_whole(tmp_path / name, "text")
+
+
+def test_a_new_file_takes_the_place_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "old").touch()
+    require_new(tmp_path / "new")
+
+    with pytest.raises(RequestError, match=r"old exists; name another file$"):
+        require_new(tmp_path / "old")
+    with pytest.raises(RequestError, match="exists; name another file"):
+        require_new(tmp_path)
+    with pytest.raises(RequestError, match="x cannot be written: File name too long; name another"):
+        require_new(tmp_path / ("x" * 300))
+    with pytest.raises(RequestError, match=r"make the folder .*missing first"):
+        require_new(tmp_path / "missing" / "new")
 
 
 def test_links_that_lead_back_to_themselves_are_refused_and_stay(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lanewise.errors import RequestError
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import require_new, write_whole
 from lanewise.measurement import html
 from lanewise.results.cautions import cautions_of
 from lanewise.results.launches import by_launch
@@ -68,8 +68,7 @@ class Measurement:
         The file is written whole or not at all.  Raises RequestError where it exists, or cannot be
         written.
         """
-        if Path(path).exists():
-            raise RequestError(f"{path} exists; name another file")
+        require_new(Path(path))
         write_whole(Path(path), text_with(self.only, self.text) if self.only else self.text)
 
     def __getitem__(self, operation: str) -> Measurement:

@@ -91,6 +91,8 @@ def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> No
     assert lanewise.read(tmp_path / "again.jsonl").median_s.tolist() == found.median_s.tolist()
     with pytest.raises(RequestError, match="exists"):
         found.save(tmp_path / "again.jsonl")
+    with pytest.raises(RequestError, match="cannot be written: File name too long"):
+        found.save(tmp_path / ("x" * 300))
 
 
 def test_one_operation_is_saved_without_the_others(tmp_path: Path) -> None:

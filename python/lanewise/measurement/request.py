@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.files.whole import require_place
+from lanewise.files.whole import require_new
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,8 @@ class Request:
 
 def refuse_output(request: Request) -> None:
     """Raise RequestError where the output exists, or cannot be written."""
-    if request.output is None:
-        return
-    require_place(request.output)
-    if request.output.exists():
-        raise RequestError(f"{request.output} exists; name another file")
+    if request.output is not None:
+        require_new(request.output)
 
 
 def refuse_no_sizes(sizes: Any) -> None:

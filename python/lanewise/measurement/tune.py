@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.files.whole import require_place
 from lanewise.launch.choose import Choice, recorded, require_launcher
 from lanewise.launch.describe import describe
 from lanewise.launch.job import Job
@@ -113,9 +114,13 @@ def tune(  # noqa: PLR0913
 def refuse_outputs(request: Request) -> None:
     """Raise RequestError where the output or its evidence exists, or cannot be written."""
     refuse_output(request)
-    if request.output is not None and evidence_path(request.output).exists():
+    if request.output is None:
+        return
+    evidence = evidence_path(request.output)
+    require_place(evidence)
+    if evidence.exists():
         raise RequestError(
-            f"{evidence_path(request.output)} exists; lanewise tune -o {request.output} --resume "
+            f"{evidence} exists; lanewise tune -o {request.output} --resume "
             "goes on from it, or name another output"
         )
 

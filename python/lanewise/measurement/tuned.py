@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanewise.errors import RequestError
+from lanewise.files.whole import require_new
 from lanewise.measurement import html
 from lanewise.tuning.content import CollectiveTuning, Point, Rule, Tuning
 from lanewise.tuning.read import load
@@ -43,9 +43,11 @@ class TuningResult:
         return TuningResult(load(Path(path)))
 
     def save(self, path: str | Path) -> None:
-        """Write a tuning file for `lanewise run`; RequestError where it exists already."""
-        if Path(path).exists():
-            raise RequestError(f"{path} exists; name another file")
+        """Write a tuning file for `lanewise run`.
+
+        Raises RequestError where the file exists, or cannot be written.
+        """
+        require_new(Path(path))
         save(self.tuning, Path(path))
 
     @property

@@ -88,3 +88,5 @@ def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> No
     assert lanewise.TuningResult.load(tmp_path / "tuning.json").tuning == FOUND.tuning
     with pytest.raises(RequestError, match="exists"):
         FOUND.save(tmp_path / "tuning.json")
+    with pytest.raises(RequestError, match="cannot be written: File name too long"):
+        FOUND.save(tmp_path / ("x" * 300))

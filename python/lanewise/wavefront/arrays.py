@@ -22,6 +22,7 @@ import numpy as np
 
 from lanewise.errors import RequestError, RunError
 from lanewise.files.array_names import ARRAY_SUFFIXES, split_name
+from lanewise.files.whole import require_new
 from lanewise.wavefront.npy import NewNpy, is_as_stored, open_npy
 from lanewise.wavefront.options import size_bytes
 from lanewise.wavefront.progress import OnShare
@@ -75,9 +76,9 @@ def export_array(
 ) -> None:
     """Write `matrix` of a store, or of the store in a folder, to a new array called `name`.
 
-    Names and the other arguments are as for `import_array`.  RequestError where the file exists and
-    for a name that ends otherwise, RunError where a strip is damaged or the disk is full.  Nothing
-    is left of it where this raises.
+    Names and the other arguments are as for `import_array`.  RequestError where the file exists,
+    cannot be written or is called otherwise, RunError where a strip is damaged or the disk is full.
+    Nothing is left of it where this raises.
     """
     with _opened(store, "r") as opened:
         check_memory(memory, opened, None)
@@ -186,7 +187,7 @@ def open_array(name: str, dimensions: int = 2) -> Any:
         file = _module("h5py").File(path, "r")
         return _unpacked(file[dataset or _only_dataset(file, path, dimensions)], name)
     except (OSError, KeyError, ValueError) as error:
-        reason = error if Path(path).exists() else "there is no such file"
+        reason = error if os.path.exists(path) else "there is no such file"  # noqa: PTH110
         raise RequestError(f"{name} cannot be read: {reason}") from None
 
 
@@ -210,6 +211,8 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int)
         return array
     except OSError as error:
         raise RunError(f"{name} cannot be written: {error}") from None
+    except ValueError as error:  # of HDF5, for a dataset that cannot be called so
+        raise RequestError(f"{name} cannot be written: {error}; name another") from None
 
 
 def _reserve(file: Any, array: Any) -> None:
@@ -223,12 +226,11 @@ def _reserve(file: Any, array: Any) -> None:
 
 
 def _new_path(name: str) -> Path:
-    """Return where an array of this name is; RequestError for other files and one that exists."""
+    """Return where a new array of this name goes; RequestError where none can be."""
     path = Path(split_name(name)[0])
     if path.suffix not in (known := (".npy", *ARRAY_SUFFIXES)):
         raise RequestError(f"{path} is no name of an array; let it end with {', '.join(known)}")
-    if path.exists():
-        raise RequestError(f"{path} exists; name another file")
+    require_new(path)
     return path
 
 
