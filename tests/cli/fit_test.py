@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lanewise import fit, read, read_platform
+from lanewise import Measurement, fit, read, read_platform
 from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.model.program import FIT
@@ -143,6 +143,37 @@ def test_samples_of_a_data_frame_that_are_of_no_launch_are_refused(tmp_path: Pat
 
     with pytest.raises(RequestError, match="are 6, not the 5 of samples_s; change both"):
         fit(frame)
+
+
+def test_a_measurement_gives_the_platform_that_its_file_gives(tmp_path: Path) -> None:
+    path = launched_pairs(tmp_path / "pairs.jsonl", repetitions=(30, 10))
+    measured = Measurement.load(path)
+
+    from_file = fit(path)
+
+    assert without_time(fit(measured).values) == without_time(from_file.values)
+    assert without_time(fit(measured["pairs"]).values) == without_time(from_file.values)
+
+
+@pytest.mark.parametrize("samples", [5, None, [5], [None]])
+def test_what_holds_no_samples_is_refused_with_what_does(samples: Any) -> None:
+    with pytest.raises(RequestError, match="give a measurement, a data frame of"):
+        fit(samples)
+
+
+@pytest.mark.parametrize("name", ["file", "operation", "root", "peer", "samples_s", "launches"])
+def test_a_data_frame_that_has_lost_a_column_is_refused(tmp_path: Path, name: str) -> None:
+    frame = read(launched_pairs(tmp_path / "pairs.jsonl", repetitions=(3, 3)))
+
+    with pytest.raises(RequestError, match=f"has no column {name}; take it as lanewise.read gave"):
+        fit(frame.drop(columns=name))
+
+
+def test_a_data_frame_with_rows_of_an_unknown_file_is_refused(tmp_path: Path) -> None:
+    frame = read(launched_pairs(tmp_path / "pairs.jsonl", repetitions=(3, 3)))
+
+    with pytest.raises(RequestError, match="has no context of the file other; take it as lanewise"):
+        fit(frame.assign(file="other"))
 
 
 @OF_ONE_FILE

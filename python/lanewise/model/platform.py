@@ -10,24 +10,36 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, cut
 from lanewise.files.platform import load as load_platform
 from lanewise.files.whole import write_whole
 from lanewise.model.predict import Question, read_prediction
 from lanewise.model.program import PREDICT, ask, file_word
 from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
 
-Samples = pd.DataFrame | str | Path | Sequence[str | Path]
-
 OF_PAIRS = ("peer", "second_peer", "reply_bytes")
+# Columns of a data frame that a fit looks at; launch_repetitions only where launches are several.
+NEEDED = ("file", "operation", "root", "message_bytes", *OF_PAIRS, "samples_s", "launches")
+AS_READ = "take it as lanewise.read gave it"
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A measurement, which writes its samples to a file."""
+
+    def save(self, path: str | Path) -> None:
+        """Write all samples."""
+
+
+Samples = Measured | pd.DataFrame | str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class Platform:
 
 
 def fit(samples: Samples) -> Platform:
-    """Fit the models to samples: what `lanewise.read` gave, or files.
+    """Fit the models to samples: a `Measurement`, what `lanewise.read` gave, or files.
 
     Raises RequestError for samples that no model can be fitted to, with what to measure.
     """
@@ -99,16 +111,34 @@ def read_platform(path: str | Path) -> Platform:
 
 
 def files_of(samples: Samples, folder: Path) -> list[str]:
-    """Return the files that hold `samples`; a data frame is written into `folder`."""
+    """Return the files that hold `samples`; what is no file yet is written into `folder`."""
+    if isinstance(samples, Measured):
+        samples.save(folder / "samples.jsonl")
+        return [str(folder / "samples.jsonl")]
+    if isinstance(samples, pd.DataFrame):
+        return written(samples, folder)
     if isinstance(samples, (str, Path)):
         return [str(samples)]
-    if not isinstance(samples, pd.DataFrame):
-        return [str(path) for path in samples]
-    contexts = samples.attrs.get("contexts")
+    files: list[object] = list(samples) if isinstance(samples, Iterable) else [samples]
+    if not all(isinstance(path, (str, Path)) for path in files):
+        raise RequestError(
+            f"{cut(repr(samples))} holds no samples; give a measurement, a data frame of "
+            "lanewise.read, or files"
+        )
+    return [str(path) for path in files]
+
+
+def written(frame: pd.DataFrame, folder: Path) -> list[str]:
+    """Write a data frame as one file for each that its rows are of, and return these files."""
+    contexts = frame.attrs.get("contexts")
     if not contexts:
-        raise RequestError("the data frame has lost its contexts; take it as lanewise.read gave it")
+        raise RequestError(f"the data frame has lost its contexts; {AS_READ}")
+    for column in (column for column in NEEDED if column not in frame):
+        raise RequestError(f"the data frame has no column {column}; {AS_READ}")
     names = []
-    for number, (name, rows) in enumerate(samples.groupby("file", sort=False)):
+    for number, (name, rows) in enumerate(frame.groupby("file", sort=False)):
+        if name not in contexts:
+            raise RequestError(f"the data frame has no context of the file {name}; {AS_READ}")
         path = folder / f"{number}.jsonl"
         head = {"record": "context", "schema": SCHEMA_NAME, "version": SCHEMA_VERSION}
         points = (record for _, row in rows.iterrows() for record in records_of(row))
