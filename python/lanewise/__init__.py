@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lanewise.measurement.comparison import MeasurementComparison
     from lanewise.measurement.measure import measure
     from lanewise.measurement.measurement import Measurement
     from lanewise.measurement.tune import tune
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Measurement",
+    "MeasurementComparison",
     "Platform",
     "Product",
     "TuningResult",
@@ -45,6 +47,7 @@ __all__ = [
 PARTS = {
     "Accumulator": "lanewise.sums",
     "Measurement": "lanewise.measurement.measurement",
+    "MeasurementComparison": "lanewise.measurement.comparison",
     "Platform": "lanewise.model.platform",
     "Product": "lanewise.sums",
     "TuningResult": "lanewise.measurement.tuned",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -88,6 +90,36 @@ def test_the_reference_of_fortran_names_what_only_c_has() -> None:
         if missing:
             lacking[path.name] = "all" if missing == functions else missing
     assert told == lacking
+
+
+def test_each_name_of_the_reference_is_in_the_package_of_its_section() -> None:
+    # Imported by themselves, as a program does that only says `import lanewise`.
+    look_up = """
+import functools, sys, lanewise
+
+def is_there(name):
+    try:
+        functools.reduce(getattr, name.split(".")[1:], lanewise)
+    except AttributeError:
+        return False
+    return True
+
+print([name for name in sys.argv[1:] if not is_there(name)])
+"""
+    reference = (ROOT / "docs" / "site" / "api" / "python.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\.\. \w[\w:]+:: ([\w.]+)", reference, re.M)
+    packages = ("lanewise.rdma", "lanewise.wavefront.half", "lanewise.wavefront", "lanewise.errors")
+    public = []
+    for name in names:
+        place = next((one for one in packages if name.startswith(f"{one}.")), "lanewise")
+        public.append(f"{place}.{name.rpartition('.')[2]}")
+
+    done = subprocess.run(
+        [sys.executable, "-c", look_up, *public], capture_output=True, text=True, check=True
+    )
+
+    assert "lanewise.measure" in public
+    assert done.stdout == "[]\n"
 
 
 def test_the_reference_has_what_the_guides_import() -> None:

@@ -12,6 +12,7 @@
 from lanewise.hca.protect import Protection
 from lanewise.hca.status import ask as status
 from lanewise.rdma.hosts import Hosts, testbed
+from lanewise.rdma.lab import Lab
 from lanewise.rdma.program import Outcome, Program, run, start
 
-__all__ = ["Hosts", "Outcome", "Program", "Protection", "run", "start", "status", "testbed"]
+__all__ = ["Hosts", "Lab", "Outcome", "Program", "Protection", "run", "start", "status", "testbed"]

@@ -10,6 +10,9 @@ in memory.  `plan` says beforehand what a run will take.  `split` cuts a store i
 ranks of an MPI job, `run_on_ranks` sweeps them there, and `join` puts them together.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from lanewise.wavefront.arrays import export_array, import_array
 from lanewise.wavefront.kernel import PlaneKernel, RowKernel, plane_signature, row_signature
 from lanewise.wavefront.matrix import Matrix
@@ -20,6 +23,9 @@ from lanewise.wavefront.progress import ProgressBar
 from lanewise.wavefront.ranks import resume_on_ranks, run_on_ranks
 from lanewise.wavefront.run import Outcome, plan, resume, run
 from lanewise.wavefront.store import Store
+
+if TYPE_CHECKING:
+    from lanewise.wavefront import half as half
 
 __all__ = [
     "Matrix",
@@ -42,3 +48,12 @@ __all__ = [
     "run_on_ranks",
     "split",
 ]
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        """Import `half` when it is first used, since Numba is slow to import."""
+        if name == "half":
+            return import_module("lanewise.wavefront.half")
+        raise AttributeError(f"module 'lanewise.wavefront' has no attribute '{name}'")
