@@ -14,6 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lanewise import errors as errors
+    from lanewise import rdma as rdma
+    from lanewise import wavefront as wavefront
     from lanewise.measurement.comparison import MeasurementComparison
     from lanewise.measurement.measure import measure
     from lanewise.measurement.measurement import Measurement
@@ -63,15 +66,17 @@ PARTS = {
 MODULES = ("errors", "rdma", "wavefront")
 
 
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name == "__version__":
-        return import_module("importlib.metadata").version("lanewise")
-    if name in PARTS:
-        return getattr(import_module(PARTS[name]), name)
-    if name in MODULES:
-        return import_module(f"lanewise.{name}")
-    raise AttributeError(f"module 'lanewise' has no attribute '{name}'")
+if not TYPE_CHECKING:  # a type checker would take every name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        """Import a name when it is first used."""
+        if name == "__version__":
+            return import_module("importlib.metadata").version("lanewise")
+        if name in PARTS:
+            return getattr(import_module(PARTS[name]), name)
+        if name in MODULES:
+            return import_module(f"lanewise.{name}")
+        raise AttributeError(f"module 'lanewise' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
