@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lanewise import read_platform
+from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.model.program import PREDICT
 
@@ -78,6 +80,31 @@ def test_every_collective_can_be_asked_for(lanewise: Lanewise, platform: Path) -
 
         assert all(time > 0 for one in found["candidates"] for time in one["predicted_s"])
         assert found["candidates"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"algorithm": "binomial,linear"}, "algorithm is one NAME[:SEGMENT[:LANES]], not 'binomi"),
+        ({"algorithm": "all"}, "algorithm is one NAME[:SEGMENT[:LANES]], not 'all'"),
+        ({"algorithm": ""}, "algorithm is one NAME[:SEGMENT[:LANES]], not ''"),
+        ({"message_bytes": "1K:1M:x2"}, "message_bytes='1K:1M:x2' is not a whole number"),
+        ({"message_bytes": ""}, "message_bytes='' is not a whole number"),
+        ({"message_bytes": 8.0}, "message_bytes=8.0 is not a whole number"),
+        ({"message_bytes": -1}, "message_bytes=-1 is not 0 or more"),
+        ({"collective": "--help"}, 'unknown collective "--help"'),
+        ({"model": "--help"}, 'has no model "--help"'),
+    ],
+)
+def test_one_time_is_asked_for_in_python(platform: Path, asked: dict[str, Any], says: str) -> None:
+    question = {"collective": "scatter", "algorithm": "binomial", "message_bytes": 8, "ranks": 4}
+    model = read_platform(platform)
+    assert model.predict(**question) > 0
+
+    with pytest.raises(RequestError) as refused:
+        model.predict(**question | asked)
+
+    assert says in str(refused.value)
 
 
 def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path) -> None:

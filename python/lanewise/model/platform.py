@@ -9,6 +9,7 @@ platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
 from __future__ import annotations
 
 import json
+import operator
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -77,18 +78,32 @@ class Platform:
         counts.  Without `model` the best is asked, without `ranks` it is as many as were fitted.
         Raises RequestError for what cannot be asked.
         """
+        if algorithm in ("", "all") or "," in algorithm:
+            raise RequestError(f"algorithm is one NAME[:SEGMENT[:LANES]], not {algorithm!r}")
+        size = size_of(message_bytes)
         with tempfile.TemporaryDirectory(prefix="lanewise-platform-") as folder:
             path = Path(folder) / "platform.json"
             self.save(path)
             question = Question(
                 platform=str(path), collective=collective, ranks=ranks, algorithms=(algorithm,),
-                sizes=str(message_bytes), model=model, root=root,
+                sizes=str(size), model=model, root=root,
             )  # fmt: skip
             prediction = read_prediction(ask(*question.arguments(), name=PREDICT))
         if prediction.left_out:
             refused = prediction.left_out[0]
             raise RequestError(f"{collective} {refused.name}: {refused.reason}")
         return prediction.candidates[0].predicted_s[0]
+
+
+def size_of(message_bytes: int) -> int:
+    """Return a number of bytes; RequestError for what is none."""
+    try:
+        size = operator.index(message_bytes)
+    except TypeError:
+        raise RequestError(f"message_bytes={message_bytes!r} is not a whole number") from None
+    if size < 0:
+        raise RequestError(f"message_bytes={size} is not 0 or more")
+    return size
 
 
 def fit(samples: Samples) -> Platform:

@@ -25,12 +25,13 @@ class Question:
 
     def arguments(self) -> list[str]:
         """Return the command line."""
-        line = [self.collective, "--platform", self.platform, "--root", str(self.root)]
+        line = ["--platform", self.platform, "--root", str(self.root)]
         line += [] if self.ranks is None else ["--ranks", str(self.ranks)]
         line += [f"--algorithm={name}" for name in self.algorithms]
         line += ["--sizes", self.sizes] if self.sizes else []
-        line += ["--model", self.model] if self.model else []
-        return line + (["--spans"] if self.spans else [])
+        line += [f"--model={self.model}"] if self.model else []
+        line += ["--spans"] if self.spans else []
+        return [*line, "--", self.collective]
 
 
 @dataclass(frozen=True)

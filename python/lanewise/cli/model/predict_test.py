@@ -72,7 +72,7 @@ def test_a_candidate_is_named_as_it_is_asked_for() -> None:
 
 def test_defaults_are_left_to_the_native_program() -> None:
     assert Question("p.json", "scatter").arguments() == [
-        "scatter", "--platform", "p.json", "--root", "0",
+        "--platform", "p.json", "--root", "0", "--", "scatter",
     ]  # fmt: skip
 
 
