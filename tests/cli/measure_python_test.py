@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +58,29 @@ def test_options_mean_what_they_mean_on_the_command_line(smpi: str) -> None:
     assert found.context.method == "root"
     assert (stopping["repetitions_min"], stopping["repetitions_max"]) == (5, 7)
     assert (stopping["time_limit_s"], stopping["error"]) == (1.5, 0.01)
+
+
+@pytest.mark.one_mpi
+@pytest.mark.parametrize("name", ["measure", "tune"])
+def test_each_option_of_the_command_is_a_keyword_or_named_as_none(real_mpi: str, name: str) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "reference" / f"lanewise-{name}.md").read_text(encoding="utf-8")
+    (table, *_) = page.split("## lanewise tune export")
+    longest = re.findall(r"^\| `(?:-\w, )?--([\w-]+)", table, re.M)
+    guide = (docs / "python.md").read_text(encoding="utf-8")
+    told = re.search(r"^(The command alone has .*?)\.$", guide, re.M | re.S)
+    assert told is not None
+
+    known = set(inspect.signature(getattr(lanewise, name)).parameters)
+    with pytest.raises(TypeError, match="known are") as raised:
+        getattr(lanewise, name)("bcast", ranks=2, launcher=real_mpi, nothing_like_it=1)
+    known |= set(str(raised.value).partition("known are ")[2].split(", "))
+    renamed = {"launcher_args": "launcher_arguments", "budget": "budget_s"}
+    keywords = {one: one.replace("-", "_") for one in longest}
+    missing = {one for one, key in keywords.items() if renamed.get(key, key) not in known}
+
+    assert {"sizes", "smpi-rate"} <= set(longest)
+    assert missing <= set(re.findall(r"`--([\w-]+)`", told[1]))
 
 
 @pytest.mark.one_mpi

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lanewise.cli.numbers import duration_s
 from lanewise.cli.progress import Counted
 from lanewise.launch.run import Event
 from lanewise.results.quantity import size_text
+from lanewise.toml.quantities import duration_s
 
 
 @dataclass

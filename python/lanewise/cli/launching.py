@@ -16,11 +16,11 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.example import LAUNCH
-from lanewise.cli.numbers import duration_s, positive_count, rate_bytes_per_s, speed_flops
+from lanewise.cli.numbers import positive_count
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
-from lanewise.launch.job import Cluster, Job
+from lanewise.launch.job import Job
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import Room
 from lanewise.launch.run import Event
@@ -155,7 +155,12 @@ def asked_of(values: Mapping[str, Any]) -> Asked:
         hosts=values["host"],
         hostfile=values["hostfile"],
         launcher_arguments=launcher_arguments(values["launcher_args"]),
-        cluster=cluster_of(values),
+        cluster=asked.cluster_of(
+            "--smpi-",
+            values["smpi_rate"],
+            values["smpi_latency"],
+            values["smpi_speeds"].split(","),
+        ),
     )
 
 
@@ -187,16 +192,6 @@ def launcher_arguments(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError as error:
         raise RequestError(f"--launcher-args '{text}': {str(error).lower()}") from None
-
-
-def cluster_of(values: Mapping[str, Any]) -> Cluster:
-    """Return the cluster that smpi simulates."""
-    option, speeds = "--smpi-speeds", values["smpi_speeds"]
-    return Cluster(
-        rate_bytes_per_s=rate_bytes_per_s("--smpi-rate", values["smpi_rate"]),
-        latency_s=duration_s("--smpi-latency", values["smpi_latency"], "10us"),
-        speeds_flops=tuple(speed_flops(option, word) for word in speeds.split(",")),
-    )
 
 
 @contextmanager

@@ -18,11 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from lanewise.cli import suite_application
 from lanewise.cli.example import ExampleTyper
 from lanewise.cli.native_options import NativeOptions
-from lanewise.cli.numbers import counted, duration_s, positive_count
+from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.shared_options import with_options
 from lanewise.cli.terminal import columns_shown, folded
 from lanewise.errors import RequestError
 from lanewise.launch.native import MEASURE
+from lanewise.toml.quantities import duration_s
 
 if TYPE_CHECKING:
     from lanewise.suite.conduct import Ready, Request

@@ -27,6 +27,9 @@ def measure(  # noqa: PLR0913
     hosts: str | Sequence[str] = "",
     hostfile: str | Path = "",
     launcher_arguments: Sequence[str] = (),
+    smpi_rate: str | float = "",
+    smpi_latency: str | float = "",
+    smpi_speeds: str | Sequence[str | float] = "",
     output: str | Path | None = None,
     comm: Any = None,
     **options: Any,
@@ -38,7 +41,9 @@ def measure(  # noqa: PLR0913
     `sizes` are in bytes: a number, several, or text such as "1:1M:x2".  `ranks` is the number of
     ranks (default: those of the batch job, else the cores, at least 2).  `launcher`, `transport`,
     `hosts`, `hostfile` and `launcher_arguments` say how they are started, as the options of the
-    command do.  With `output` every sample goes to that file as soon as it is measured.
+    command do; `smpi_rate`, `smpi_latency` and `smpi_speeds` describe what the launcher smpi
+    simulates, in bytes a second, seconds and operations a second, or as text with units.  With
+    `output` every sample goes to that file as soon as it is measured.
 
     With `comm`, a communicator of mpi4py, or if an MPI launcher started this program, no ranks are
     launched: those of `comm`, or all ranks of the job, measure.  All of them make the same call and
@@ -69,10 +74,14 @@ def measure(  # noqa: PLR0913
     if running is not None:
         refuse_launch(request, running, {
             "launcher": launcher, "transport": transport, "hosts": hosts, "hostfile": hostfile,
-            "launcher_arguments": launcher_arguments,
+            "launcher_arguments": launcher_arguments, "smpi_rate": smpi_rate,
+            "smpi_latency": smpi_latency, "smpi_speeds": smpi_speeds,
         })  # fmt: skip
         return measure_in_job(request, running)
-    asked = asked_for(launcher, transport, hosts, hostfile, launcher_arguments)
+    asked = asked_for(
+        launcher, transport, hosts, hostfile, launcher_arguments, smpi_rate=smpi_rate,
+        smpi_latency=smpi_latency, smpi_speeds=smpi_speeds,
+    )  # fmt: skip
     return measure_launched(request, asked)
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from lanewise.launch.describe import OptionDescription
 from lanewise.launch.native_arguments import INTERNAL, parameter_name
 
-# What `lanewise.measure` decides by itself, or what has no meaning for a value in Python.
-OWN = ("operations", "output", "resume", "list", "as")
+# What `lanewise.measure` and `lanewise.tune` have arguments for or decide by themselves, and what
+# has no meaning in Python.
+OWN = ("operations", "collectives", "budget", "output", "resume", "list", "as")
 
 
 def texts_of(values: Mapping[str, Any], described: Iterable[OptionDescription]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ OPTIONS = (
     option("--operation", "text", repeatable=True),
     option("--validate", "flag"),
     option("--output", "text"),
+    option("--budget", "duration"),
+    option("collectives", "text", repeatable=True),
     option("--events", "flag"),
 )
 
@@ -63,7 +65,9 @@ def test_a_flag_that_is_neither_true_nor_false_is_refused(value: Any) -> None:
         texts_of({"validate": value}, OPTIONS)
 
 
-@pytest.mark.parametrize("name", ["operations", "output", "events", "timelimit"])
+@pytest.mark.parametrize(
+    "name", ["operations", "collectives", "budget", "output", "events", "timelimit"]
+)
 def test_what_is_no_option_of_a_measurement_is_refused_by_name(name: str) -> None:
     with pytest.raises(TypeError, match=f"unknown option '{name}'"):
         texts_of({name: "1"}, OPTIONS)

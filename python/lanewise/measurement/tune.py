@@ -67,6 +67,9 @@ def tune(  # noqa: PLR0913
     hostfile: str | Path = "",
     launcher_arguments: Sequence[str] = (),
     output: str | Path | None = None,
+    smpi_rate: str | float = "",
+    smpi_latency: str | float = "",
+    smpi_speeds: str | Sequence[str | float] = "",
     **options: Any,
 ) -> TuningResult:
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".
@@ -100,7 +103,10 @@ def tune(  # noqa: PLR0913
     if not budget_s >= 0:
         raise RequestError(f"budget_s={budget_s} is not 0 or more")
     refuse_outputs(request)
-    asked = asked_for(launcher, transport, hosts, hostfile, launcher_arguments)
+    asked = asked_for(
+        launcher, transport, hosts, hostfile, launcher_arguments, smpi_rate=smpi_rate,
+        smpi_latency=smpi_latency, smpi_speeds=smpi_speeds,
+    )  # fmt: skip
     choice = chosen(asked)
     require_launcher(choice)
     with tempfile.TemporaryDirectory(prefix="lanewise-tune-") as folder:

@@ -19,6 +19,7 @@ from lanewise.launch.native import cautions
 from lanewise.launch.room import Room, placed, room
 from lanewise.launch.run_native import PLAIN, Conditions
 from lanewise.launch.words import listed
+from lanewise.toml.quantities import duration_s, rate_bytes_per_s, speed_flops
 
 if TYPE_CHECKING:
     from lanewise.suite.transport import Transport
@@ -40,23 +41,46 @@ class Asked:
     cluster: Cluster = field(default_factory=Cluster)
 
 
-def asked_for(
+def asked_for(  # noqa: PLR0913
     launcher: str,
     transport: str,
     hosts: str | Sequence[str],
     hostfile: str | Path,
     launcher_arguments: Sequence[str],
+    *,
+    smpi_rate: str | float = "",
+    smpi_latency: str | float = "",
+    smpi_speeds: str | Sequence[str | float] = "",
 ) -> Asked:
-    """Return what a program in Python asks for; its hosts may be a list.
+    """Return what a program in Python asks for; its hosts and its speeds may be a list.
 
-    Raises RequestError for launcher arguments that are no list.
+    Raises RequestError for launcher arguments that are no list, and for what smpi cannot simulate.
     """
+    speeds = smpi_speeds or "1Gflop/s"
     return Asked(
         launcher=launcher,
         transport=transport,
         hosts=hosts if isinstance(hosts, str) else ",".join(hosts),
         hostfile=str(hostfile),
         launcher_arguments=listed("launcher_arguments", launcher_arguments),
+        cluster=cluster_of(
+            "smpi_",
+            str(smpi_rate) or "1Gbit/s",
+            str(smpi_latency) or "10us",
+            speeds.split(",") if isinstance(speeds, str) else [str(speed) for speed in speeds],
+        ),
+    )
+
+
+def cluster_of(prefix: str, rate: str, latency: str, speeds: Sequence[str]) -> Cluster:
+    """Return the cluster that smpi simulates.
+
+    RequestError that names a value that is none, by a name that begins with `prefix`.
+    """
+    return Cluster(
+        rate_bytes_per_s=rate_bytes_per_s(f"{prefix}rate", rate),
+        latency_s=duration_s(f"{prefix}latency", latency, "10us"),
+        speeds_flops=tuple(speed_flops(f"{prefix}speeds", speed) for speed in speeds),
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from lanewise import __version__
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
+from lanewise.launch.job import Cluster
 from lanewise.launch.native import MEASURE, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.suite.asked import Asked, asked_for, job_running
@@ -24,6 +26,20 @@ def test_launcher_arguments_are_a_list_whose_words_stay_whole() -> None:
 def test_launcher_arguments_in_one_text_are_refused_with_the_list_that_they_are() -> None:
     with pytest.raises(RequestError, match=r"say launcher_arguments=\['--bind-to', 'none'\]"):
         asked_for("", "", "", "", "--bind-to none")
+
+
+@pytest.mark.parametrize("speeds", ["1Gflop/s,2Gflop/s", ["1Gflop/s", 2e9], (1e9, "2000Mflop/s")])
+def test_a_simulated_cluster_is_given_in_numbers_or_text(speeds: str) -> None:
+    asked = partial(asked_for, "smpi", "", "", "", ())
+
+    found = asked(smpi_rate="10Gbit/s", smpi_latency=2e-6, smpi_speeds=speeds).cluster
+
+    assert found == Cluster(1.25e9, 2e-6, (1e9, 2e9))
+    assert asked(smpi_rate=1.25e8, smpi_latency="10us").cluster == asked().cluster
+    with pytest.raises(RequestError, match=r"^smpi_rate fast is not a rate above 0; write 1Gbit/s"):
+        asked(smpi_rate="fast")
+    with pytest.raises(RequestError, match=r"^smpi_speeds 0 is not a speed above 0"):
+        asked(smpi_speeds=[0])
 
 
 @pytest.mark.parametrize(

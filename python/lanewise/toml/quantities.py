@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantities with units, as descriptions of testbeds and options have them: "250 Mbit/s", "5 ms".
 
-A unit is always written.  Rates are in bits or bytes a second, sizes in bytes, and the prefixes of
-the SI are powers of ten.
+Rates are in bits or bytes a second, sizes in bytes, and the prefixes of the SI are powers of ten.
+In descriptions a unit is always written.  In options, and in the arguments of programs in Python, a
+bare duration is in seconds, a bare rate in bytes a second and a bare speed in operations a second.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ import math
 import re
 from dataclasses import dataclass
 
+from lanewise.errors import RequestError
+
 _NUMBER_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9.].*?)?\s*")
+
+_DURATION = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*(ns|us|µs|ms|s|min|h|)")
+_UNITS_S = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
 
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _RATES = {
@@ -66,6 +74,49 @@ def parse(kind: Kind, value: object, least: float = 0.0) -> float:
         raise ValueError("is more than can be emulated")
     if found < least:
         raise ValueError("is too small for a testbed")
+    return found
+
+
+def duration_s(
+    option: str, text: str, example: str = "90s, 5min or 1h", *, zero: bool = False
+) -> float:
+    """Parse a duration, above 0 unless `zero` may be, and return seconds.
+
+    RequestError that names `option` and `text`.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    seconds = float(found[1]) * _UNITS_S[found[2]] if found else -1.0
+    if seconds < 0 or (seconds == 0 and not zero):
+        raise RequestError(f"{option} {text} is not a duration; write {example}")
+    return seconds
+
+
+def rate_bytes_per_s(option: str, text: str) -> float:
+    """Parse a rate above 0, and return bytes a second, which a bare number is in.
+
+    RequestError that names `option` and `text`.
+    """
+    return _in_base_unit(option, text, RATE, 8.0, "1Gbit/s or 125MB/s")
+
+
+def speed_flops(option: str, text: str) -> float:
+    """Parse a speed above 0, and return operations a second, which a bare number is in.
+
+    RequestError that names `option` and `text`.
+    """
+    return _in_base_unit(option, text, SPEED, 1.0, "2Gflop/s")
+
+
+def _in_base_unit(option: str, text: str, kind: Kind, base: float, example: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        try:
+            found = parse(kind, text) / base
+        except ValueError:
+            found = math.nan
+    if not 0 < found < math.inf:
+        raise RequestError(f"{option} {text} is not {kind.what} above 0; write {example}")
     return found
 
 

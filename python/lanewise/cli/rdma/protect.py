@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.numbers import duration_s
 from lanewise.cli.rdma.run import Program
 from lanewise.errors import RequestError
 from lanewise.files import paths
@@ -19,6 +18,7 @@ from lanewise.hca.protect import Protection, check, variables_for
 from lanewise.launch.foreground import become
 from lanewise.launch.packages import not_found
 from lanewise.launch.use_mark import use_mark
+from lanewise.toml.quantities import duration_s
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from lanewise.cli.numbers import duration_s, positive_count
+from lanewise.cli.numbers import positive_count
 from lanewise.cli.rdma.run import Program
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError, RunError
@@ -18,6 +18,7 @@ from lanewise.files.whole import require_apart, require_places, write_whole
 from lanewise.launch.machine import core_count
 from lanewise.launch.run import terminated_as_interrupted
 from lanewise.results.printable import printable
+from lanewise.toml.quantities import duration_s
 
 
 def register(app: typer.Typer) -> None:
