@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import subprocess
 from collections.abc import Callable
@@ -44,6 +45,44 @@ def test_a_plan_is_that_of_the_command(
 
     assert said.returncode == 0, said.stderr
     assert {"event": "plan", **dataclasses.asdict(plan)} == json.loads(said.stdout)
+
+
+def test_a_plan_takes_what_a_run_takes() -> None:
+    # What a run calls, what it looks for in the data, and where it keeps arrays change no plan.
+    called = {"on_pause", "on_progress", "check_finite", "folder"}
+
+    def parameters(function: Callable[..., object]) -> set[str]:
+        return set(inspect.signature(function).parameters)
+
+    asked = parameters(wavefront.run) - called
+    assert asked - parameters(wavefront.plan) == set()
+    assert asked - {"store"} - parameters(wavefront.Store.plan) == set()
+    assert parameters(wavefront.Store.create) - parameters(wavefront.plan) == {
+        "folder", "rows", "columns", "names",
+    }  # fmt: skip
+    resumed = {"memory", "threads", "waves", "rates"}
+    for function in (wavefront.resume, wavefront.run_on_ranks, wavefront.resume_on_ranks):
+        assert resumed <= parameters(function)
+
+
+def test_a_plan_with_a_condition_is_that_of_the_run() -> None:
+    def planned(**ending: Any) -> wavefront.Plan:
+        return wavefront.plan((100, 80), "sor", 100, memory="64MiB", coefficients=1, **ending)
+
+    assert planned(until="residual<1e-8") == planned(rtol=1e-8) == planned(pause_every=32)
+    assert planned(until="residual<1e-8", pause_every=10).waves <= 10
+    with pytest.raises(RequestError, match="residual"):
+        planned(until="residul<1")
+
+
+def test_a_plan_of_a_shape_has_coefficients_by_row_and_column() -> None:
+    kernel = wavefront.RowKernel(12345)
+    shape = {"row_coefficients": 1, "column_coefficients": 1, "memory": "64MiB"}
+
+    found = wavefront.plan((61, 37), kernel, 2, **shape)
+
+    assert found == wavefront.plan([np.zeros((61, 37)), np.zeros((61, 1)), np.zeros((1, 37))],
+                                   kernel, 2, memory="64MiB")  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch.mpi4py_library import handle_of, refuse_single_thread
 from lanewise.wavefront import library
 from lanewise.wavefront.kernel import OwnKernel
-from lanewise.wavefront.options import Borders, Ending, run_options
+from lanewise.wavefront.options import Borders, Ending, Rates, run_options
 from lanewise.wavefront.progress import OnShare
 from lanewise.wavefront.run import (
     Callbacks,
@@ -50,6 +50,7 @@ def run_on_ranks(  # noqa: PLR0913
     borders: Borders = "fixed",
     check_finite: bool = False,
     on_progress: OnShare | None = None,
+    rates: Rates = Rates(),  # noqa: B008
 ) -> Outcome:
     """Iterate with `kernel` over all parts of a store; all ranks of `comm` call this together.
 
@@ -70,7 +71,7 @@ def run_on_ranks(  # noqa: PLR0913
     def prepare(store: Store) -> Arguments:
         options = run_options(
             iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
-            borders=borders, check_finite=int(check_finite),
+            borders=borders, check_finite=int(check_finite), rates=rates,
         )  # fmt: skip
         native = library.loaded_for_ranks()
         is_built_in = isinstance(kernel, str)
@@ -94,6 +95,7 @@ def resume_on_ranks(  # noqa: PLR0913
     waves: int = 0,
     check_finite: bool = False,
     on_progress: OnShare | None = None,
+    rates: Rates = Rates(),  # noqa: B008
 ) -> Outcome:
     """Go on with a run on ranks that was interrupted; with a kernel of your own, name that again.
 
@@ -103,7 +105,12 @@ def resume_on_ranks(  # noqa: PLR0913
 
     def prepare(store: Store) -> Arguments:
         options = run_options(
-            1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite)
+            1,
+            memory=memory,
+            threads=threads,
+            waves=waves,
+            check_finite=int(check_finite),
+            rates=rates,
         )
         native = library.loaded_for_ranks()
         function = (

@@ -153,6 +153,8 @@ def plan(  # noqa: PLR0913
     parameters: Sequence[float] = (),
     data: int = 1,
     coefficients: int = 0,
+    row_coefficients: int = 0,
+    column_coefficients: int = 0,
     dtype: npt.DTypeLike = "float64",
     layout: str = "row-major",
     strip_rows: int = 0,
@@ -162,19 +164,24 @@ def plan(  # noqa: PLR0913
     threads: int = 0,
     waves: int = 0,
     tolerance: float | None = None,
+    until: str | None = None,
+    rtol: float = 0.0,
+    atol: float = 0.0,
     pause_every: int = 0,
 ) -> Plan:
     """Return what `run` with these arguments would do, without doing it.
 
     `store` is a `Store`, its folder, an array or a list of arrays, as for `run`; or the shape of a
     store that there need not be, (rows, columns) or (planes, lines, columns), with `data`,
-    `coefficients`, `dtype`, `layout`, `strip_rows` and `tile_columns` as for `Store.create`.
-    RequestError where it could not be run: a kernel that does not suit the shape, or too small a
-    `memory`, with the least that does.
+    `coefficients`, `row_coefficients`, `column_coefficients`, `dtype`, `layout`, `strip_rows` and
+    `tile_columns` as for `Store.create`.  A run with `on_pause` has a
+    `pause_every` of 32 unless it says another.  RequestError where it could not be run: a kernel
+    that does not suit the shape, or too small a `memory`, with the least that does.
     """
     options = run_options(
-        iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
-        directions=directions, borders=borders, pause_every=pause_every, rates=rates,
+        iterations, memory=memory, threads=threads, waves=waves,
+        ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
+        pause_every=pause_every, rates=rates,
     )  # fmt: skip
     if isinstance(store, (str, Path)):
         with Store.open(store, mode="r") as opened:
@@ -184,7 +191,8 @@ def plan(  # noqa: PLR0913
     if isinstance(store, tuple) and all(isinstance(side, (int, np.integer)) for side in store):
         shape = shape_of(
             store, data=data, coefficients=coefficients, dtype=dtype, layout=layout,
-            strip_rows=strip_rows, tile_columns=tile_columns,
+            strip_rows=strip_rows, tile_columns=tile_columns, row_coefficients=row_coefficients,
+            column_coefficients=column_coefficients,
         )  # fmt: skip
         return plan_of(shape, kernel, parameters, options)
     arrays = _arrays(store)
@@ -207,6 +215,7 @@ def resume(  # noqa: PLR0913
     check_finite: bool = False,
     on_pause: OnIterations | None = None,
     on_progress: OnShare | None = None,
+    rates: Rates = Rates(),  # noqa: B008
 ) -> Outcome:
     """Go on with a run that was interrupted; one with a kernel of your own needs that kernel.
 
@@ -215,7 +224,7 @@ def resume(  # noqa: PLR0913
     is no such run, or another kernel than that of the run, and otherwise what `run` raises.
     """
     options = run_options(
-        1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite)
+        1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite), rates=rates
     )
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):

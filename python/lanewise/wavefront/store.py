@@ -423,13 +423,16 @@ class Store:
         iterations: int,
         *,
         memory: str | int = "1GiB",
-        rates: Rates = Rates(),  # noqa: B008
         parameters: Sequence[float] = (),
-        directions: Directions = "down-right",
-        borders: Borders = "fixed",
         threads: int = 0,
         waves: int = 0,
+        rates: Rates = Rates(),  # noqa: B008
+        directions: Directions = "down-right",
+        borders: Borders = "fixed",
         tolerance: float | None = None,
+        until: str | None = None,
+        rtol: float = 0.0,
+        atol: float = 0.0,
         pause_every: int = 0,
     ) -> Plan:
         """Return what `lanewise.wavefront.run` with these arguments would do, without doing it.
@@ -438,8 +441,9 @@ class Store:
         a `memory`, with the least that does.  A part of a store is planned as if it were whole.
         """
         options = run_options(
-            iterations, memory=memory, threads=threads, waves=waves, ending=Ending(tolerance),
-            directions=directions, borders=borders, pause_every=pause_every, rates=rates,
+            iterations, memory=memory, threads=threads, waves=waves,
+            ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
+            pause_every=pause_every, rates=rates,
         )  # fmt: skip
         return plan_of(self.native_shape, kernel, parameters, options)
 
