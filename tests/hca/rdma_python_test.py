@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import time
@@ -174,6 +175,15 @@ def test_one_that_ends_is_not_waited_for() -> None:
         program.wait_until_listening(PERFTEST_PORT, LIMIT_S)
 
     assert raised.value.details
+
+
+@pytest.mark.skipif(shutil.which("ibv_devinfo") is None, reason="no ibv_devinfo")
+def test_infiniband_ports_have_the_lids_of_their_mask() -> None:
+    found = rdma.run(["ibv_devinfo"], link_layer="infiniband", lmc=2, timeout_s=LIMIT_S)
+
+    assert re.search(r"port_lmc:\s+0x02", found.stdout), found
+    with pytest.raises(RequestError, match="--lmc applies only to InfiniBand ports"):
+        rdma.start(["ibv_devinfo"], lmc=2)
 
 
 def test_what_cannot_be_is_refused_with_nothing_started() -> None:

@@ -7,6 +7,7 @@ A program writes into files, so that one that prints much never waits for whoeve
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import shutil
@@ -240,6 +241,7 @@ def start(  # noqa: PLR0913
     link_layer: str = "ethernet",
     congestion: str = CONGESTION[0],
     pcap: str = "",
+    lmc: int = 0,
 ) -> Program:
     """Start a verbs program on the software RDMA device, whose ports are these interfaces.
 
@@ -249,8 +251,8 @@ def start(  # noqa: PLR0913
     repeats the faults of an earlier run: the `faults` of its outcome, or the file of its log.  With
     a `protection`, queue pairs have alternate paths, and move there when a port dies.  With
     `hosts`, those of `testbed`, the program runs on the host `at`.  With `congestion="none"` the
-    device ignores the marks of a congested network.  Packets are written to the capture file
-    `pcap`.
+    device ignores the marks of a congested network.  Ports of the `link_layer` "infiniband" have
+    2^`lmc` LIDs.  Packets are written to the capture file `pcap`.
 
     Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
@@ -267,6 +269,7 @@ def start(  # noqa: PLR0913
             device = Device(
                 interfaces=listed("ports", ports), devices=listed("devices", devices),
                 link_layer=link_layer, congestion=congestion, pcap=pcap, faults=script,
+                lid_mask_bits=operator.index(lmc),
                 fault_log=str(folder / "faults.jsonl") if script else "",
                 census=str(folder / "census.jsonl"),
             )  # fmt: skip
