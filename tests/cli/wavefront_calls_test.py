@@ -11,6 +11,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,20 @@ def test_a_name_with_a_nul_is_refused_instead_of_cut_off(
         act(store)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("element", ["f32", "nonsense", "bool", "uint8"])
+def test_elements_that_no_store_has_are_refused_by_name(element: str) -> None:
+    signatures = [wavefront.row_signature, wavefront.plane_signature]
+    acts: list[Callable[[], object]] = [
+        lambda: wavefront.Store.in_memory(4, 6, dtype=element),
+        lambda: wavefront.plan((4, 6), "jacobi", 1, dtype=element),
+        *(partial(signature, element) for signature in signatures),
+    ]
+
+    for act in acts:
+        with pytest.raises(RequestError, match=f"{element} cannot be stored; use one of float32"):
+            act()
 
 
 def open_files(folder: Path) -> list[Path]:

@@ -206,6 +206,10 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(server, ports=("eth77",))
     with pytest.raises(RequestError, match="did you mean ibv_reg_mr"):
         rdma.start(server, faults='[[fault]]\ncall = "ibv_reg_mrs"\n')
+    with pytest.raises(RequestError, match=r"faults:2: .*did you mean ibv_reg_mr"):
+        rdma.start(server, faults='[[ fault ]]\ncall = "ibv_reg_mrs"')
+    with pytest.raises(RequestError, match=r"faults:1: there is no \[\[fault\]\]"):
+        rdma.start(server, faults="")
     with pytest.raises(RequestError, match=r"seed 1\.0: use a whole number from 0 to 2\^64 - 1"):
         rdma.start(server, faults=ELEVENTH_SEND, seed=1.0)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match="go together"):

@@ -343,7 +343,8 @@ def _fault_script(
 def _faults(faults: str | Path) -> tuple[tuple[fault_scripts.Fault, ...], str]:
     """Return the rules, and what they are called in what is said of them."""
     text = str(faults)
-    if isinstance(faults, str) and "[[fault]]" in text:
+    # A script has a table for each fault; an empty one is refused for having none.
+    if isinstance(faults, str) and (not faults or "[[" in faults):
         return fault_scripts.read(text, "faults"), "faults"
     return fault_scripts.read_file(Path(faults)), text
 

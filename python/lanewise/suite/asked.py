@@ -92,7 +92,9 @@ def chosen(asked: Asked, environment: Mapping[str, str] = os.environ) -> Choice:
     from lanewise.suite.start import choice_of  # noqa: PLC0415
 
     if asked.launcher:
-        raise RequestError("--transport names its launcher; leave out --launcher")
+        raise RequestError(
+            f"the transport {asked.transport} names its launcher; leave the launcher out"
+        )
     return choice_of(transport, environment)
 
 

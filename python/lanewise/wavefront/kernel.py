@@ -248,5 +248,7 @@ def plane_signature(element: str = "float64") -> Any:
 def _rows_of(element: str) -> Any:
     from numba import types  # noqa: PLC0415
 
+    if element not in native.ELEMENTS:
+        raise RequestError(f"{element} cannot be stored; use one of {', '.join(native.ELEMENTS)}")
     value = getattr(types, _NUMBA_TYPES.get(element, element))
     return types.CPointer(types.CPointer(value))

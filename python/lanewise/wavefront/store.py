@@ -552,9 +552,14 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     if unknown := given.keys() - _SHAPE.keys():
         raise TypeError(f"a store has no {', '.join(sorted(unknown))}")
     wanted = {**_SHAPE, **given}
-    kind, layout = np.dtype(wanted.pop("dtype")), text_bytes("layout", wanted.pop("layout"))
-    if kind.name not in ELEMENTS:
-        raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
+    layout = text_bytes("layout", wanted.pop("layout"))
+    try:
+        name = np.dtype(wanted["dtype"]).name
+    except TypeError:
+        name = ""
+    if name not in ELEMENTS:
+        known = ", ".join(ELEMENTS)
+        raise RequestError(f"dtype {wanted['dtype']} cannot be stored; use one of {known}")
     sides = tuple(whole_number("a side", side, _SIDE_MAX) for side in sides)
     numbers = {
         name: whole_number(name, wanted[name], _COUNT_MAX if name in _COUNTS else _SIDE_MAX)
@@ -562,7 +567,7 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     }
     line_columns = sides[2] if len(sides) == 3 else 0
     return MatrixShape(
-        struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(kind.name),
+        struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(name),
         layout=layout, rows=sides[0],
         columns=whole_number("a row or plane", math.prod(sides[1:]), _SIDE_MAX),
         line_columns=line_columns, strip_rows=numbers["strip_rows"],
