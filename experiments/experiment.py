@@ -45,18 +45,30 @@ _RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """The bound that a figure should keep."""
+    """The bound that a figure should keep.
+
+    With `at_most` there is a second one above: what is beyond it cannot be, or is another finding.
+    """
 
     op: Relation
     value: float
+    at_most: float | None = None
 
     def met_by(self, value: float | None) -> bool:
-        """Say whether a value keeps the bound; a missing or undefined one does not."""
-        return value is not None and _RELATIONS[self.op](value, self.value)
+        """Say whether a value keeps the bounds; a missing or undefined one does not."""
+        if value is None or not _RELATIONS[self.op](value, self.value):
+            return False
+        return self.at_most is None or value <= self.at_most
+
+    def plain(self) -> dict[str, object]:
+        """Return the bounds as plain data; `at_most` is there only if there is one."""
+        above = {} if self.at_most is None else {"at_most": self.at_most}
+        return {"op": self.op, "value": self.value, **above}
 
     def __str__(self) -> str:
-        """Return the bound as people write it: `<= 1.05`."""
-        return f"{self.op} {self.value:.12g}"
+        """Return the bounds as people write them: `<= 1.05` or `>= 0.9 and <= 1.05`."""
+        above = "" if self.at_most is None else f" and <= {self.at_most:.12g}"
+        return f"{self.op} {self.value:.12g}{above}"
 
 
 @dataclass(frozen=True)

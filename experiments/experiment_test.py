@@ -21,6 +21,15 @@ def test_a_target_is_missed_beyond_its_bound(op: Any, value: float) -> None:
     assert not Target(op, value).met_by(1.0)
 
 
+@pytest.mark.parametrize(("value", "met"), [(0.89, False), (1.0, True), (1.06, False)])
+def test_a_target_with_an_upper_end_is_met_between_its_ends(*, value: float, met: bool) -> None:
+    target = Target(">=", 0.9, at_most=1.05)
+
+    assert target.met_by(value) is met
+    assert str(target) == ">= 0.9 and <= 1.05"
+    assert target.plain() == {"op": ">=", "value": 0.9, "at_most": 1.05}
+
+
 def test_a_figure_that_is_missing_or_undefined_meets_nothing() -> None:
     assert not Target("<=", 1.0).met_by(None)
     assert not Target("<=", 1.0).met_by(float("nan"))

@@ -49,7 +49,7 @@ def declared(figure: Figure) -> dict[str, object]:
         "name": figure.name,
         "unit": figure.unit,
         **_estimated(figure),
-        "target": None if target is None else {"op": target.op, "value": target.value},
+        "target": None if target is None else target.plain(),
         "why_no_target": figure.why_none or None,
     }
 
@@ -78,8 +78,7 @@ def as_object(finished: Finished) -> dict[str, object]:
         "figures": {key: _rounded(value) for key, value in outcome.figures.items()},
         "targets": {
             judged.figure.name: {
-                "op": judged.target.op,
-                "value": judged.target.value,
+                **judged.target.plain(),
                 "met": judged.met,
                 **_estimated(judged.figure),
                 "launches_within": judged.within,

@@ -8,8 +8,8 @@ page cache included, and their clock is that of a user: it starts with the progr
 The rate of a shared disk fluctuates by a factor of two within seconds, so fio replays the passes of
 the sweep on the same files, and both come first in turn.  Each run is compared with the mean of its
 yardstick before and after it; the median of the rounds counts, with its interval.  Nothing is
-faster than its limit: a share that is clearly above 1 says that the yardstick is bad, and the
-experiment fails.
+faster than its limit: a share that is clearly above 1 says that the yardstick is bad, so that it
+does not meet its target.
 """
 
 from __future__ import annotations
@@ -286,11 +286,13 @@ EXPERIMENT = Experiment(
     figures=(
         Figure(
             "k1_fraction_of_disk", "ratio",
-            Estimator(_OF, ROUNDS, ITERATIONS_OF_ONE, _BETWEEN_FIO), Target(">=", 0.9),
+            Estimator(_OF, ROUNDS, ITERATIONS_OF_ONE, _BETWEEN_FIO),
+            Target(">=", 0.9, at_most=SHARE_MAX),
         ),
         Figure(
             "kstar_fraction_of_memory", "ratio",
-            Estimator(_OF, ROUNDS, PASSES, _BETWEEN_MEMORY), Target(">=", 0.85),
+            Estimator(_OF, ROUNDS, PASSES, _BETWEEN_MEMORY),
+            Target(">=", 0.85, at_most=SHARE_MAX),
         ),
         Figure(
             "share_of_a_limit_max", "ratio",

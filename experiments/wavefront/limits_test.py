@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments import results
+from experiments.published import Runs
 from experiments.wavefront import disk, sweeps
 from experiments.wavefront.limits import (
     EXPERIMENT,
@@ -53,6 +55,18 @@ def test_a_share_above_its_limit_says_that_the_yardstick_is_bad() -> None:
 
     assert target.met_by(figures_of(measured(1.049))["share_of_a_limit_max"])
     assert not target.met_by(figures_of(measured(1.051))["share_of_a_limit_max"])
+
+
+def test_a_share_above_its_limit_does_not_meet_the_target_of_the_share() -> None:
+    kept = results.read(EXPERIMENT.name)
+    impossible = [run for run in kept if run["figures"]["k1_fraction_of_disk"] > 1.05]
+
+    for key in SHARES:
+        assert EXPERIMENT.targets[key].met_by(figures_of(measured(1.0))[key])
+        assert not EXPERIMENT.targets[key].met_by(figures_of(measured(1.2))[key])
+    assert impossible
+    verdict = Runs(EXPERIMENT, impossible).verdict("k1_fraction_of_disk")
+    assert verdict.startswith(f"met in 0 of {len(impossible)}")
 
 
 @pytest.mark.parametrize("yardstick", ["disk", "memory"])

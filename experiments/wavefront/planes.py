@@ -219,7 +219,8 @@ EXPERIMENT = Experiment(
     figures=(
         Figure(
             "kstar_fraction_of_memory", "ratio",
-            Estimator(_OF, ROUNDS, PASSES, "passes"), Target(">=", 0.7),
+            Estimator(_OF, ROUNDS, PASSES, "passes"),
+            Target(">=", 0.7, at_most=SHARE_MAX),
         ),
         Figure(
             "share_of_a_limit_max", "ratio",
