@@ -29,6 +29,7 @@ from experiments.migration.mpi import (
 )
 from experiments.migration.mpi_cuts import FOR_EVER_S, Pull, Ran
 from experiments.run import Finished
+from experiments.show import as_object
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 
@@ -80,6 +81,49 @@ def test_one_wrong_result_of_many_is_told(tmp_path: Path, spoilt: Ran, verified:
 
     assert found.figures["verified"] == verified
     assert Finished(EXPERIMENT, found).faults == []
+
+
+def test_the_slowdown_that_an_application_tells_is_compared_within_each_round() -> None:
+    rounds = Rounds()
+    cut_s = [1.32 * 8.0, 0.87 * 12.0, 1.064 * 9.0, 0.954 * 11.0, 1.145 * 10.0]
+    for whole_s, own_s in zip((8.0, 12.0, 9.0, 11.0, 10.0), cut_s, strict=True):
+        rounds.runs[WHOLE_RUN].append(ran(12.0, whole_s))
+        rounds.runs[CUT].append(ran(12.0, own_s))
+
+    assert rounds.slowdown_percent == pytest.approx(6.4)
+    assert rounds.each_slowdown_percent == pytest.approx([32, -13, 6.4, -4.6, 14.5])
+
+
+@pytest.mark.parametrize("right", [0, 1])
+def test_cuts_that_no_run_survives_are_kept_as_missed_targets(tmp_path: Path, right: int) -> None:
+    rounds = rounds_of()
+    rounds.runs[CUT] = [ran(12.0)] * right + [ran(0.5, seconds=None)] * (WHOLE.rounds - right)
+
+    found = outcome_of(tmp_path, rounds)
+
+    assert found.figures["verified"] == 0
+    finished = Finished(EXPERIMENT, found)
+    missed = {judged.figure.name for judged in finished.judged if not judged.met}
+    assert missed == {"verified", "slowdown_percent", "wall_slowdown_percent"}
+    assert finished.faults == []
+    kept = json.loads(json.dumps(as_object(finished), default=str, allow_nan=False))
+    assert kept["figures"]["slowdown_percent"] is None
+    assert kept["launches"]["slowdown_percent"].count(None) == WHOLE.rounds - right
+    assert f"{WHOLE.rounds - right} of 5 were not right: the end" in found.notes[0]
+
+
+def test_cuts_that_were_made_again_are_counted(tmp_path: Path) -> None:
+    rounds = rounds_of()
+    rounds.repeated = 2
+
+    assert outcome_of(tmp_path, rounds).conditions["runs_repeated"] == 2
+
+
+def test_runs_are_counted_for_each_application() -> None:
+    for name in ("verified", "migrations"):
+        figure = EXPERIMENT.figure(name)
+        assert figure is not None
+        assert figure.estimator.counts == "1 launch of 15 runs of each application"
 
 
 def test_each_kind_of_run_comes_first_in_turn() -> None:
@@ -147,7 +191,7 @@ def test_a_cut_that_did_not_fall_into_the_work_is_made_again() -> None:
         made.append(pull)
         return endings[len(made) - 1]
 
-    assert cut_into(ran(12.0), 2.0, one_run, "sort").launch_s == 13.0
+    assert [one.launch_s for one in cut_into(ran(12.0), 2.0, one_run, "sort")] == [12.0, 13.0]
     assert [pull.for_s for pull in made] == [2.0, 2.0]
     with pytest.raises(RunError, match="none of 3 cuts fell into sort"):
         cut_into(ran(12.0), 2.0, lambda _: without(ran(12.0)), "sort")
