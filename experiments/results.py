@@ -79,6 +79,11 @@ def _run_in(text: str, place: str) -> dict[str, Any]:
     raise RunError(f"{place} is no run of an experiment; restore the line, git log -p shows it")
 
 
+def six_digits(value: float) -> float:
+    """Return a finite number as it is kept: with six digits, whole numbers as they are."""
+    return value if value.is_integer() else float(f"{value:.6g}")
+
+
 def commit() -> str:
     """Return the commit that is checked out, with "-dirty" where sources differ; or "unknown".
 

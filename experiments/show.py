@@ -14,6 +14,7 @@ from rich.table import Table
 
 from experiments.experiment import Estimator, Experiment, Figure
 from experiments.registry import EXPERIMENTS
+from experiments.results import six_digits
 from experiments.run import Finished, Judged
 
 
@@ -98,7 +99,7 @@ def as_object(finished: Finished) -> dict[str, object]:
 
 
 def _rounded(value: float) -> float | None:
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    return six_digits(float(value)) if math.isfinite(value) else None
 
 
 def print_outcome(finished: Finished, *, quick: bool = False) -> None:

@@ -63,6 +63,16 @@ def test_the_object_is_one_line_of_strict_json(capsys: pytest.CaptureFixture[str
     assert json.loads(lines[0])["figures"] == {"speedup": 3.9, "cost_s": 0.5}
 
 
+def test_counts_are_kept_to_the_last_digit_and_times_with_six(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    figures = {"speedup": 134217728.0, "cost_s": 1.23456789}
+    print_json(Finished(EXPERIMENT, replace(OUTCOME, figures=figures)))
+
+    printed = json.loads(capsys.readouterr().out)["figures"]
+    assert printed == {"speedup": 134217728, "cost_s": 1.23457}
+
+
 def test_a_figure_that_is_undefined_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     print_json(Finished(EXPERIMENT, replace(OUTCOME, figures={"speedup": float("nan")})))
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from experiments import results
 from experiments.papers.catalogue import ITEMS
-from experiments.papers.item import Condition, Item, Measured, Quantity
+from experiments.papers.item import Condition, Here, Item, Measured, Quantity
+from experiments.results import six_digits
 
-SCHEMA, VERSION = "lanewise-papers", 1
+Verdict = Literal["holds", "does not hold", "not resolved", "not measured"]
+SCHEMA, VERSION = "lanewise-papers", 2
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Answer:
     run: Run
     others: Mapping[str, Run] = field(default_factory=dict)
     """Runs of other experiments that measure some of its numbers."""
+    kept: Sequence[Run] = ()
+    """All kept runs of the experiment, where the answer is that of the newest of them."""
 
     def value(self, quantity: Quantity) -> float | None:
         """Return our number beside a quantity of the paper."""
@@ -68,12 +72,12 @@ class Answer:
             return f"there is no run of {name}"
         if run.why:
             return run.why
-        return f"the run of {name} did not measure {', '.join(quantity.here.keys)}"
+        return _not_measured(name, quantity.here)
 
     @property
     def missing(self) -> list[Quantity]:
         """Return what is drawn without a number of ours, though the run came to its end."""
-        if self.here is None:
+        if self.run.measured is None:
             return []
         return [one for one in self.item.quantities if self.value(one) is None]
 
@@ -83,23 +87,66 @@ class Answer:
         return self.value(self.item.finding.quantity)
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the ends of the interval of our number of the headline."""
+        quantity = self.item.finding.quantity
+        run = self.run_of(quantity)
+        return None if run is None or run.measured is None else quantity.here.interval(run.measured)
+
+    @property
     def met(self) -> bool | None:
-        """Say whether the finding holds here; None where it was not measured."""
-        if self.here is None:
-            return None
+        """Say whether the finding holds here; None where that was not measured or not resolved."""
         finding = self.item.finding
-        besides = all(one.met_in(self.run.measured) for one in finding.besides)
-        return finding.holds.met_by(self.here) and besides
+        run = self.run_of(finding.quantity)
+        if run is None or self.here is None:
+            return None
+        parts = [finding.quantity.here.keeps(finding.holds, run.measured)]
+        parts += [one.here.keeps(one.holds, self.run.measured) for one in finding.besides]
+        if False in parts:
+            return False
+        return None if None in parts else True
+
+    @property
+    def verdict(self) -> Verdict:
+        """Say whether the finding holds here, or why that is not known."""
+        if self.met is not None:
+            return "holds" if self.met else "does not hold"
+        values = [self.here, *map(self.value_besides, self.item.finding.besides)]
+        return "not measured" if None in values else "not resolved"
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """Return in how many of the kept runs that measured it the finding held."""
+        each = (replace(self, run=run, kept=()) for run in self.kept)
+        measured = [answer for answer in each if answer.verdict != "not measured"]
+        return sum(answer.met is True for answer in measured), len(measured)
 
     def value_besides(self, condition: Condition) -> float | None:
         """Return our number of a condition."""
         measured = self.run.measured
         return None if measured is None else condition.here.value(measured)
 
+    def interval_besides(self, condition: Condition) -> tuple[float, float] | None:
+        """Return the ends of the interval of our number of a condition."""
+        measured = self.run.measured
+        return None if measured is None else condition.here.interval(measured)
+
+    def why_besides(self, condition: Condition) -> str:
+        """Say why there is no number of ours of a condition; empty where there is one."""
+        if self.value_besides(condition) is not None:
+            return ""
+        return self.run.why or _not_measured(self.item.experiment, condition.here)
+
     @property
     def why_null(self) -> str:
         """Say why there is no number; empty where there is one."""
         return self.why_missing(self.item.finding.quantity)
+
+    @property
+    def why_not_measured(self) -> list[str]:
+        """Say what the verdict lacks; empty where the number and all conditions were measured."""
+        whys = [self.why_null, *map(self.why_besides, self.item.finding.besides)]
+        return list(dict.fromkeys(filter(None, whys)))
 
     def plain(self) -> dict[str, Any]:
         """Return the item as papers.json has it."""
@@ -114,20 +161,24 @@ class Answer:
             "quantity": finding.quantity.label,
             "unit": finding.unit,
             "here": _rounded(self.here),
+            **_ends(self.interval),
             "why_null": self.why_null or None,
             "paper_value": None if told is None else told.plain(),
             "place": finding.quantity.place,
-            "holds": {"op": finding.holds.op, "value": finding.holds.value, "bound": finding.bound},
+            "holds": {**finding.holds.plain(), "bound": finding.bound},
             "besides": [
                 {
                     "label": one.label,
                     "here": _rounded(self.value_besides(one)),
-                    "op": one.holds.op,
-                    "value": one.holds.value,
+                    **_ends(self.interval_besides(one)),
+                    "why_null": self.why_besides(one) or None,
+                    **one.holds.plain(),
                 }
                 for one in finding.besides
             ],
             "met": self.met,
+            "verdict": self.verdict,
+            "kept_runs": dict(zip(("held", "of"), self.held, strict=True)) if self.kept else None,
             "quick": self.run.quick,
             "date": self.run.date or None,
             "load_average": self.run.conditions.get("load_average"),
@@ -149,16 +200,30 @@ class Answer:
         }
 
 
-def answers(runs: Mapping[str, Run], items: Iterable[Item] = ITEMS) -> list[Answer]:
-    """Return an answer to each item; `runs` are those of the experiments by name."""
+def answers(
+    runs: Mapping[str, Run],
+    items: Iterable[Item] = ITEMS,
+    kept: Mapping[str, Sequence[Run]] | None = None,
+) -> list[Answer]:
+    """Return an answer to each item by the runs of the experiments; `kept` are all kept ones."""
     return [
         Answer(
             item,
             runs[item.experiment],
             {name: runs[name] for name in item.experiments[1:] if name in runs},
+            (kept or {}).get(item.experiment, ()),
         )
         for item in items
     ]
+
+
+def answers_of_kept(
+    experiments: Iterable[str], folder: Path = results.FOLDER
+) -> tuple[list[Answer], dict[str, Run]]:
+    """Return the answers of the newest kept runs, and these runs by experiment."""
+    names = list(experiments)
+    newest = {name: newest_kept(name, folder) for name in names}
+    return answers(newest, kept={name: all_kept(name, folder) for name in names}), newest
 
 
 def papers_json(found: Sequence[Answer]) -> dict[str, Any]:
@@ -172,16 +237,23 @@ def papers_json(found: Sequence[Answer]) -> dict[str, Any]:
 
 def newest_kept(name: str, folder: Path = results.FOLDER) -> Run:
     """Return the newest run of an experiment that is kept."""
-    kept = results.read(name, folder)
+    kept = all_kept(name, folder)
     if not kept:
         why = f"no run of {name} is kept; run: lanewise reproduce {name}"
         return Run(None, {}, why=why)
-    newest = kept[-1]
-    return Run(
-        measured_in(newest["figures"], newest.get("curves", {})),
-        newest["conditions"],
-        str(newest["date"]),
-    )
+    return kept[-1]
+
+
+def all_kept(name: str, folder: Path = results.FOLDER) -> list[Run]:
+    """Return all runs of an experiment that are kept, the oldest first."""
+    return [
+        Run(
+            measured_in(run["figures"], run.get("curves", {})),
+            run["conditions"],
+            str(run["date"]),
+        )
+        for run in results.read(name, folder)
+    ]
 
 
 def measured_in(
@@ -202,5 +274,14 @@ def _defined(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
+def _not_measured(experiment: str, here: Here) -> str:
+    return f"the run of {experiment} did not measure {', '.join(here.keys)}"
+
+
+def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
+    low, high = interval or (None, None)
+    return {"low": _rounded(low), "high": _rounded(high)}
+
+
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")
+    return None if value is None else six_digits(value)

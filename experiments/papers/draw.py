@@ -72,7 +72,7 @@ def limits(chart: Chart, answer: Answer) -> tuple[float, float]:
         for value in (
             *((one.paper.low, one.paper.high) if one.paper else ()),
             answer.value(one) or math.nan,
-            finding.holds.value if one == finding.quantity else math.nan,
+            *(bounds_of(answer) if one == finding.quantity else ()),
         )
         if math.isfinite(value) and (value > 0 or chart.scale == "linear")
     ]
@@ -81,6 +81,12 @@ def limits(chart: Chart, answer: Answer) -> tuple[float, float]:
     if chart.scale == "log":
         return min(values) / 2, max(values) * 2
     return min(0.0, *values) * 1.1, max(0.0, *values) or 1.0
+
+
+def bounds_of(answer: Answer) -> list[float]:
+    """Return the ends of what our number of the headline may be for the finding to hold."""
+    holds = answer.item.finding.holds
+    return [holds.value] if holds.at_most is None else [holds.value, holds.at_most]
 
 
 def new_figure(width_in: float, height_in: float) -> Figure:
@@ -137,8 +143,8 @@ def _draw_chart(panel: Axes, chart: Chart, answer: Answer, side: str) -> None:
     panel.set_xlim(low, high * (high / low) ** 0.6 if chart.scale == "log" else high * 1.45)
     for place, one in enumerate(chart.quantities):
         if one == answer.item.finding.quantity:
-            bound = answer.item.finding.holds.value
-            panel.plot([bound, bound], [place - 0.3, place + 0.3], color=SOFT, lw=1, ls="--")
+            for bound in bounds_of(answer):
+                panel.plot([bound, bound], [place - 0.3, place + 0.3], color=SOFT, lw=1, ls="--")
         if side == "paper":
             _draw_told(panel, place, one.paper, chart)
             text = told_text(one.paper, chart.unit)

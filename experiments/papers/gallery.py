@@ -23,11 +23,18 @@ from matplotlib.figure import Figure
 
 from experiments import gain_picture, results
 from experiments.experiment import PAPERS
-from experiments.papers.answers import Answer, answers, newest_kept
+from experiments.papers.answers import Answer, answers_of_kept
 from experiments.papers.catalogue import NO_ITEMS, experiments_of
 from experiments.papers.draw import draw_both, draw_lines, svg
 from experiments.papers.item import curves_of
-from experiments.papers.page import alt_of, bound_of, missing_text, unread_text, verdict_of
+from experiments.papers.page import (
+    alt_of,
+    bound_of,
+    held_text,
+    missing_text,
+    unread_text,
+    verdict_of,
+)
 from lanewise.files.whole import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +72,9 @@ picture without numbers, what the text says about it is drawn: a bar that stands
 without a number is hollow and dashed. A finding holds here if our number keeps the bound beside it,
 which is the dashed line; if the paper has no number, the bound is ours. If one number cannot
 express a finding, a second condition is named, and the finding holds only if both conditions hold.
-Where the paper has curves and our run kept its own, both are shown below.
+If our number has an interval and the bound lies inside it, the finding is not resolved. The verdict
+is that of the newest kept run; beside it stands in how many of the kept runs that measured it the
+finding held. Where the paper has curves and our run kept its own, both are shown below.
 """
 
 
@@ -82,7 +91,7 @@ class Picture:
 def kept_answers(root: Path) -> list[Answer]:
     """Return the answers of the newest kept runs."""
     folder = root / results.FOLDER.relative_to(ROOT)
-    return answers({one.name: newest_kept(one.name, folder) for one in experiments_of()})
+    return answers_of_kept([one.name for one in experiments_of()], folder)[0]
 
 
 def page(found: Sequence[Answer]) -> str:
@@ -98,7 +107,8 @@ def page(found: Sequence[Answer]) -> str:
         item = answer.item
         lines.append(
             f"| {PAPERS[item.paper]} | [{item.item}](#{_anchor(answer)}): {item.title} | "
-            f"{', '.join(f'`{name}`' for name in item.experiments)} | {verdict_of(answer)} |"
+            f"{', '.join(f'`{name}`' for name in item.experiments)} | "
+            f"{', '.join(filter(None, (verdict_of(answer), held_text(answer))))} |"
         )
     lines += ["", "These figures and tables are left out because they show no result:", ""]
     lines += [f"- {PAPERS[paper]}, {places}: {what}." for paper, places, what in NO_ITEMS]
@@ -124,10 +134,11 @@ def _section(answer: Answer) -> list[str]:
     item = answer.item
     unread = f" {unread_text(item.unread)}" if item.unread else ""
     run = answer.run.sentence() if answer.run.measured else answer.why_null
-    missing = f" {missing_text(answer)}" if answer.missing else ""
+    missing = f" {missing_text(answer)}" if missing_text(answer) else ""
+    held = f" It {held_text(answer)}." if held_text(answer) else ""
     return [
         f"### {_heading(answer)}", "",
-        f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).", "",
+        f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).{held}", "",
         *(line for one in pictures(answer)
           for line in (f"![{one.alt}]({PICTURES.name}/{one.path.name})", "")),
         f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.{missing}",
@@ -135,7 +146,8 @@ def _section(answer: Answer) -> list[str]:
 
 
 def _verdict(answer: Answer) -> str:
-    return verdict_of(answer) if answer.met is not None else "was not measured here"
+    verbs = {"not measured": "was not measured here", "not resolved": "is not resolved here"}
+    return verbs.get(answer.verdict, verdict_of(answer))
 
 
 def pictures(answer: Answer) -> Iterator[Picture]:
@@ -147,7 +159,7 @@ def pictures(answer: Answer) -> Iterator[Picture]:
         for one in chart.quantities
         for kind in ("paper", "here")
     ]
-    shown.append([item.finding.holds.value])
+    shown.append([item.finding.holds.value, item.finding.holds.at_most])
     alt = f"Paper: {alt_of(answer, 'paper')} Here: {alt_of(answer, 'here')}"
     yield Picture(PICTURES / f"{name}.svg", alt, partial(draw_both, answer), digest(shown))
     if answer.run.measured is None:

@@ -7,17 +7,19 @@ place where it stands.  Numbers and words are told apart.  Nothing is measured o
 
 An item has one headline, which papers.json repeats: a finding of the paper and the bound that our
 number must keep for the finding to hold here.  Where the paper gives no number, the bound is ours
-and says so.
+and says so.  A number whose interval has the bound inside it decides nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from experiments.experiment import Target
+from experiments.run import interval_of
 
 Unit = Literal["ratio", "s", "%", "MB/s", "Mbit/s", "bytes", "lanes", "share"]
 Points = Sequence[tuple[float, float]]
@@ -88,15 +90,51 @@ class Here:
     formula: Callable[..., float]
 
     def value(self, measured: Measured) -> float | None:
-        """Return the number, None where a key was not measured."""
+        """Return the number, None where a key was not measured or the formula has no value."""
         given: list[Any] = []
         for key in self.keys:
             found = curves_of(measured, key) if key.endswith("/") else measured.figures.get(key)
             if found is None or found == {}:
                 return None
             given.append(found)
-        value = self.formula(*given)
+        return self._of(given)
+
+    def _of(self, given: Sequence[Any]) -> float | None:
+        try:
+            value = self.formula(*given)
+        except (ArithmeticError, LookupError, ValueError):
+            return None  # a rate of 0, or a curve that is not there
         return value if math.isfinite(value) else None
+
+    def interval(self, measured: Measured) -> tuple[float, float] | None:
+        """Return the ends of the interval of the number; None where no figure in it has one.
+
+        Formulas rise or fall with each of their figures: their ends are at ends of these.
+        """
+        if self.value(measured) is None or any(key.endswith("/") for key in self.keys):
+            return None
+        found = [interval_of(measured.figures, key) for key in self.keys]
+        if not any(found):
+            return None
+        ends = (
+            each or (measured.figures[key],) for key, each in zip(self.keys, found, strict=True)
+        )
+        values = [self._of(corner) for corner in itertools.product(*ends)]
+        known = [value for value in values if value is not None]
+        return (min(known), max(known)) if len(known) == len(values) else None
+
+    def keeps(self, bound: Target, measured: Measured | None) -> bool | None:
+        """Say whether the number keeps a bound; None if that is not known.
+
+        It is not where there is no number, or an end of the bound lies inside its interval.
+        """
+        value = None if measured is None else self.value(measured)
+        if measured is None or value is None:
+            return None
+        low, high = self.interval(measured) or (value, value)
+        if any(low < end < high for end in (bound.value, bound.at_most) if end is not None):
+            return None
+        return bound.met_by(value)
 
 
 def curves_of(measured: Measured, beginning: str) -> dict[str, Points]:
@@ -158,10 +196,6 @@ class Condition:
     label: str
     here: Here
     holds: Target
-
-    def met_in(self, measured: Measured | None) -> bool:
-        """Say whether it holds in a run; what was not measured does not."""
-        return measured is not None and self.holds.met_by(self.here.value(measured))
 
 
 @dataclass(frozen=True)

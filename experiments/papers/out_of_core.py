@@ -63,7 +63,8 @@ ITEMS = (
             ),
         ),
         difference="The numbers do not differ, because they are arithmetic, done here by the code "
-        "that places every element.",
+        "that places every element; runs that were kept before December 2026 have six digits of "
+        "them.",
     ),
     Item(
         paper="002",

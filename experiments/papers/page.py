@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -73,42 +74,59 @@ def render(answers: Sequence[Answer], runs: Mapping[str, Run], data: str) -> str
 
 def verdict(answers: Sequence[Answer]) -> str:
     """Say how many findings hold here."""
-    held = sum(answer.met is True for answer in answers)
-    missing = sum(answer.here is None for answer in answers)
-    text = f"{len(answers)} tables and figures; {held} of their findings hold here"
-    other = len(answers) - held - missing
-    return f"{text}, {other} do not, and {missing} were not measured."
+    counts = Counter(answer.verdict for answer in answers)
+    return (
+        f"{len(answers)} tables and figures; {counts['holds']} of their findings hold here, "
+        f"{counts['does not hold']} do not, {counts['not resolved']} could not be resolved, and "
+        f"{counts['not measured']} were not measured."
+    )
 
 
 def verdict_of(answer: Answer) -> str:
     """Say whether a finding holds here."""
-    return {True: "holds here", False: "does not hold here", None: "not measured"}[answer.met]
+    here = " here" if answer.met is not None else ""
+    return f"{answer.verdict}{here}"
+
+
+def held_text(answer: Answer) -> str:
+    """Say in how many kept runs the finding held; empty where none of them measured it."""
+    held, number = answer.held
+    return f"held in {held} of {number} kept run{'s' * (number > 1)}" if number else ""
 
 
 def bound_of(answer: Answer) -> str:
     """Say what a finding was judged by: `4.48 in the paper, 37.0 here; bound >= 4.48`."""
     finding = answer.item.finding
     paper = told_text(finding.quantity.paper, finding.unit)
-    here = "not measured" if answer.here is None else number_text(answer.here, finding.unit)
     bound = "bound" if finding.bound == "ours" else "the paper's bound"
     whose = ", which is ours" if finding.bound == "ours" else ""
     besides = "".join(f"; {_besides(answer, one)}" for one in finding.besides)
     return (
-        f"{finding.quantity.label}: {paper} in {finding.quantity.place}, {here} here; "
+        f"{finding.quantity.label}: {paper} in {finding.quantity.place}, "
+        f"{_here(answer.here, answer.interval, finding.unit)}; "
         f"{bound} {_bound(finding.holds, finding.unit)}{whose}{besides}"
     )
 
 
+def _here(value: float | None, interval: tuple[float, float] | None, unit: Unit) -> str:
+    if value is None:
+        return "not measured here"
+    ends = "" if interval is None else " ({} to {})".format(
+        *(number_text(end, unit) for end in interval)
+    )  # fmt: skip
+    return f"{number_text(value, unit)}{ends} here"
+
+
 def _besides(answer: Answer, condition: Condition) -> str:
     unit = answer.item.finding.unit
-    value = answer.value_besides(condition)
-    here = "not measured" if value is None else number_text(value, unit)
-    return f"besides, {condition.label}: {here} here; bound {_bound(condition.holds, unit)}"
+    here = _here(answer.value_besides(condition), answer.interval_besides(condition), unit)
+    return f"besides, {condition.label}: {here}; bound {_bound(condition.holds, unit)}"
 
 
 def _bound(holds: Target, unit: Unit) -> str:
     sign = {">=": "≥", "<=": "≤"}[holds.op]
-    return f"{sign} {number_text(holds.value, unit)}"
+    above = "" if holds.at_most is None else f" and ≤ {number_text(holds.at_most, unit)}"
+    return f"{sign} {number_text(holds.value, unit)}{above}"
 
 
 def _shown(answer: Answer) -> dict[str, Any]:
@@ -122,6 +140,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
         "quick": answer.run.quick,
         "finding": item.finding.says,
         "verdict": verdict_of(answer),
+        "held": held_text(answer),
         "verdict_class": {True: "holds", False: "holds-not", None: "unknown"}[answer.met],
         "bound": bound_of(answer),
         "difference": item.difference,
@@ -144,8 +163,6 @@ def _ran(answer: Answer) -> str:
     if answer.run.measured is None:
         return f"Experiment {name}: {answer.why_null}."
     text = f"Experiment {name}, {answer.run.sentence()}."
-    if answer.why_null:
-        return f"{text} No number: {answer.why_null}."
     return " ".join(filter(None, (text, missing_text(answer))))
 
 
@@ -156,9 +173,12 @@ def unread_text(unread: str) -> str:
 
 
 def missing_text(answer: Answer) -> str:
-    """Say which numbers of the item the run did not give; empty where it gave all."""
-    labels = "; ".join(one.label for one in answer.missing)
-    return f"That run gave no number for: {labels}." if labels else ""
+    """Say which numbers of the item the run did not give; empty where it gave all or none."""
+    labels = [one.label for one in answer.missing]
+    if answer.run.measured is not None:
+        besides = answer.item.finding.besides
+        labels += [one.label for one in besides if answer.value_besides(one) is None]
+    return f"Not recorded in this run: {'; '.join(labels)}." if labels else ""
 
 
 def alt_of(answer: Answer, kind: str) -> str:

@@ -38,9 +38,16 @@ _STRAIGHT = Chart(
 )  # fmt: skip
 _FLAT = words("“almost … a flat curve”", 1.0)
 _SAME = words("“remains almost same”", 1.0)
+# Where the paper calls a curve flat, at most this factor up or down.
+_FLAT_WITHIN = 2.0
+_SAME_WITHIN = 1.5
 _ARMING_MANY = Quantity(
     "while arming, 512 queue pairs over 1", _FLAT, "§4.2.2",
     ratio("arming_us_512_queue_pairs", "arming_us_1_queue_pairs"),
+)  # fmt: skip
+_MIGRATING_MANY = Quantity(
+    "while migrating, 512 queue pairs over 1", _FLAT, "§4.2.2",
+    ratio("migrating_us_512_queue_pairs", "migrating_us_1_queue_pairs"),
 )  # fmt: skip
 _MIGRATING_SIZES = Quantity(
     "while migrating, 1024 bytes over 32", _SAME, "§4.2.2",
@@ -54,20 +61,21 @@ _HARDWARE = (
 )
 
 
-def _application(label: str, paper: Told, place: str, key: str) -> Quantity:
-    return Quantity(label, paper, place, figure(f"{key}_slowdown_percent"))
+def _application(label: str, paper: Told | None, place: str, key: str) -> Quantity:
+    return Quantity(label, paper, place, figure(f"{key}_wall_slowdown_percent"))
 
 
 _SORT_SHORT = _application(
-    "a short integer sort", words("“very significant”"), "§4.3, Fig. 9", "mpich_integer_sort"
+    "a short integer sort", words("“very significant”"), "§4.3, Fig. 9", "integer_sort_short"
 )
+_SORT_SHORT_MPICH = _application("the same with MPICH", None, "", "mpich_integer_sort")
 _SORT_LONG = _application(
     "a longer integer sort", words("less than for class A"), "§4.3, Fig. 10", "integer_sort"
 )
 _LESS_THAN_SHORT = Condition(
     "the loss of the longer sort minus that of the short one",
     Here(
-        ("integer_sort_slowdown_percent", "mpich_integer_sort_slowdown_percent"),
+        ("integer_sort_wall_slowdown_percent", "integer_sort_short_wall_slowdown_percent"),
         lambda longer, short: longer - short,
     ),
     Target("<=", 0.0),
@@ -78,8 +86,13 @@ _FT = _application(
 _LU = _application("LU class B; here SSOR on 64³", between(5, 7), "abstract, §6", "ssor")
 
 
-def _slower(quantity: Quantity) -> tuple[Chart, ...]:
-    return (Chart("Slower with a cable pulled", "%", (quantity,)),)
+def within(factor: float) -> Target:
+    """Return the bound of a ratio that stays near 1: up or down by a factor at most."""
+    return Target(">=", 1 / factor, at_most=factor)
+
+
+def _slower(*quantities: Quantity) -> tuple[Chart, ...]:
+    return (Chart("Slower with a cable pulled, time of mpirun", "%", quantities),)
 
 
 ITEMS = (
@@ -89,8 +102,8 @@ ITEMS = (
         title="Time of the transitions, small numbers of queue pairs",
         experiment="migration-transitions",
         finding=Finding(
-            "For few queue pairs, migrating takes 30 % longer than arming, and no more.",
-            _FEW, "ratio", Target("<=", 1.30), "the paper's",
+            "For few queue pairs, migrating takes longer than arming, by 30 % at most.",
+            _FEW, "ratio", Target(">=", 1.0, at_most=1.30), "the paper's",
         ),
         charts=(Chart("Time of one transition over the other", "ratio", (_FEW,)), _STRAIGHT),
         difference="The paper's adapter makes both transitions by itself; the device here is "
@@ -105,8 +118,8 @@ ITEMS = (
         title="Time of the transitions, large numbers of queue pairs",
         experiment="migration-transitions",
         finding=Finding(
-            "For many queue pairs, migrating takes 16 % longer than arming, and no more.",
-            _MANY, "ratio", Target("<=", 1.16), "the paper's",
+            "For many queue pairs, migrating takes longer than arming, by 16 % at most.",
+            _MANY, "ratio", Target(">=", 1.0, at_most=1.16), "the paper's",
         ),
         charts=(Chart("Time of one transition over the other", "ratio", (_MANY,)), _STRAIGHT),
         difference="The software device arms a queue pair when its peer has answered on the "
@@ -121,17 +134,15 @@ ITEMS = (
         title="Latency of 128 bytes while paths change, by queue pairs",
         experiment="migration-latency",
         finding=Finding(
-            "The latency while queue pairs are armed hardly depends on how many there are.",
-            _ARMING_MANY, "ratio", Target("<=", 2.0), "ours",
+            "The latency while queue pairs are armed or migrate hardly depends on how many there "
+            "are.",
+            _ARMING_MANY, "ratio", within(_FLAT_WITHIN), "ours",
+            (Condition(_MIGRATING_MANY.label, _MIGRATING_MANY.here, within(_FLAT_WITHIN)),),
         ),
         charts=(
             Chart(
                 "Latency with 512 queue pairs over that with one", "ratio",
-                (
-                    _ARMING_MANY,
-                    Quantity("while migrating, 512 queue pairs over 1", _FLAT, "§4.2.2",
-                             ratio("migrating_us_512_queue_pairs", "migrating_us_1_queue_pairs")),
-                ),
+                (_ARMING_MANY, _MIGRATING_MANY),
                 "log",
             ),
         ),
@@ -148,7 +159,7 @@ ITEMS = (
         experiment="migration-latency",
         finding=Finding(
             "What a network fault adds to the latency remains almost the same for larger messages.",
-            _MIGRATING_SIZES, "ratio", Target("<=", 1.5), "ours",
+            _MIGRATING_SIZES, "ratio", within(_SAME_WITHIN), "ours",
         ),
         charts=(
             Chart(
@@ -176,8 +187,9 @@ ITEMS = (
             "paper; the paper's short sort loses far more.",
             _SORT_SHORT, "%", Target("<=", 7.0), "ours",
         ),
-        charts=_slower(_SORT_SHORT),
-        difference=_HARDWARE,
+        charts=_slower(_SORT_SHORT, _SORT_SHORT_MPICH),
+        difference=_HARDWARE + " The sort runs with Open MPI, and with MPICH besides, which is not "
+        "judged.",
         unread=_PICTURE,
     ),
     Item(
@@ -199,7 +211,7 @@ ITEMS = (
         title="FT, class B, with a network fault",
         experiment="migration-mpi",
         finding=Finding(
-            "A fault costs FT 5 to 7 %, and no more.",
+            "A fault costs FT 7 % at most; the paper has 5 to 7 %.",
             _FT, "%", Target("<=", 7.0), "the paper's",
         ),
         charts=_slower(_FT),
@@ -213,7 +225,7 @@ ITEMS = (
         title="LU, class B, with a network fault",
         experiment="migration-mpi",
         finding=Finding(
-            "A fault costs LU 5 to 7 % of a run of 256 s, and no more.",
+            "A fault costs LU 7 % at most; the paper has 5 to 7 % of a run of 256 s.",
             _LU, "%", Target("<=", 7.0), "the paper's",
         ),
         charts=_slower(_LU),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from experiments import published, results, show
 from experiments.papers import gallery
-from experiments.papers.answers import Answer, Run, answers, newest_kept, papers_json
+from experiments.papers.answers import Answer, Run, answers, answers_of_kept, papers_json
 from experiments.papers.catalogue import experiments_of
 from experiments.papers.conduct import Conduct, conduct
 from experiments.papers.page import refuse_output, verdict, write_page
@@ -45,8 +45,8 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
     refuse_output(request.output)
     kept_in = request.results_folder or results.FOLDER
     if request.from_results:
-        runs = {one.name: newest_kept(one.name, kept_in) for one in experiments_of()}
-        _write(request, runs)
+        kept, newest = answers_of_kept([one.name for one in experiments_of()], kept_in)
+        _write(request, kept, newest)
         return True
     runs = {one.name: Run(None, {}, why=NOT_REACHED) for one in experiments_of()}
     good = True
@@ -62,7 +62,7 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
             if not results.append(show.as_object(finished), kept_in, finished.commit):
                 lost.append(experiment.name)
     finally:
-        _write(request, runs)
+        _write(request, answers(runs), runs)
         if not request.quick and request.results_folder is None:
             published.write(published.ROOT)
             gallery.write(published.ROOT)
@@ -74,8 +74,7 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
     return good
 
 
-def _write(request: Request, runs: dict[str, Run]) -> None:
-    found = answers(runs)
+def _write(request: Request, found: list[Answer], runs: dict[str, Run]) -> None:
     data = write_page(found, runs, request.output)
     if request.as_json:
         sys.stdout.write(json.dumps(papers_json(found), ensure_ascii=False) + "\n")
@@ -93,7 +92,7 @@ def _told_as_well(finished: Finished) -> bool:
 
 def text_of(found: list[Answer]) -> str:
     """Return what is printed: the verdict, and what was not measured."""
-    missing = dict.fromkeys(answer.why_null for answer in found if answer.here is None)
+    missing = dict.fromkeys(why for answer in found for why in answer.why_not_measured)
     return "".join(f"{line}\n" for line in (verdict(found), *missing))
 
 
