@@ -3,7 +3,9 @@
 
 False alarms are counted in 1000 comparisons of identical launches.  Nine in ten take consecutive
 launches of `launches.json`, which were recorded on a busy machine, the others launches made now;
-each comparison deals them to two sides at random, as the gate does, and takes all looks.
+each comparison deals them to two sides at random, as the gate does, and takes all looks.  What the
+recorded ones give follows from the code alone, since they are always dealt alike; the fresh ones
+are judged by themselves, by how many alarms a rate of 1 % allows in so many.
 
 What is found is counted with a real slowdown: a preloaded library waits in one operation for 10 %
 of the time that its last launches without the wait took.  Launches with and without it are
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import random
 import shutil
@@ -44,6 +47,9 @@ SLOWDOWN = 0.10
 LOOKS = (10, 20, 40)
 RULES = [Rule(gate=0.05, looks=len(LOOKS), share=share) for share in shares_of(LOOKS)]
 FIND = 0.10
+FALSE_ALARM_RATE = 0.01
+# With this probability at most a gate of just this rate is found to have more alarms than allowed.
+FALSE_ALARMS_BEYOND = 0.05
 COMPARISONS = 1000
 FRESH = 100
 FRESH_LAUNCHES = 80
@@ -73,9 +79,7 @@ def run(workspace: Workspace) -> Outcome:
         busy = found_share(injected(workspace, library))
         loads.append(os.getloadavg()[0])
     figures = {
-        "false_alarm_percent": 100 * sum(alarms) / COMPARISONS,
-        "false_alarm_percent_recorded": 100 * alarms[0] / (COMPARISONS - FRESH),
-        "false_alarm_percent_fresh": 100 * alarms[1] / FRESH,
+        **figures_of_alarms(*alarms),
         "detection_percent": quiet[0],
         "detection_percent_busy": busy[0],
         "launches_mean": quiet[1],
@@ -90,6 +94,30 @@ def run(workspace: Workspace) -> Outcome:
         },
         files=workspace.save(draw(recorded, turns), "gate"),
     )  # fmt: skip
+
+
+def figures_of_alarms(recorded: int, fresh: int) -> dict[str, float]:
+    """Return the shares of the comparisons of identical launches that raised an alarm."""
+    return {
+        "false_alarm_percent": 100 * (recorded + fresh) / COMPARISONS,
+        "false_alarm_percent_recorded": 100 * recorded / (COMPARISONS - FRESH),
+        "false_alarm_percent_fresh": 100 * fresh / FRESH,
+    }
+
+
+def allowed(comparisons: int) -> int:
+    """Return how many alarms so many comparisons may raise, by the binomial distribution."""
+    count = 0
+    within = (1 - FALSE_ALARM_RATE) ** comparisons
+    while 1 - within > FALSE_ALARMS_BEYOND:
+        count += 1
+        others = comparisons - count
+        within += (
+            math.comb(comparisons, count)
+            * FALSE_ALARM_RATE**count
+            * (1 - FALSE_ALARM_RATE) ** others
+        )
+    return count
 
 
 def build(folder: Path) -> Path:
@@ -243,7 +271,7 @@ def draw(recorded: Sequence[Times], launched: Sequence[Turn]) -> Plot:
 _ALARMS = "share of comparisons of identical launches that raise an alarm"
 _FOUND = "share of gates that find the slowdown in its operation"
 _LAUNCHES = "mean over gates of the launches of each side"
-_EITHER = "the target is for recorded and fresh launches together"
+_BY_CODE = "they are dealt alike in every run; the targets are for fresh launches and for all"
 _ADAPTS = "the gate takes as many launches as it needs"
 
 _GATES_FOUND = Estimator(_FOUND, 1, BLOCKS, "gates, one from each block")
@@ -257,14 +285,20 @@ EXPERIMENT = Experiment(
     figures=(
         Figure(
             "false_alarm_percent", "%",
-            Estimator(_ALARMS, 1, COMPARISONS, "comparisons"), Target("<=", 1.0),
+            Estimator(f"{_ALARMS}, of which the code alone decides {COMPARISONS - FRESH}", 1,
+                      COMPARISONS, "comparisons"),
+            Target("<=", 100 * FALSE_ALARM_RATE),
         ),
         Figure(
             "false_alarm_percent_recorded", "%",
-            Estimator(_ALARMS, 1, COMPARISONS - FRESH, "comparisons"), _EITHER,
+            Estimator(f"{_ALARMS}, which the code alone decides", 1, COMPARISONS - FRESH,
+                      "comparisons of recorded launches"),
+            _BY_CODE,
         ),
         Figure(
-            "false_alarm_percent_fresh", "%", Estimator(_ALARMS, 1, FRESH, "comparisons"), _EITHER
+            "false_alarm_percent_fresh", "%",
+            Estimator(_ALARMS, 1, FRESH, f"comparisons of {FRESH_LAUNCHES} launches"),
+            Target("<=", 100 * allowed(FRESH) / FRESH),
         ),
         Figure("detection_percent", "%", _GATES_FOUND, Target(">=", 99.0)),
         Figure("detection_percent_busy", "%", _GATES_FOUND, Target(">=", 99.0)),

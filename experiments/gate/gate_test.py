@@ -63,6 +63,22 @@ def test_identical_launches_that_are_dealt_at_random_raise_no_alarm() -> None:
     assert not experiment.false_alarm(launches, random.Random(1))
 
 
+@pytest.mark.parametrize(("fresh", "met"), [(0, True), (3, True), (4, False), (9, False)])
+def test_alarms_over_fresh_launches_are_not_diluted_by_recorded_ones(
+    *, fresh: int, met: bool
+) -> None:
+    figures = experiment.figures_of_alarms(0, fresh)
+    targets = experiment.EXPERIMENT.targets
+
+    assert targets["false_alarm_percent"].met_by(figures["false_alarm_percent"])
+    judged = all(target.met_by(figures[key]) for key, target in targets.items() if key in figures)
+    assert judged is met
+
+
+def test_as_many_alarms_are_allowed_as_a_rate_of_one_per_cent_gives() -> None:
+    assert [experiment.allowed(count) for count in (1, 10, 100, 1000)] == [0, 1, 3, 15]
+
+
 def test_the_record_has_enough_launches_and_all_points_in_each() -> None:
     launches = experiment.recorded_launches()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
@@ -36,6 +37,18 @@ def test_every_core_is_busy_to_the_end(
     for core in planned:
         assert sum(turn.seconds for turn in core) == seconds
         assert all(turn.seconds > 0 for turn in core)
+
+
+def test_a_judged_run_is_as_long_as_declared_whatever_a_test_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LANEWISE_FUZZ_SECONDS", "10m")
+
+    again = runpy.run_path(str(fuzzers.__file__))
+
+    assert again["SECONDS"] == 600
+    figure = again["EXPERIMENT"].figure("inputs")
+    assert figure.estimator.counts == "1 launch of 1 run of all fuzzers, for 600 s on each core"
 
 
 @pytest.mark.parametrize("core_count", [1, 2, 8])

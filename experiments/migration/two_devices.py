@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.migration.two_ports import PORTS, Said, cut, exchange, faults_of, two_hosts
 from experiments.workspace import Workspace
 from lanewise.plots import Strip, draw_strips
+from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import time_tick
 from lanewise.testbed.bed import Bed
 
@@ -27,10 +28,11 @@ CUTS = 500
 CUTS_EACH = 100  # in one run of the programs
 MESSAGES = 1_000_000
 TRAFFIC_S = 40.0  # without cuts, if there are too few messages
-PAIRS = 5
+PAIRS = 6  # each way comes first as often; fewer have no interval
 SECONDS = 1.0
 SEED = 24
 DEVICES = ("--devices", ",".join(PORTS))
+WAYS: dict[str, Sequence[str] | None] = {"protected": (), "plain": None}
 WINDOWS = {"latency": 1, "rate": 8}
 LIMIT_RUNS = 6
 
@@ -63,8 +65,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
         "p50_ms": statistics.median(times_ms),
         "p99_ms": times_ms[math.ceil(0.99 * len(times_ms)) - 1],
         "max_ms": times_ms[-1],
-        "latency_cost_percent": 100 * (statistics.median(ratios["latency"]) - 1),
-        "rate_cost_percent": 100 * (statistics.median(ratios["rate"]) - 1),
+        **costs_of(ratios),
     }
     return Outcome(
         figures=figures,
@@ -73,8 +74,8 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
             Row("messages", "", f"{figures['messages']:.0f}"),
             Row("cut to traffic, median", "", f"{figures['p50_ms']:.2f} ms"),
             Row("99 of 100", "", f"{figures['p99_ms']:.2f} ms"),
-            Row("time of a message without faults", "", _percent(figures["latency_cost_percent"])),
-            Row("time of many messages", "", _percent(figures["rate_cost_percent"])),
+            Row("time of a message without faults", "", _cost_text(figures, "latency")),
+            Row("time of many messages", "", _cost_text(figures, "rate")),
         ],
         conditions={"cuts": cuts, "seed": SEED, "window": 8, "message_bytes": 4096},
         files=workspace.save(
@@ -108,22 +109,44 @@ def _messages(runs: Sequence[Said]) -> int:
 
 def _ratios(raised: Bed, window: int) -> list[float]:
     """Return how much longer a message takes under protection, for each pair of runs."""
+    words = ["--seconds", str(SECONDS), "--window", str(window)]
     found = []
-    for _ in range(PAIRS):
-        words = ["--seconds", str(SECONDS), "--window", str(window)]
-        plain = exchange(raised, words, device=DEVICES)
-        protected = exchange(raised, words, device=DEVICES, protect=())
-        found.append(_messages([plain]) / _messages([protected]))
+    for pair in range(PAIRS):
+        # The order alternates, so that what comes second is as often protected as not.
+        order = WAYS if pair % 2 else dict(reversed(WAYS.items()))
+        sent = {
+            way: _messages([exchange(raised, words, device=DEVICES, protect=protect)])
+            for way, protect in order.items()
+        }
+        found.append(sent["plain"] / sent["protected"])
     return found
 
 
-def _percent(value: float) -> str:
-    return f"{value:+.0f} %"
+def costs_of(ratios: Mapping[str, list[float]]) -> dict[str, float]:
+    """Return by how many percent a message takes longer, with the ends of the intervals."""
+    figures = {}
+    for name, found in ratios.items():
+        # Of logarithms: of two times that are as much longer as shorter, the middle is no change.
+        middle = math.exp(statistics.median(map(math.log, found)))
+        ends = (middle, *median_interval(found))
+        for ending, ratio in zip(("", "_low", "_high"), ends, strict=True):
+            figures[f"{name}_cost_percent{ending}"] = 100 * (ratio - 1)
+    return figures
+
+
+def _cost_text(figures: Mapping[str, float], name: str) -> str:
+    low, middle, high = (figures[f"{name}_cost_percent{end}"] for end in ("_low", "", "_high"))
+    return f"{middle:+.0f} % ({low:+.0f} to {high:+.0f} %)"
 
 
 _TIMES = "of the times from pulling a cable to a confirmed message that was posted afterwards"
 _COUNT = Estimator("number of messages", 1, CUTS, "cuts")
-_PAIRED = Estimator("median over pairs of runs, protected and not", PAIRS, 1, "pair of runs of 1 s")
+_PAIRED = Estimator(
+    "median over pairs of runs, protected and not, of changing order, with its interval",
+    PAIRS,
+    1,
+    "pair of runs of 1 s",
+)
 _TOLD = "it is told; the target is that nothing is lost"
 
 EXPERIMENT = Experiment(

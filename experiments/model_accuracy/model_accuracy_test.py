@@ -10,6 +10,7 @@ from experiments.model_accuracy.experiment import (
     EXPERIMENT,
     Found,
     Left,
+    errors_unseen,
     figures_default,
     figures_here,
     figures_of,
@@ -80,6 +81,15 @@ def test_the_figure_of_this_host_is_that_of_the_best_model() -> None:
         "error_held_out_percent_piecewise": 6.0,
         "error_held_out_percent_hockney": 40.0,
     }
+
+
+def test_a_launch_judges_the_model_that_others_have_chosen() -> None:
+    alone = [{"lmo": 0.02, "piecewise": 0.3}, {"piecewise": 0.05, "lmo": 0.08}, {"lmo": 0.04}]
+
+    errors = errors_unseen(["piecewise", "lmo", "hockney"], alone)
+
+    assert errors == [pytest.approx(30), pytest.approx(8), math.inf]
+    assert EXPERIMENT.targets["error_unseen_launch_percent"].value == 10
 
 
 def test_the_residual_of_a_model_is_over_points_and_not_over_operations() -> None:

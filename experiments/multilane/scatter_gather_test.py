@@ -7,6 +7,7 @@ import pytest
 
 from experiments.multilane import scatter_gather as multilane
 from experiments.multilane.scatter_gather import LANES, LARGE, MEDIUM, Found, Predicted, lanes_way
+from experiments.multilane.two_sites import IN_A_ROW
 
 
 def seen(first_s: dict[int, float], then_s: dict[int, float]) -> dict[str, list[float]]:
@@ -32,6 +33,16 @@ def test_the_better_of_two_predictions_chooses() -> None:
 def test_what_is_measured_overrules_a_prediction_that_is_off() -> None:
     """Both predict two lanes, four take half the time."""
     assert multilane.choose(seen(GOOD, GOOD), TWO) == 4
+
+
+def test_no_round_both_chooses_and_judges() -> None:
+    number_of_round = [run // IN_A_ROW for run in range(multilane.ROUNDS * IN_A_ROW)]
+
+    chooses, judges = multilane.halves([float(number) for number in number_of_round])
+
+    assert chooses < judges
+    middle = len(number_of_round) // 2
+    assert not set(number_of_round[:middle]) & set(number_of_round[middle:])
 
 
 def test_a_choice_is_judged_by_turns_that_did_not_make_it() -> None:

@@ -27,7 +27,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, hca_fuzz.Found]
     except RunError as error:
         pytest.skip(str(error))
     cores = hca_fuzz.core_count()
-    planned = hca_fuzz.turns(cores, hca_fuzz.SECONDS, even_shares(cores))
+    seconds = int(os.environ["LANEWISE_FUZZ_SECONDS"])
+    planned = hca_fuzz.turns(cores, seconds, even_shares(cores))
     return hca_fuzz.fuzz_all(tmp_path_factory.mktemp("fuzz"), planned)
 
 
