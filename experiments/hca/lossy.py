@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,17 @@ def pingpong(hosts: Hosts, kind: str) -> bool:
     return calling.returncode == 0 and listening.returncode == 0
 
 
-def stream(hosts: Hosts) -> tuple[float, dict[str, int]]:
-    """Write for some seconds; return the goodput in Gb/s and the counters of the sender."""
+@dataclass(frozen=True)
+class Stream:
+    """The goodput of a stream and the counters of its sender; one that died carried nothing."""
+
+    gbps: float
+    counters: Mapping[str, int]
+    died: str = ""
+
+
+def stream(hosts: Hosts) -> Stream:
+    """Write for some seconds, and read the counters of the sender towards the end."""
     words = ["ib_write_bw", "-x", "0", "-F", "-s", "65536", "-D", str(SECONDS), "--report_gbits"]
     listening = hosts.listen(words, 18515)
     calling = hosts.start(CALLER, [*words, ADDRESS])
@@ -91,23 +101,26 @@ def stream(hosts: Hosts) -> tuple[float, dict[str, int]]:
     counters = counters_on(hosts, CALLER)
     said, _ = calling.communicate()
     listening.communicate()
+    return stream_of(calling.returncode, said, counters)
+
+
+def stream_of(status: int, said: str, counters: Mapping[str, int]) -> Stream:
+    """Return what ib_write_bw said of its stream."""
     rows = re.findall(r"^ *65536 .*$", said, re.MULTILINE)
-    if calling.returncode != 0 or not rows:
-        raise RunError(f"ib_write_bw failed: {said}")
-    return float(rows[-1].split()[3]), counters
+    if status != 0 or not rows:
+        return Stream(0.0, counters, f"ib_write_bw ended with status {status}: {said.strip()}")
+    return Stream(float(rows[-1].split()[3]), counters)
 
 
 def counters_on(hosts: Hosts, host: str) -> dict[str, int]:
-    """Return the counters of the one queue pair on a host."""
+    """Return the counters of the one queue pair on a host; none where it is gone."""
     words = [sys.executable, "-m", "lanewise", "rdma", "status", "--json"]
     done = subprocess.run(
         hosts.bed.line(host, words), capture_output=True, text=True, check=False
     )  # fmt: skip
     devices: list[dict[str, Any]] = json.loads(done.stdout or '{"devices": []}')["devices"]
     pairs = [pair for device in devices for pair in device["queue_pairs"]]
-    if not pairs:
-        raise RunError(f"no queue pair on {host}; {done.stderr.strip()}")
-    return dict(pairs[0]["counters"])
+    return dict(pairs[0]["counters"]) if pairs else {}
 
 
 def choose_congestion_control(hosts: Hosts, name: str) -> None:
@@ -144,16 +157,21 @@ class Link:
 
     def __init__(self) -> None:
         self.gbps: dict[str, list[float]] = {sender: [] for sender in SENDERS}
-        self.counters: list[dict[str, int]] = []
+        self.counters: list[Mapping[str, int]] = []
+        self.died: list[str] = []
 
     def send(self, hosts: Hosts, sender: str) -> None:
         """Measure one stream."""
         if sender != DEVICE:
             self.gbps[sender].append(tcp_stream(hosts, sender))
             return
-        goodput_gbps, counters = stream(hosts)
-        self.gbps[DEVICE].append(goodput_gbps)
-        self.counters.append(counters)
+        self.add(stream(hosts))
+
+    def add(self, one: Stream) -> None:
+        """Add a stream of the device."""
+        self.gbps[DEVICE].append(one.gbps)
+        self.counters.append(one.counters)
+        self.died += [one.died] if one.died else []
 
     def ratio(self, peer: str) -> float:
         """Return the goodput of the device over that of a peer, of the medians."""
@@ -167,13 +185,13 @@ class Link:
     @property
     def resent(self) -> list[float]:
         """Return the packets that the device sent again in each stream."""
-        return [float(one["packets_resent"]) for one in self.counters]
+        return [float(one.get("packets_resent", 0)) for one in self.counters]
 
     @property
     def resent_percent(self) -> list[float]:
         """Return the share of packets that were sent again, for each stream."""
-        shares = (one["packets_resent"] / max(1, one["packets_sent"]) for one in self.counters)
-        return [100 * share for share in shares]
+        sent = (max(1, one.get("packets_sent", 0)) for one in self.counters)
+        return [100 * again / packets for again, packets in zip(self.resent, sent, strict=True)]
 
 
 def run(workspace: Workspace) -> Outcome:
@@ -182,6 +200,8 @@ def run(workspace: Workspace) -> Outcome:
 
 
 def _run(workspace: Workspace, losses: Sequence[str], rounds: int) -> Outcome:
+    if shutil.which("ib_write_bw") is None:
+        raise RunError("ib_write_bw is not installed; install perftest")
     links: dict[str, Link] = {}
     validated = False
     for loss in losses:
@@ -231,6 +251,11 @@ def outcome(workspace: Workspace, links: Mapping[str, Link], *, validated: bool)
             "counters": {loss: one.counters for loss, one in links.items()},
         },
         files=draw(workspace, links),
+        notes=[
+            f"a stream died at a loss of {loss}: {died}"
+            for loss, one in links.items()
+            for died in one.died
+        ],
         launches=launches,
     )
 

@@ -3,9 +3,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from experiments.hca.lossy import BBR, CUBIC, DEVICE, Link
+from experiments.hca.lossy import (
+    BBR,
+    CUBIC,
+    DEVICE,
+    EXPERIMENT,
+    LOSS,
+    ROUNDS,
+    Link,
+    outcome,
+    stream_of,
+)
+from experiments.run import Finished
+from experiments.workspace import Workspace
 
 
 def test_the_ratio_is_of_the_medians_and_each_round_has_its_own() -> None:
@@ -26,3 +40,23 @@ def test_the_share_of_packets_sent_again_is_of_each_stream() -> None:
 
     assert link.resent == [2.0, 5.0]
     assert link.resent_percent == pytest.approx([1.0, 5.0])
+
+
+def test_a_stream_that_died_is_kept_as_one_that_carried_nothing(tmp_path: Path) -> None:
+    counters = {"packets_sent": 200, "packets_resent": 2}
+    good = stream_of(0, " 65536      100   0.9    0.8   0.001\n", counters)
+    dead = stream_of(1, "Completion with error 12", {})
+    link = Link()
+    link.gbps |= {CUBIC: [0.2] * ROUNDS, BBR: [0.4] * ROUNDS}
+    for one in [good] + [dead] * (ROUNDS - 1):
+        link.add(one)
+
+    found = outcome(Workspace(tmp_path), {LOSS: link}, validated=True)
+
+    assert good.gbps == 0.8
+    assert found.figures["goodput_over_tcp"] == 0
+    finished = Finished(EXPERIMENT, found)
+    assert finished.faults == []
+    assert not finished.met
+    assert len(found.notes) == ROUNDS - 1
+    assert "Completion with error 12" in found.notes[0]

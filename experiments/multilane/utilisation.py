@@ -78,7 +78,7 @@ def run(workspace: Workspace) -> Outcome:
             Row(
                 f"{collective}, {label}",
                 _PAPER[collective, label],
-                f"{figures[_key(collective, label)]:.0f} Mb/s",
+                _rate_text(figures.get(_key(collective, label))),
             )
             for collective, label in sampled
         ],
@@ -112,23 +112,35 @@ def _key(collective: str, label: str) -> str:
     return f"{collective}_{label.replace(' ', '_')}_mbps"
 
 
+def _rate_text(rate_mbps: float | None) -> str:
+    return "never busy" if rate_mbps is None else f"{rate_mbps:.0f} Mb/s"
+
+
 def figures_of(sampled: Mapping[tuple[str, str], Sampled]) -> dict[str, float]:
-    """Return the median rate while the link is busy, in Mb/s."""
+    """Return the median rate while the link is busy, in Mb/s; none of one that never was."""
     figures = {}
     for (collective, label), found in sampled.items():
         busy = [rate for rate in found.rates(5 * INTERVAL_S)[1] if rate > BUSY_SHARE * LINK_BPS]
-        figures[_key(collective, label)] = statistics.median(busy) / 1e6 if busy else 0.0
+        if busy:
+            figures[_key(collective, label)] = statistics.median(busy) / 1e6
     return figures
 
 
 @contextmanager
 def watched(raised: Bed, direction: int) -> Iterator[Sampled]:
-    """Read the counters of the only link meanwhile."""
+    """Read the counters of the only link meanwhile; what ends the reading is raised at the end."""
     found = Sampled()
+    failed: list[Exception] = []
     ended = threading.Event()
     line = raised.plan().delay_lines[0].name
 
     def sample() -> None:
+        try:
+            read_until_ended()
+        except Exception as error:  # raised in the thread that asked for the counters
+            failed.append(error)
+
+    def read_until_ended() -> None:
         while not ended.wait(INTERVAL_S):
             link = raised.ask(f"{line}.line", {"status": True})["links"][0]
             found.times_s.append(time.monotonic())
@@ -141,6 +153,8 @@ def watched(raised: Bed, direction: int) -> Iterator[Sampled]:
     finally:
         ended.set()
         thread.join()
+    if failed:
+        raise failed[0]
 
 
 def _draw(workspace: Workspace, sampled: Mapping[tuple[str, str], Sampled]) -> list[Path]:
