@@ -170,8 +170,8 @@ class Quick:
 class Experiment:
     """One table or figure of a paper; `paper` is the key of the paper and the place: 000 Table 1.
 
-    `old_names` are still accepted on the command line.  Without `quick`, a quick run is a whole
-    one.
+    `old_names` are still accepted on the command line.  Without `quick` it has no smaller scale: it
+    is not run quickly by itself, and whole among all.
     """
 
     name: str

@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from experiments import results
+from experiments import results, show
 from experiments.experiment import Experiment, Figure, Target
 from experiments.registry import EXPERIMENTS, find_experiment
+from experiments.results import DIRTY, UNKNOWN
 from experiments.run import interval_of
 from lanewise.errors import RunError
 from lanewise.files.whole import write_whole
@@ -34,6 +36,16 @@ from lanewise.results.quantity import three_digits
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs/experiments.md")
+# Commits that runs name and that were replaced by others before they came into the repository.
+GONE = {
+    "16bf7868529f", "296d3442b67c", "352dba4c6ee0", "3c54b59b7912", "41e6c79dd882",
+    "424c62b43348", "48ca408c225d", "562b7d1145ee", "64817ef64922", "660b442cfc2d",
+    "73ddb45ce7ed", "8e5bf2016282", "9308bbf30c40", "963a03f53fba", "a17c0ab867aa",
+    "a269b792d279", "a8b0f6658aef", "ab5ce03dde07", "b2449601cc38", "b2c01774739a",
+    "b2dbea79d06f", "b5e6f6c1a7e5", "d677a6354c6f", "e86aaff3271b", "f63cfcf0101c",
+}  # fmt: skip
+_AS_DECLARED, _OTHERWISE, _UNSAID = "as declared", "otherwise", "unsaid"
+_ESTIMATED = {_OTHERWISE: "had others", _UNSAID: "did not record them for all figures"}
 UNITLESS = ("ratio", "0 or 1")
 END = "<!-- end of experiments -->"
 _BLOCK = re.compile(rf"(<!-- experiments: ([^>]+) -->\n).*?{END}", re.DOTALL)
@@ -54,7 +66,9 @@ In the last column, *met* counts the runs whose estimate kept the target, of all
 keep it; one that did not come to measure the figure has missed it. *launches* counts the launches
 within the target, of all runs that recorded them. If the interval of an estimate reaches beyond the
 target, the column says in how many runs, and from where to where all intervals reach. The load
-average is that of the minute before a run began.
+average is that of the minute before a run began. A run names the commit of its sources; how many
+runs were made with uncommitted changes, or on a commit that is no longer in the repository, is
+written with them: what they measured cannot be checked out.
 """
 
 
@@ -125,27 +139,34 @@ class Runs:
         return f", interval beyond the target in {over} of {len(intervals)} ({reached})"
 
     def estimators(self) -> str:
-        """Say how many runs do not say that they were estimated as is declared now."""
-        unlike = [record for record in self.records if not self._as_declared(record)]
-        if not unlike:
+        """Say how many runs were estimated otherwise than is declared now, or do not say how."""
+        found = Counter(map(self._estimated, self.records))
+        others = [
+            f"{_runs_text(number)} {said}"
+            for kind, said in _ESTIMATED.items() if (number := found[kind])
+        ]  # fmt: skip
+        if not others:
             return ""
-        runs = "1 run" if len(unlike) == 1 else f"{len(unlike)} runs"
-        return (
-            f" The estimators below are the current ones; {runs} had others or did not record them."
-        )
+        return f" The estimators below are the current ones; {' and '.join(others)}."
 
-    def _as_declared(self, record: Mapping[str, Any]) -> bool:
-        for key, judged in record["targets"].items():
-            declared = self.figure(key).estimator
-            if (judged.get("estimator"), judged.get("batch_of")) != (declared.text, declared.of):
-                return False
-        return True
+    def _estimated(self, record: Mapping[str, Any]) -> str:
+        """Tell whether a run was estimated as declared, otherwise, or does not say it of all."""
+        figures = {self.figure(key).name: self.figure(key) for key in record["figures"]}
+        found = _AS_DECLARED
+        for name, figure in figures.items():
+            declared = show.estimated(figure)
+            known = record.get("figures_as", record.get("targets", {})).get(name, {})
+            if any(known[key] != value for key, value in declared.items() if key in known):
+                return _OTHERWISE
+            if not declared.keys() <= known.keys():
+                found = _UNSAID
+        return found
 
     def conditions(self) -> str:
         """Say how many runs there are, when and on what they were made."""
         if not self.records:
             return "No run is kept."
-        number = "One run" if len(self.records) == 1 else f"{len(self.records)} runs"
+        number = "One run" if len(self.records) == 1 else _runs_text(len(self.records))
         days = sorted({record["date"][:10] for record in self.records})
         loads = [
             record["conditions"]["load_average"]
@@ -156,8 +177,26 @@ class Runs:
         machines = sorted({machine_of(record["conditions"]) for record in self.records})
         return (
             f"{number}, {span([day_text(days[0]), day_text(days[-1])])}, load average {load}, on "
-            f"{' and '.join(machines)}."
+            f"{' and '.join(machines)}{self._provenance()}."
         )
+
+    def _provenance(self) -> str:
+        """Say how many runs were of sources that nobody else can check out; empty for none."""
+        commits = [str(record.get("commit", UNKNOWN)) for record in self.records]
+        kinds = {
+            "with uncommitted changes": [one for one in commits if one.endswith(DIRTY)],
+            "on a commit that is no longer in the repository": [
+                one for one in commits if one.removesuffix(DIRTY) in GONE
+            ],
+            "on a commit that was not recorded": [one for one in commits if one == UNKNOWN],
+        }
+        return "".join(
+            f", {len(found)} of {len(commits)} {what}" for what, found in kinds.items() if found
+        )
+
+
+def _runs_text(number: int) -> str:
+    return "1 run" if number == 1 else f"{number} runs"
 
 
 def machine_of(conditions: Mapping[str, Any]) -> str:

@@ -2,13 +2,16 @@
 """What is published of kept runs: ranges over all of them, and how often the target was met."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments import published
+from experiments import published, results
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Target
+from experiments.registry import EXPERIMENTS
 from lanewise.errors import RunError
 
 FIGURES = (
@@ -21,12 +24,19 @@ EXPERIMENT = Experiment("cost", "000 §4", "x", lambda _workspace: Outcome({}, [
 def record(day: str, load: float, figures: dict[str, float | None], **more: Any) -> dict[str, Any]:
     """Return a kept run."""
     conditions = {"cores": 2, "processor": "EPYC", "load_average": load}
-    return {"date": f"{day}T10:00:00", "figures": figures, "conditions": conditions, **more}
+    kept = {"date": f"{day}T10:00:00", "commit": "abcdef012345", "figures": figures}
+    return {**kept, "conditions": conditions, **more}
 
 
 RECORDS = [
     record("2026-11-23", 0.5, {"ours_s": 0.5, "ratio": 1.01}),
-    record("2026-11-24", 9.0, {"ratio": 1.2}, launches={"ratio": [1.0, 1.2, 1.3]}),
+    record(
+        "2026-11-24",
+        9.0,
+        {"ratio": 1.2},
+        launches={"ratio": [1.0, 1.2, 1.3]},
+        commit="abcdef012345-dirty",
+    ),
 ]
 RUNS = published.Runs(EXPERIMENT, RECORDS)
 
@@ -67,23 +77,76 @@ def test_keys_stand_in_the_order_in_which_they_are_declared() -> None:
 
 def test_the_conditions_are_those_of_all_runs() -> None:
     assert RUNS.conditions() == (
-        "2 runs, 23 November 2026 to 24 November 2026, load average 0.5 to 9.0, on 2 cores of EPYC."
+        "2 runs, 23 November 2026 to 24 November 2026, load average 0.5 to 9.0, on 2 cores of "
+        "EPYC, 1 of 2 with uncommitted changes."
     )
     assert published.Runs(EXPERIMENT, []).conditions() == "No run is kept."
 
 
-def test_runs_that_were_not_estimated_as_is_declared_now_are_told() -> None:
-    judged = {"ratio": {"estimator": "median", "batch_of": "rounds"}}
-    as_declared = record("2026-11-25", 0.5, {"ratio": 1.0}, targets=judged)
-    of_mean = {"ratio": {**judged["ratio"], "estimator": "mean"}}
-    of_pairs = {"ratio": {**judged["ratio"], "batch_of": "pairs"}}
-    unlike: tuple[dict[str, Any], ...] = (of_mean, of_pairs, {"ratio": {}})
-    others = [{**as_declared, "targets": targets} for targets in unlike]
+DECLARED = {"estimator": "median", "launches": 3, "batch": 60, "batch_of": "rounds"}
+CHANGES: tuple[dict[str, object], ...] = (
+    {"estimator": "mean"}, {"batch_of": "pairs"}, {"launches": 1}, {"batch": 5},
+)  # fmt: skip
 
-    assert not published.Runs(EXPERIMENT, [as_declared]).estimators()
-    for other in others:
-        assert "; 1 run had others" in published.Runs(EXPERIMENT, [as_declared, other]).estimators()
-    assert "; 3 runs had others" in published.Runs(EXPERIMENT, others).estimators()
+
+def test_runs_that_were_not_estimated_as_is_declared_now_are_told() -> None:
+    alike = record("2026-11-25", 0.5, {"ratio": 1.0}, figures_as={"ratio": DECLARED})
+    others = [{**alike, "figures_as": {"ratio": {**DECLARED, **change}}} for change in CHANGES]
+    judged = {**record("2026-11-25", 0.5, {"ratio": 1.0}), "targets": {"ratio": CHANGES[0]}}
+
+    assert not published.Runs(EXPERIMENT, [alike]).estimators()
+    for other in [*others, judged]:
+        assert (
+            published.Runs(EXPERIMENT, [alike, other]).estimators().endswith("; 1 run had others.")
+        )
+    assert "; 4 runs had others" in published.Runs(EXPERIMENT, others).estimators()
+
+
+def test_runs_that_do_not_say_how_each_figure_was_estimated_are_told() -> None:
+    figures: dict[str, float | None] = {"ratio": 1.0, "ours_s": 2.0}
+    judged = record("2026-11-25", 0.5, figures, targets={"ratio": DECLARED})
+    other = {**judged, "targets": {"ratio": {**DECLARED, "batch": 5}}}
+
+    assert published.Runs(EXPERIMENT, [judged, other, other]).estimators() == (
+        " The estimators below are the current ones; 2 runs had others and 1 run did not record "
+        "them for all figures."
+    )
+
+
+def test_runs_whose_sources_nobody_else_has_are_told() -> None:
+    gone = min(published.GONE)
+    runs = [
+        record("2026-11-25", 0.5, {}, commit=commit)
+        for commit in ("abcdef012345", "abcdef012345-dirty", f"{gone}-dirty", gone)
+    ]
+
+    assert published.Runs(EXPERIMENT, runs).conditions().partition(" of EPYC, ")[2] == (
+        "2 of 4 with uncommitted changes, 2 of 4 on a commit that is no longer in the repository."
+    )
+    assert "uncommitted" not in published.Runs(EXPERIMENT, runs[:1]).conditions()
+
+
+def test_every_commit_that_a_kept_run_names_is_here_or_known_to_be_gone() -> None:
+    named = {
+        str(run["commit"]).removesuffix(results.DIRTY)
+        for experiment in EXPERIMENTS
+        for run in results.read(experiment.name)
+    } - {results.UNKNOWN}
+    git = ["git", "-C", str(published.ROOT)]
+    done = subprocess.run(
+        [*git, "cat-file", "--batch-check"], input="\n".join(sorted(named)), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    missing = set(re.findall(r"^(\S+) missing$", done.stdout, re.MULTILINE))
+    if done.returncode != 0 or missing == named:
+        pytest.skip("the history of the repository is not here")
+    shallow = subprocess.run(
+        [*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True, check=False
+    )
+    if shallow.stdout.strip() != "false":
+        pytest.skip("the history of the repository is not all here")
+
+    assert missing <= published.GONE
 
 
 def test_a_kept_figure_that_is_not_declared_is_refused() -> None:

@@ -7,19 +7,23 @@ project.  Lines are only ever appended, whole or not at all.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 
 FOLDER = Path(__file__).parent / "results"
 ROOT = FOLDER.parents[1]
+# What a commit is called where sources differ from it, and where there is none.
+DIRTY, UNKNOWN = "-dirty", "unknown"
 # After ":!" a path is one below the root; one that begins with "/" would be below it as well.
 NO_SOURCES = (":!experiments/results", ":!docs")
 
@@ -41,6 +45,22 @@ def append(printed: dict[str, object], folder: Path = FOLDER, measured_on: str =
     except OSError:
         return None
     return path
+
+
+def require_writable(names: Iterable[str], folder: Path = FOLDER) -> None:
+    """Raise RequestError where runs of these experiments could not be appended."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            path = folder / f"{name}.jsonl"
+            if path.exists():
+                path.open("ab").close()
+            elif not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise RequestError(
+            f"runs cannot be kept in {folder}: {error.strerror}; name another with --results"
+        ) from error
 
 
 def _append_line(file: io.FileIO, line: bytes) -> None:
@@ -74,7 +94,11 @@ def read(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
 def _run_in(text: str, place: str) -> dict[str, Any]:
     with suppress(json.JSONDecodeError):
         run = json.loads(text)
-        if isinstance(run, dict) and "date" in run:
+        if (
+            isinstance(run, dict)
+            and "date" in run
+            and all(isinstance(run.get(key), dict) for key in ("figures", "conditions"))
+        ):
             return run
     raise RunError(f"{place} is no run of an experiment; restore the line, git log -p shows it")
 
@@ -92,8 +116,8 @@ def commit() -> str:
     changed = ["status", "--porcelain", "--untracked-files=no", "--", ".", *NO_SOURCES]
     with suppress(OSError, subprocess.CalledProcessError):
         name = _git("rev-parse", "--short=12", "HEAD")
-        return f"{name}-dirty" if _git(*changed) else name
-    return "unknown"
+        return f"{name}{DIRTY}" if _git(*changed) else name
+    return UNKNOWN
 
 
 def _git(*words: str) -> str:

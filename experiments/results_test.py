@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from experiments import results
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 
-PRINTED: dict[str, object] = {"name": "pairs", "figures": {"speedup": 3.9}, "files": ["pairs.png"]}
+PRINTED: dict[str, object] = {
+    "name": "pairs", "figures": {"speedup": 3.9}, "conditions": {}, "files": ["pairs.png"],
+}  # fmt: skip
 
 
 def test_each_run_is_a_line_more(tmp_path: Path) -> None:
@@ -22,7 +24,7 @@ def test_each_run_is_a_line_more(tmp_path: Path) -> None:
     assert paths == [folder / "pairs.jsonl"] * 2
     first, second = map(json.loads, (folder / "pairs.jsonl").read_text().splitlines())
     assert first["figures"] == second["figures"] == {"speedup": 3.9}
-    assert first.keys() == {"date", "commit", "name", "figures"}
+    assert first.keys() == {"date", "commit", "name", "figures", "conditions"}
 
 
 def test_the_line_names_the_commit() -> None:
@@ -35,9 +37,29 @@ def test_where_the_checkout_cannot_be_written_the_run_goes_on(tmp_path: Path) ->
     assert results.append(PRINTED, tmp_path / "results") is None
 
 
+@pytest.mark.parametrize("taken", ["results", "results/pairs.jsonl"])
+def test_where_runs_cannot_be_kept_that_is_told_before_they_run(taken: str, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    results.require_writable(["pairs"], folder)
+    assert not list(folder.iterdir())
+    folder.rmdir()
+    if taken == "results":
+        folder.write_text("")
+    else:
+        (tmp_path / taken).mkdir(parents=True)
+
+    with pytest.raises(RequestError, match=f"cannot be kept in {folder}: .*--results"):
+        results.require_writable(["pairs"], folder)
+
+
 def test_a_disk_that_is_full_leaves_no_half_line(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
-    before = json.dumps({"date": "2026-11-23", "figures": {}, "filling": "x" * (1 << 20)}) + "\n"
+    before = (
+        json.dumps(
+            {"date": "2026-11-23", "figures": {}, "conditions": {}, "filling": "x" * (1 << 20)}
+        )
+        + "\n"
+    )
     path.write_text(before)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
@@ -52,16 +74,20 @@ def test_a_disk_that_is_full_leaves_no_half_line(tmp_path: Path) -> None:
 
 def test_a_line_that_was_left_half_does_not_swallow_the_next(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
-    path.write_text('{"date": "2026-11-23"}')
+    path.write_text('{"date": "2026-11-23", "figures": {}, "conditions": {}}')
 
     results.append(PRINTED, tmp_path)
 
-    assert [run.get("figures") for run in results.read("pairs", tmp_path)] == [
-        None, {"speedup": 3.9},
-    ]  # fmt: skip
+    assert [run["figures"] for run in results.read("pairs", tmp_path)] == [{}, {"speedup": 3.9}]
 
 
-@pytest.mark.parametrize("bad", ['{"date": "2026-1', "[]", '{"figures": {}}'])
+NO_RUNS = (
+    '{"date": "2026-1', "[]", '{"figures": {}, "conditions": {}}', '{"date": "2026-11-23"}',
+    '{"date": "2026-11-23", "figures": {}}', '{"date": "x", "figures": [], "conditions": {}}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", NO_RUNS)
 def test_a_line_that_is_no_run_is_told_with_its_place(bad: str, tmp_path: Path) -> None:
     results.append(PRINTED, tmp_path)
     path = tmp_path / "pairs.jsonl"

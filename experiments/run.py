@@ -50,17 +50,23 @@ class Judged:
 
 @dataclass(frozen=True)
 class Finished:
-    """An experiment and what it gave; `commit` is that on which it began."""
+    """An experiment and what it gave; `commit` is that on which it began.
+
+    A quick run had the smaller scale, so that it is not judged.
+    """
 
     experiment: Experiment
     outcome: Outcome
     commit: str = ""
+    quick: bool = False
 
     @property
     def judged(self) -> list[Judged]:
         """Return every figure that has a target."""
         outcome = self.outcome
-        found = []
+        found: list[Judged] = []
+        if self.quick:
+            return found
         for name, target in self.experiment.targets.items():
             figure = self.experiment.figure(name)
             assert figure is not None
@@ -77,14 +83,20 @@ class Finished:
         return all(judged.met for judged in self.judged)
 
     @property
-    def faults(self) -> list[str]:
-        """Return where the outcome is not what the experiment declares."""
+    def undeclared(self) -> list[str]:
+        """Return what is said of figures that are not declared; no such run can be kept."""
         name = self.experiment.name
-        faults = [
+        return [
             f"{name} does not declare the figure {key}; add it to its figures"
             for key in self.outcome.figures
             if self.experiment.figure(key) is None
         ]
+
+    @property
+    def faults(self) -> list[str]:
+        """Return where the outcome is not what the experiment declares."""
+        name = self.experiment.name
+        faults = self.undeclared
         faults += [
             f"{name} gives {len(judged.launches)} launches of {judged.figure.name} and declares "
             f"{judged.figure.estimator.launches}; put the value of each into Outcome.launches"
@@ -131,7 +143,9 @@ def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False)
         "load_average": round(load, 2),
         "took_s": round(time.monotonic() - started, 1),
     }
-    return Finished(experiment, replace(outcome, conditions=conditions), commit)
+    return Finished(
+        experiment, replace(outcome, conditions=conditions), commit, quick=small is not None
+    )
 
 
 @contextmanager

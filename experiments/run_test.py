@@ -39,11 +39,12 @@ def test_a_quick_run_is_the_smaller_one_where_there_is_one(tmp_path: Path) -> No
     small = replace(OUTCOME, figures={"speedup": 3.0})
     both = replace(EXPERIMENT, quick=Quick(lambda _workspace: small, takes_s=1.0))
 
-    def speedup(experiment: Experiment, *, quick: bool) -> float:
-        return run_experiment(experiment, tmp_path, quick=quick).outcome.figures["speedup"]
+    def ran(experiment: Experiment, *, quick: bool) -> tuple[float, bool]:
+        finished = run_experiment(experiment, tmp_path, quick=quick)
+        return finished.outcome.figures["speedup"], finished.quick
 
-    assert [speedup(both, quick=quick) for quick in (True, False)] == [3.0, 3.9]
-    assert speedup(EXPERIMENT, quick=True) == 3.9
+    assert [ran(both, quick=quick) for quick in (True, False)] == [(3.0, True), (3.9, False)]
+    assert ran(EXPERIMENT, quick=True) == (3.9, False)
 
 
 def test_an_experiment_that_is_terminated_cleans_up_as_one_that_is_interrupted(

@@ -7,11 +7,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from experiments import results
 from experiments.experiment import Estimator, Experiment, Figure
 from experiments.registry import EXPERIMENTS
 from experiments.results import six_digits
@@ -49,13 +51,14 @@ def declared(figure: Figure) -> dict[str, object]:
     return {
         "name": figure.name,
         "unit": figure.unit,
-        **_estimated(figure),
+        **estimated(figure),
         "target": None if target is None else target.plain(),
         "why_no_target": figure.why_none or None,
     }
 
 
-def _estimated(figure: Figure) -> dict[str, object]:
+def estimated(figure: Figure) -> dict[str, object]:
+    """Return how a figure is declared to be estimated, as plain data."""
     estimator = figure.estimator
     return {
         "estimator": estimator.text,
@@ -76,15 +79,21 @@ def as_object(finished: Finished) -> dict[str, object]:
     return {
         "name": experiment.name,
         "paper": experiment.paper,
+        "quick": finished.quick,
         "figures": {key: _rounded(value) for key, value in outcome.figures.items()},
         "targets": {
             judged.figure.name: {
                 **judged.target.plain(),
                 "met": judged.met,
-                **_estimated(judged.figure),
+                **estimated(judged.figure),
                 "launches_within": judged.within,
             }
             for judged in finished.judged
+        },
+        "figures_as": {
+            figure.name: estimated(figure)
+            for figure in experiment.figures
+            if any(experiment.figure(key) is figure for key in outcome.figures)
         },
         "launches": {
             key: [_rounded(value) for value in values] for key, values in outcome.launches.items()
@@ -102,7 +111,18 @@ def _rounded(value: float) -> float | None:
     return six_digits(float(value)) if math.isfinite(value) else None
 
 
-def print_outcome(finished: Finished, *, quick: bool = False) -> None:
+def keep(finished: Finished, kept_in: Path, spare: Path) -> str:
+    """Append a run to the kept ones; where that fails keep it in `spare`, and say so."""
+    printed = as_object(finished)
+    if results.append(printed, kept_in, finished.commit):
+        return ""
+    where = results.append(printed, spare, finished.commit)
+    remedy = f"its line is in {where}" if where else "name another folder with --results"
+    name = finished.experiment.name
+    return f"this run of {name} is not kept: {kept_in} cannot be written; {remedy}"
+
+
+def print_outcome(finished: Finished) -> None:
     """Print paper and here side by side, how each figure is judged, and where the plot is.
 
     A quick run is not judged, as it is not what was declared.
@@ -117,11 +137,12 @@ def print_outcome(finished: Finished, *, quick: bool = False) -> None:
     for row in outcome.rows:
         table.add_row(row.what, row.paper, row.here)
     console.print(table)
-    if quick:
+    if finished.quick:
         console.print("a quick run, which is not judged and not kept")
-    for judged in [] if quick else finished.judged:
+    for judged in finished.judged:
         console.print(target_sentence(judged), soft_wrap=True)
-    for sentence in [] if quick else sentences_without_target(experiment, outcome.figures):
+    without = [] if finished.quick else sentences_without_target(experiment, outcome.figures)
+    for sentence in without:
         console.print(sentence, soft_wrap=True)
     for note in outcome.notes:
         console.print(note)

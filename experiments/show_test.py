@@ -42,8 +42,13 @@ def test_the_object_has_the_keys_of_the_design() -> None:
     printed = as_object(Finished(EXPERIMENT, OUTCOME))
 
     assert list(printed) == [
-        "name", "paper", "figures", "targets", "launches", "curves", "conditions", "files",
+        "name", "paper", "quick", "figures", "targets", "figures_as", "launches", "curves",
+        "conditions", "files",
     ]  # fmt: skip
+    assert printed["figures_as"] == {
+        "speedup": {"estimator": "median", "launches": 3, "batch": 100, "batch_of": "round trips"},
+        "cost_s": {"estimator": "time", "launches": 1, "batch": 1, "batch_of": "run"},
+    }
     assert printed["launches"] == {"speedup": [3.9, 3.4, 4.1]}
     estimated = {"estimator": "median", "launches": 3, "batch": 100, "batch_of": "round trips"}
     assert printed["targets"] == {
@@ -52,6 +57,13 @@ def test_the_object_has_the_keys_of_the_design() -> None:
     }
     assert printed["curves"] == {"pairs/at once": [(8.0, 1.5e-6), (16.0, None)]}
     assert printed["files"] == ["pairs.png", "pairs.svg"]
+
+
+def test_a_quick_run_is_marked_and_has_no_targets() -> None:
+    printed = as_object(Finished(EXPERIMENT, OUTCOME, quick=True))
+
+    assert printed["quick"] is True
+    assert printed["targets"] == {}
 
 
 def test_the_object_is_one_line_of_strict_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from experiments import results
 from experiments.experiment import Experiment
 from experiments.papers.answers import Run, measured_in
 from experiments.run import Finished, run_experiment
-from lanewise.errors import LanewiseError
+from lanewise.errors import LanewiseError, RequestError
 
 # What an experiment is taken to need of which nothing is known.
 UNKNOWN_S = 240.0
@@ -42,7 +42,8 @@ def conduct(
     def run_one(one: Experiment, where: Path) -> Finished:
         finished = run(one, where) if run else run_experiment(one, where, quick=quick)
         conditions = {**finished.outcome.conditions, "load_average_before_all": first_load}
-        return replace(finished, outcome=replace(finished.outcome, conditions=conditions))
+        outcome = replace(finished.outcome, conditions=conditions)
+        return replace(finished, outcome=outcome, quick=quick and one.quick is not None)
 
     expected_s = [expected(one, quick=quick) for one in experiments]
     began_s = time.monotonic()
@@ -87,6 +88,17 @@ def expected(experiment: Experiment, *, quick: bool, folder: Path = results.FOLD
         if "took_s" in run["conditions"]
     ]
     return statistics.median(took) if took else UNKNOWN_S
+
+
+def refuse_quick_of(experiment: Experiment, folder: Path = results.FOLDER) -> None:
+    """Raise RequestError where an experiment has no smaller scale, with the time that it takes."""
+    if experiment.quick is not None:
+        return
+    took_s = expected(experiment, quick=False, folder=folder)
+    takes = f"{took_s:.0f} s" if took_s < 90 else f"{took_s / 60:.0f} min"
+    raise RequestError(
+        f"{experiment.name} has no smaller scale and takes about {takes}; leave out --quick"
+    )
 
 
 def left_text(expected_s: Sequence[float], done: int, passed_s: float) -> str:

@@ -34,7 +34,7 @@ from experiments.papers.page import bound_of, held_text, missing_text, render, v
 from experiments.papers.whole import Request, reproduce_all, text_of
 from experiments.registry import find_experiment
 from experiments.run import Finished
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 
 EACH = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
 SCHEMA = json.loads((gallery.ROOT / "schema/papers.schema.json").read_text(encoding="utf-8"))
@@ -453,7 +453,10 @@ def test_an_experiment_is_expected_to_take_what_it_declares_or_took(tmp_path: Pa
     experiment = find_experiment("opt-scatter")
     assert experiment.quick is not None
     assert expected(experiment, quick=False, folder=tmp_path) == UNKNOWN_S
-    lines = [{"date": str(took), "conditions": {"took_s": took}} for took in (40.0, 50.0, 90.0)]
+    lines = [
+        {"date": str(took), "figures": {}, "conditions": {"took_s": took}}
+        for took in (40.0, 50.0, 90.0)
+    ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "opt-scatter.jsonl").write_text(text)
 
@@ -468,11 +471,11 @@ def test_the_time_left_follows_how_long_the_others_took() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_quick_run_keeps_nothing_and_says_what_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_quick_run_of_all_keeps_what_ran_whole_and_says_what_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(results, "FOLDER", tmp_path / "kept")
-    request = Request(tmp_path / "papers.html", tmp_path / "out", quick=True)
+    kept = tmp_path / "kept"
+    request = Request(tmp_path / "papers.html", tmp_path / "out", kept, quick=True)
 
     assert not reproduce_all(request, Prepared(opt_scatter=RunError("no points")))
 
@@ -483,8 +486,27 @@ def test_a_quick_run_keeps_nothing_and_says_what_failed(
     assert by_name["001 Fig. 4"]["quick"] is True
     assert by_name["000 §4"]["why_null"] == "opt-scatter failed: no points"
     assert "opt-scatter failed: no points" in (tmp_path / "papers.html").read_text()
-    assert "opt-scatter failed: no points" in capsys.readouterr().out
-    assert not (tmp_path / "kept").exists()
+    said = capsys.readouterr()
+    assert "opt-scatter failed: no points" in said.out
+    # The only figure that was measured is one of parallel-pairs, which has no smaller scale.
+    assert [path.name for path in kept.iterdir()] == ["parallel-pairs.jsonl"]
+    (line,) = (kept / "parallel-pairs.jsonl").read_text().splitlines()
+    assert json.loads(line)["quick"] is False
+    assert "target speedup" in said.err
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_all_are_refused_before_any_runs_where_they_could_not_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("")
+    prepared = Prepared()
+
+    with pytest.raises(RequestError, match="cannot be kept"):
+        reproduce_all(
+            Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept"), prepared
+        )
+
+    assert prepared.ran == []
+    assert not (tmp_path / "papers.html").exists()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -545,7 +567,8 @@ def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> No
             return super().__call__(experiment, folder)
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce_all(Request(tmp_path / "papers.html", tmp_path, quick=True), Interrupted())
+        request = Request(tmp_path / "papers.html", tmp_path, tmp_path / "kept", quick=True)
+        reproduce_all(request, Interrupted())
 
     items = json.loads((tmp_path / "papers.json").read_text())["items"]
     assert next(one for one in items if one["item"] == "§5")["here"] == 7.5
@@ -653,7 +676,7 @@ def test_another_run_of_programs_makes_another_picture(tmp_path: Path) -> None:
     drawn: list[gallery.Picture] = []
     for took in (1.0, 1.2):
         figures = {"two_site_ratio_app": 0.5, "one_host_ratio_app": took}
-        results.append({"name": "programs-gain", "figures": figures}, folder)
+        results.append({"name": "programs-gain", "figures": figures, "conditions": {}}, folder)
         drawn += gallery.picture_of_readme(tmp_path)
 
     assert drawn[0].mark != drawn[1].mark

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole: `lanewise reproduce --all`, from the experiments to the page.
 
-A whole run is kept like that of a single experiment.  A quick one is not, since its numbers must
-not enter the published ranges; the page marks them.  Whatever ends the run early, the page is
-written with what there is.
+A whole run is kept like that of a single experiment, also with --quick where an experiment has no
+smaller scale.  A quick one is not, since its numbers must not enter the published ranges; the page
+marks them.  Whatever ends the run early, the page is written with what there is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Request:
 def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
     """Run or read all experiments and write the page; say whether all ran and met their targets.
 
-    Raises RequestError before anything runs where the page could not be written.
+    Raises RequestError before anything runs where the page or the kept runs could not be written.
     """
     refuse_output(request.output)
     kept_in = request.results_folder or results.FOLDER
@@ -48,6 +48,8 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
         kept, newest = answers_of_kept([one.name for one in experiments_of()], kept_in)
         _write(request, kept, newest)
         return True
+    whole = [one.name for one in experiments_of() if not (request.quick and one.quick)]
+    results.require_writable(whole, kept_in)
     runs = {one.name: Run(None, {}, why=NOT_REACHED) for one in experiments_of()}
     good = True
     lost: list[str] = []
@@ -56,21 +58,18 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
         for experiment, answered, finished in found:
             runs[experiment.name] = answered
             good = good and finished is not None
-            if finished is None or request.quick:
+            if finished is None or finished.quick:
                 continue
             good = _told_as_well(finished) and good
-            if not results.append(show.as_object(finished), kept_in, finished.commit):
-                lost.append(experiment.name)
+            if not finished.undeclared:
+                lost += filter(None, [show.keep(finished, kept_in, request.folder)])
     finally:
         _write(request, answers(runs), runs)
-        if not request.quick and request.results_folder is None:
+        if request.results_folder is None:
             published.write(published.ROOT)
             gallery.write(published.ROOT)
     if lost:
-        raise RunError(
-            f"runs of {', '.join(lost)} are not kept: {kept_in} cannot be written; name another "
-            "with --results"
-        )
+        raise RunError(lost[0], lost[1:])
     return good
 
 

@@ -70,7 +70,7 @@ def refuse_quick(
         raise RequestError("--from-results runs nothing; leave out --quick")
     if not (name or all_):
         raise RequestError("--quick is for an experiment or for --all; name one")
-    if results_folder is not None:
+    if name and results_folder is not None:
         raise RequestError("a run with --quick is not kept; leave out --results")
 
 
@@ -97,7 +97,10 @@ def reproduce(
         False, "--all", help="Run the experiments of all figures of the papers and draw one page."
     ),
     quick: bool = typer.Option(
-        False, "--quick", help="Run at a smaller scale; what is measured is not kept."
+        False,
+        "--quick",
+        help="Run at a smaller scale; what is measured is not kept.  With --all, experiments that "
+        "have none run whole and are kept.",
     ),
     from_results: bool = typer.Option(
         False, "--from-results", help="With --all: run nothing, draw the newest runs that are kept."
@@ -166,26 +169,28 @@ def reproduce_one(
     """
     from experiments import published, results, show
     from experiments.papers import gallery
+    from experiments.papers.conduct import refuse_quick_of
     from experiments.registry import find_experiment
     from experiments.run import run_experiment
 
     experiment = find_experiment(name)
-    finished = run_experiment(experiment, folder / experiment.name, quick=quick)
     kept_in = results_folder or results.FOLDER
-    kept = None
-    if not quick:
-        kept = results.append(show.as_object(finished), kept_in, finished.commit)
+    if quick:
+        refuse_quick_of(experiment)
+    else:
+        results.require_writable([experiment.name], kept_in)
+    finished = run_experiment(experiment, folder / experiment.name, quick=quick)
+    # A run that the pages cannot be written from would be in the way of all that follow.
+    lost = "" if quick or finished.undeclared else show.keep(finished, kept_in, folder)
     if as_json:
         show.print_json(finished)
     else:
-        show.print_outcome(finished, quick=quick)
+        show.print_outcome(finished)
     if quick:
         return True
-    if kept is None:
-        raise RunError(
-            f"this run is not kept: {kept_in} cannot be written; name another with --results"
-        )
-    if results_folder is None:
+    if lost:
+        raise RunError(lost)
+    if results_folder is None and not finished.undeclared:
         published.write(published.ROOT)
         gallery.write(published.ROOT)
     if finished.faults:

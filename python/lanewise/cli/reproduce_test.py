@@ -2,13 +2,15 @@
 """`lanewise reproduce` lists what a clone has, and says in one line what it cannot run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import lanewise
 from experiments import registry
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.workspace import Workspace
 from lanewise.cli import run
 
 
@@ -48,8 +50,13 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     once = Estimator("time", 1, 1, "run")
     figures = (Figure("speedup", "ratio", once, Target(">=", 4.0)),)
-    stub = Experiment("stub", "000 §1", "a stub", lambda _workspace: outcome, figures)
-    monkeypatch.setattr(registry, "EXPERIMENTS", (stub,))
+
+    def run_stub(_workspace: Workspace) -> Outcome:
+        return outcome
+
+    stub = Experiment("stub", "000 §1", "a stub", run_stub, figures, quick=Quick(run_stub, 1.0))
+    whole = Experiment("whole", "000 §1", "a stub that is always whole", run_stub, figures)
+    monkeypatch.setattr(registry, "EXPERIMENTS", (stub, whole))
 
 
 @pytest.mark.usefixtures("stub")
@@ -79,16 +86,59 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     assert [json.loads(line)["figures"] for line in lines] == [{"speedup": 3.0}] * 2
 
 
-@pytest.mark.usefixtures("stub")
-def test_a_run_that_cannot_be_kept_has_failed(
+@pytest.fixture
+def never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run of an experiment be a failure of the test."""
+
+    def refuse(*_words: object, **_options: object) -> None:
+        pytest.fail("it was run")
+
+    monkeypatch.setattr("experiments.run.run_experiment", refuse)
+
+
+@pytest.mark.usefixtures("stub", "never_run")
+def test_a_run_that_could_not_be_kept_is_refused_before_it_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
 
     folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "file")]
 
+    assert run(["reproduce", "stub", *folders]) == 2
+    assert "name another with --results" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_run_that_cannot_be_kept_after_all_is_kept_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, kept = tmp_path / "out", tmp_path / "kept"
+    kept.mkdir()
+    (kept / "stub.jsonl").write_text("")
+    monkeypatch.setattr("experiments.results.require_writable", lambda *_words: None)
+    (kept / "stub.jsonl").unlink()
+    (kept / "stub.jsonl").mkdir()
+
+    assert run(["reproduce", "stub", "--folder", str(folder), "--results", str(kept)]) == 1
+
+    assert f"its line is in {folder / 'stub.jsonl'}" in capsys.readouterr().err
+    (line,) = (folder / "stub.jsonl").read_text().splitlines()
+    assert json.loads(line)["figures"] == {"speedup": 3.0}
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_run_with_a_figure_that_is_not_declared_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Outcome({"speedup": 5.0, "typo": 1.0}, [], conditions={}, files=[Path("stub.png")])
+    other = replace(registry.EXPERIMENTS[0], run=lambda _workspace: outcome)
+    monkeypatch.setattr(registry, "EXPERIMENTS", (other,))
+    folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "results")]
+
     assert run(["reproduce", "stub", *folders]) == 1
-    assert "this run is not kept" in capsys.readouterr().err
+
+    assert "does not declare the figure typo" in capsys.readouterr().err
+    assert not (tmp_path / "results" / "stub.jsonl").exists()
 
 
 @pytest.fixture
@@ -133,7 +183,8 @@ REFUSED = {
     "add --all": "--from-results",
     "runs nothing": "--all --from-results --quick",
     "--quick is for an experiment": "--quick",
-    "is not kept": "--all --quick --results kept",
+    "is not kept": "opt-scatter --quick --results kept",
+    "gate has no smaller scale and takes about 5 min; leave out --quick": "gate --quick",
 }
 
 
@@ -169,3 +220,25 @@ def test_a_quick_run_is_neither_kept_nor_judged(
     assert "not judged and not kept" in printed
     assert "MISSED" not in printed
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.usefixtures("stub")
+def test_the_json_of_a_quick_run_says_so_and_has_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for options, quick in (["--quick"], True), (["--results", str(tmp_path / "kept")], False):
+        run(["reproduce", "stub", "--json", "--folder", str(tmp_path), *options])
+
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["quick"] is quick
+        assert bool(printed["targets"]) is not quick
+
+
+@pytest.mark.usefixtures("stub", "never_run")
+def test_what_has_no_smaller_scale_is_not_run_quickly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["reproduce", "whole", "--quick", "--folder", str(tmp_path)]) == 2
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "whole has no smaller scale and takes about 4 min; leave out --quick" in line
