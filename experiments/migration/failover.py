@@ -26,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.migration import ended
 from experiments.migration.two_ports import (
     LISTENER,
     PORTS,
     RETRIES_MS,
     Said,
+    TrafficEndedError,
     cut,
     exchange,
     faults_of,
@@ -86,10 +88,15 @@ class Failovers:
 
 def run(workspace: Workspace, cuts: int = CUTS) -> Outcome:
     """Pull the cables in use under traffic, quiet and with busy cores."""
+    conditions = {"cuts": cuts, "down_s": DOWN_S, "policy": "stay", "window": 8,
+                  "busy": core_count()}  # fmt: skip
     with two_hosts() as raised:
-        found = {"quiet": _failovers(workspace, raised, "quiet", cuts)}
-        with busy_cores():
-            found["loaded"] = _failovers(workspace, raised, "loaded", cuts)
+        try:
+            found = {"quiet": _failovers(workspace, raised, "quiet", cuts)}
+            with busy_cores():
+                found["loaded"] = _failovers(workspace, raised, "loaded", cuts)
+        except TrafficEndedError as error:
+            return ended.outcome(workspace, "migration-failover", conditions, str(error))
         workspace.say("a cut without protection")
         exhausted_ms = retry_exhaustion_ms(raised)
     for load, one in found.items():
@@ -97,6 +104,7 @@ def run(workspace: Workspace, cuts: int = CUTS) -> Outcome:
             raise RunError(f"only {len(one.cuts)} of {cuts} cuts ({load}) hit the port in use")
     figures = {
         **figures_of(found),
+        ended.ENDED: 0.0,
         "retry_exhaustion_ms": exhausted_ms,
         "retry_exhaustion_expected_ms": RETRIES_MS,
     }
@@ -116,8 +124,7 @@ def run(workspace: Workspace, cuts: int = CUTS) -> Outcome:
             Row("unprotected, until it fails", f"{RETRIES_MS:.1f} ms", f"{exhausted_ms:.1f} ms"),
             Row("lost, twice", "none", f"{figures['lost']:.0f}, {figures['duplicated']:.0f}"),
         ],
-        conditions={"cuts": cuts, "down_s": DOWN_S, "policy": "stay", "window": 8,
-                    "busy": core_count()},
+        conditions=conditions,
         files=workspace.save(
             draw_strips(title, strips, time_tick, limit=LIMIT_MS / 1e3, scale="log"),
             "migration-failover",
@@ -309,6 +316,7 @@ EXPERIMENT = Experiment(
             "p99_loaded_ms", "ms", _percentile("99th percentile, either end, cores busy,", CUTS),
             Target("<=", LOADED_LIMIT_MS),
         ),
+        ended.figure(2 * CUTS),
         Figure("lost", "messages", _COUNT, Target("<=", 0.0)),
         Figure("duplicated", "messages", _COUNT, Target("<=", 0.0)),
         Figure("carrier_to_traffic_ms_p50", "ms", _percentile("median"), _TAIL),

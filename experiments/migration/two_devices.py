@@ -17,7 +17,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
-from experiments.migration.two_ports import PORTS, Said, cut, exchange, faults_of, two_hosts
+from experiments.migration import ended
+from experiments.migration.two_ports import (
+    PORTS,
+    Said,
+    TrafficEndedError,
+    cut,
+    exchange,
+    faults_of,
+    two_hosts,
+)
 from experiments.workspace import Workspace
 from lanewise.plots import Strip, draw_strips
 from lanewise.results.intervals import median_interval
@@ -39,18 +48,12 @@ LIMIT_RUNS = 6
 
 def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Outcome:
     """Pull cables at random, then measure the cost without faults."""
-    runs: list[Said] = []
+    conditions: dict[str, object] = {"cuts": cuts, "seed": SEED, "window": 8, "message_bytes": 4096}
     with two_hosts() as raised:
-        drawn = random.Random(SEED)
-        each = min(CUTS_EACH, cuts)
-        for number in range(cuts // each):
-            workspace.say(f"cuts {number * each + 1} to {(number + 1) * each} of {cuts}")
-            runs.append(_under_cuts(raised, each, drawn))
-            for twice in (*runs[-1].caller[0]["twice"], *runs[-1].listener[0]["twice"]):
-                workspace.say(f"arrived twice: {twice}")
-        while _messages(runs) < messages and len(runs) < cuts // each + LIMIT_RUNS:
-            workspace.say(f"{_messages(runs)} of {messages} messages")
-            runs.append(_under_cuts(raised, 0, drawn))
+        try:
+            runs = _all_cuts(workspace, raised, cuts, messages)
+        except TrafficEndedError as error:
+            return ended.outcome(workspace, "two-device-failover", conditions, str(error))
         ratios = {name: _ratios(raised, window) for name, window in WINDOWS.items()}
     times_ms = sorted(
         ns / 1e6
@@ -60,6 +63,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
     faults = {key: sum(faults_of(said)[key] for said in runs) for key in faults_of(runs[0])}
     figures = {
         **faults,
+        ended.ENDED: 0.0,
         "messages": float(_messages(runs)),
         "cuts": float(len(times_ms)),
         "p50_ms": statistics.median(times_ms),
@@ -77,7 +81,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
             Row("time of a message without faults", "", _cost_text(figures, "latency")),
             Row("time of many messages", "", _cost_text(figures, "rate")),
         ],
-        conditions={"cuts": cuts, "seed": SEED, "window": 8, "message_bytes": 4096},
+        conditions=conditions,
         files=workspace.save(
             draw_strips(
                 "From a pulled cable to the other device",
@@ -86,6 +90,22 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
             "two-device-failover",
         ),
     )  # fmt: skip
+
+
+def _all_cuts(workspace: Workspace, raised: Bed, cuts: int, messages: int) -> list[Said]:
+    """Pull all cables, some in each run of the programs, until there are enough messages."""
+    runs: list[Said] = []
+    drawn = random.Random(SEED)
+    each = min(CUTS_EACH, cuts)
+    for number in range(cuts // each):
+        workspace.say(f"cuts {number * each + 1} to {(number + 1) * each} of {cuts}")
+        runs.append(_under_cuts(raised, each, drawn))
+        for twice in (*runs[-1].caller[0]["twice"], *runs[-1].listener[0]["twice"]):
+            workspace.say(f"arrived twice: {twice}")
+    while _messages(runs) < messages and len(runs) < cuts // each + LIMIT_RUNS:
+        workspace.say(f"{_messages(runs)} of {messages} messages")
+        runs.append(_under_cuts(raised, 0, drawn))
+    return runs
 
 
 def _under_cuts(raised: Bed, cuts: int, drawn: random.Random) -> Said:
@@ -155,6 +175,7 @@ EXPERIMENT = Experiment(
     summary="500 pulled cables on two devices of one port: all of it arrives once",
     run=run,
     figures=(
+        ended.figure(CUTS),
         Figure("lost", "messages", _COUNT, Target("<=", 0.0)),
         Figure("duplicated", "messages", _COUNT, Target("<=", 0.0)),
         Figure("corrupted", "messages", _COUNT, Target("<=", 0.0)),

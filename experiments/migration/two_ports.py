@@ -26,6 +26,7 @@ LISTENER, CALLER = "a1", "a2"
 TWO_PORTS = ("--ports", ",".join(PORTS))
 ADDRESS = "10.1.0.1"
 LIMIT_S = "550"
+TIMED_OUT = 124  # the status of timeout
 PROGRAM = "lanewise-exchange"
 # What lanewise-exchange configures: a timeout of 4.096 us * 2^14, and 7 retries after the first.
 RETRIES_MS = 8 * 4.096e-3 * 2**14
@@ -39,6 +40,10 @@ class Said:
 
     listener: list[dict[str, Any]]
     caller: list[dict[str, Any]]
+
+
+class TrafficEndedError(RunError):
+    """The programs were started, and one of them says why it could not go on."""
 
 
 @contextmanager
@@ -76,7 +81,8 @@ def exchange(  # noqa: PLR0913
 ) -> Said:
     """Run lanewise-exchange on both hosts, protected where `protect` has options.
 
-    `device` are the options of `lanewise rdma run`.
+    `device` are the options of `lanewise rdma run`.  Raises TrafficEndedError where the messages
+    ended before their time.
     """
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
@@ -91,7 +97,11 @@ def exchange(  # noqa: PLR0913
     heard, _ = listening.communicate()
     if calling.returncode != 0:
         own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
-        raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
+        if calling.returncode == TIMED_OUT:
+            raise TrafficEndedError(f"{PROGRAM} had not ended after {LIMIT_S} s")
+        if own:
+            raise TrafficEndedError(own[0])
+        raise RunError(f"{PROGRAM} failed: {complaint.strip()}")
     return Said(_objects(heard), _objects(said))
 
 
