@@ -265,9 +265,11 @@ def _section(runs: Runs) -> str:
 def _found(runs: Runs, key: str) -> str:
     values = runs.values(key)
     unit = runs.figure(key).unit
-    text = (
-        range_text(values) + ("" if unit in UNITLESS else f" {unit}") if values else "not measured"
-    )
+    if values:
+        text = range_text(values) + ("" if unit in UNITLESS else f" {unit}")
+    else:
+        unknown = runs.records and not runs.judged(key)
+        text = "not recorded in these runs" if unknown else "not measured"
     verdict = runs.verdict(key)
     return f"{text}; {verdict}" if verdict else text
 

@@ -59,6 +59,15 @@ def test_a_run_that_did_not_measure_a_figure_has_missed_its_target() -> None:
     assert published._found(never, "ratio") == "not measured; met in 0 of 1"
 
 
+def test_a_figure_that_is_newer_than_all_runs_was_not_recorded_in_them() -> None:
+    older = record("2026-11-25", 0.5, {"ours_s": 1.0}, targets={})
+
+    assert published._found(published.Runs(EXPERIMENT, [older]), "ratio") == (
+        "not recorded in these runs"
+    )
+    assert published._found(published.Runs(EXPERIMENT, []), "ratio") == "not measured"
+
+
 def test_intervals_that_reach_beyond_a_target_are_told_and_not_judged_themselves() -> None:
     ends = [{"ratio_low": 0.9, "ratio_high": high} for high in (1.04, 1.2)]
     records = [record("2026-11-25", 0.5, {"ratio": 1.0, **each}) for each in ends]
