@@ -50,11 +50,16 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+class MissingError(RunError):
+    """What the fuzzers are built with, or from, is not on this machine."""
+
+
 def build() -> None:
-    """Build the fuzzers; RunError where they cannot be built."""
+    """Build the fuzzers; RunError where they do not build, MissingError without what it takes."""
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
     if compiler is None or not SOURCES.is_dir():
-        raise RunError("the fuzzers need a clone and Clang; install clang and libclang-rt-dev")
+        remedy = "install clang and libclang-rt-dev"
+        raise MissingError(f"the fuzzers need a clone and Clang; {remedy}")
     compilers = (f"-DCMAKE_CXX_COMPILER={compiler}",
                  f"-DCMAKE_C_COMPILER={compiler.replace('++', '')}")  # fmt: skip
     targets = [f"{name}_fuzz" for name in FUZZERS]

@@ -16,11 +16,14 @@ from experiments.hca.fuzz import (
     FUZZERS,
     SHARES,
     Found,
+    MissingError,
     Turn,
+    build,
     core_seconds,
     fuzz,
     turns,
 )
+from lanewise.errors import RunError
 
 EVEN = dict.fromkeys(SHARES, 0.2)
 
@@ -97,3 +100,19 @@ def test_an_input_does_harm_that_is_slow_whenever_it_is_run(
     found = fuzz(Turn("packet", 60), tmp_path)
 
     assert (found.inputs, found.crashes) == expected
+
+
+def test_only_a_machine_without_clang_is_a_reason_to_skip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(MissingError, match="install clang"):
+        build()
+
+    for name in ("clang++", "cmake"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 'a.cpp:1:1: error: no' >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    with pytest.raises(RunError, match="error: no") as failed:
+        build()
+    assert not isinstance(failed.value, MissingError)

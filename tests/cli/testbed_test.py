@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from experiments.testbed_accuracy.experiment import probing
-from lanewise.errors import LanewiseError, RequestError
+from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.results.read import load
 from lanewise.testbed import bed, shipped
@@ -100,11 +100,7 @@ def possible() -> None:
         find_program(bed.PROGRAM, os.environ)
         with bed.created(shipped.find("one-switch")):
             pass
-    except RequestError as error:
-        pytest.skip(str(error))
-    except LanewiseError as error:
-        if "is refused" not in str(error):
-            raise
+    except (RequestError, bed.RefusedError) as error:
         pytest.skip(str(error))
 
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import markdown
 import pytest
@@ -17,7 +18,7 @@ import table
 from markdown import Command, Page, Snippet
 from shell import ROOT, PageShell
 
-from lanewise.errors import LanewiseError
+from lanewise.errors import RunError
 from lanewise.launch.native import find_builds
 from lanewise.testbed import bed, shipped
 
@@ -135,9 +136,20 @@ def _why_no_testbed() -> str:
         try:
             with bed.created(shipped.find("one-switch")):
                 _refused["testbed"] = ""
-        except LanewiseError as error:
+        except bed.RefusedError as error:
             _refused["testbed"] = str(error)
     return _refused["testbed"]
+
+
+def test_a_testbed_that_breaks_down_is_no_reason_to_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(source: object) -> NoReturn:
+        raise RunError("the testbed's supervisor died")
+
+    monkeypatch.setattr(bed, "created", broken)
+    monkeypatch.delitem(_refused, "testbed", raising=False)
+
+    with pytest.raises(RunError, match="supervisor died"):
+        why_not("lanewise testbed up one-switch")
 
 
 def test_each_command_and_snippet_is_run_or_says_why_not() -> None:

@@ -8,7 +8,6 @@ import os
 import pytest
 
 from experiments.hca import fuzz as hca_fuzz
-from lanewise.errors import RunError
 
 
 def even_shares(core_count: int) -> dict[str, float]:
@@ -24,7 +23,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, hca_fuzz.Found]
         pytest.skip("set LANEWISE_FUZZ_SECONDS; make test-all does, make test replays the corpus")
     try:
         hca_fuzz.build()
-    except RunError as error:
+    except hca_fuzz.MissingError as error:
         pytest.skip(str(error))
     cores = hca_fuzz.core_count()
     seconds = int(os.environ["LANEWISE_FUZZ_SECONDS"])
