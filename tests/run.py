@@ -35,7 +35,13 @@ REPORTS = ROOT / "build" / "reports"
 LINES_SHOWN_MAX = 80
 # As compilers and clang-tidy write it, with the colour that it begins.
 ERROR = re.compile(r"(?:\b|\x1b\[[0-9;]*m)error: ")
+# What suites do not inherit.
+OF_CALLER = re.compile(
+    r"(COLUMNS|LINES|PYTHONDONTWRITEBYTECODE)$"
+    r"|LANEWISE_(?!NATIVE$|TEST_|FUZZ_)|SLURM_|PMI2?_|PMIX_(?!MCA_)"
+)
 HEARTBEAT_S = 120
+STOPPED = 124  # the exit status of a suite that took too long
 PREPARE_LIMIT_S = 3600  # a whole build on a slow machine
 
 
@@ -49,9 +55,11 @@ def environment() -> dict[str, str]:
     the names of all that exist, which takes a rank under AddressSanitizer a second and half a
     gigabyte.  Python's own bin folder comes first so that tests find `lanewise`.  Python keeps what
     it has compiled, also where it is told not to: tests start the command thousands of times, and
-    most of a start would be compiling.
+    most of a start would be compiling.  What else would change what commands do or print, such as
+    the width of the caller's terminal or a job that it is in, is left out.
     """
     told = {
+        "LC_ALL": "C.UTF-8",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -61,9 +69,7 @@ def environment() -> dict[str, str]:
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
-    inherited = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }
+    inherited = {name: value for name, value in os.environ.items() if not OF_CALLER.match(name)}
     return {**inherited, **told}
 
 
@@ -97,22 +103,20 @@ def run_command(command: suites.Command, limit_s: float) -> tuple[int, str]:
     the test at which it hangs, before its time is up.
     """
     with tempfile.TemporaryFile() as output:
-        try:
-            running = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            return 127, f"cannot start {error.filename}"
+        running = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests" / "reaper.py"), *command],
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a terminal would interrupt it, and not its command
+        )
         try:
             status, remark = wait(running, limit_s, lambda: printed_to(output))
         except BaseException:
-            end_group(running)
+            running.terminate()
+            running.wait()
             raise
         return status, printed_to(output) + remark
 
@@ -120,14 +124,14 @@ def run_command(command: suites.Command, limit_s: float) -> tuple[int, str]:
 def wait(
     running: subprocess.Popen[bytes], limit_s: float, printed: Callable[[], str]
 ) -> tuple[int, str]:
-    """Wait for a command, killing it at its limit; return its status and a remark on its end."""
+    """Wait for a command, ending it at its limit; return its status and a remark on its end."""
     began_s = time.monotonic()
     while True:
         left_s = limit_s - (time.monotonic() - began_s)
         if left_s <= 0:
-            end_group(running)
+            running.terminate()
             running.wait()
-            return 124, f"\nstopped after {limit_s:g} s"
+            return STOPPED, f"\nstopped after {limit_s:g} s"
         with contextlib.suppress(subprocess.TimeoutExpired):
             return running.wait(min(left_s, HEARTBEAT_S)), ""
         lines = printed().strip().splitlines()
@@ -140,12 +144,6 @@ def printed_to(output: IO[bytes]) -> str:
     """Return what has been written to `output` so far."""
     size = os.fstat(output.fileno()).st_size
     return os.pread(output.fileno(), size, 0).decode(errors="replace")
-
-
-def end_group(running: subprocess.Popen[bytes]) -> None:
-    """Kill a command with its children; ranks left behind would hold the pipe, and the cores."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(running.pid, signal.SIGKILL)
 
 
 def run_suite(suite: suites.Suite) -> list[Outcome]:
@@ -172,7 +170,9 @@ def judge(report: Path, status: int, printed: str) -> list[Outcome]:
         return [Outcome("the suite did not finish", Verdict.FAILED, f"{printed}\n{error}")]
     if not outcomes:
         return [Outcome("the suite ran no test", Verdict.FAILED, printed)]
-    if status != 0 and not any(outcome.verdict is Verdict.FAILED for outcome in outcomes):
+    if status == STOPPED:
+        outcomes.append(Outcome("the suite did not finish", Verdict.FAILED, printed))
+    elif status != 0 and not any(outcome.verdict is Verdict.FAILED for outcome in outcomes):
         outcomes.append(Outcome(f"exit status {status}", Verdict.FAILED, printed))
     return outcomes
 

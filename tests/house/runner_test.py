@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import select
@@ -98,10 +99,14 @@ PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
 """
 
 
-def read(tmp_path: Path, text: str) -> list[Outcome]:
+def written(tmp_path: Path, text: str) -> Path:
     report = tmp_path / "report.xml"
     report.write_text(text, encoding="utf-8")
-    return junit.read(report)
+    return report
+
+
+def read(tmp_path: Path, text: str) -> list[Outcome]:
+    return junit.read(written(tmp_path, text))
 
 
 def test_a_report_of_ctest_is_read_in_full(tmp_path: Path) -> None:
@@ -256,15 +261,58 @@ def test_the_folder_of_jobs_stays_when_the_last_of_them_ends() -> None:
         assert folder.is_dir()
 
 
-def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:
-    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
-
-    status, printed = run.run_command([sys.executable, "-c", child], 1)
-
-    assert (status, printed.splitlines()[-1]) == (124, "stopped after 1 s")
-
-
 LIMIT_S = 60.0  # of a start of the runner, and of a suite that nobody ends
+
+# Begins a child that ignores interrupts, as a shell's jobs in the background do, says its number
+# into the file of its first argument, which the child holds open, and does the second.
+WITH_CHILD = 'exec >"$0"; {0} sh -c "while :; do sleep 1; done" & echo $!; {1}'
+
+
+@pytest.mark.parametrize("session", ["", "setsid"])
+@pytest.mark.parametrize(("then", "expected"), [("wait", run.STOPPED), ("exit 3", 3)])
+def test_what_a_command_began_ends_with_it(
+    session: str, then: str, expected: int, tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    os.mkfifo(said)
+    line = ["sh", "-c", WITH_CHILD.format(session, then), str(said)]
+    with os.fdopen(os.open(said, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as words:
+        status, printed = run.run_command(line, 3)
+
+        child = int(words.readline())
+        try:
+            assert (status, "stopped after 3 s" in printed) == (expected, then == "wait")
+            assert select.select([words], [], [], 0)[0], "the child still holds the file open"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+
+def test_a_command_past_its_limit_may_put_away_what_it_made() -> None:
+    tidy = "import time\ntry: time.sleep(60)\nfinally: print('put away')"
+
+    status, printed = run.run_command([sys.executable, "-c", tidy], 3)
+
+    assert status == run.STOPPED
+    assert "put away" in printed
+
+
+def test_a_suite_that_was_stopped_failed_beside_the_tests_that_it_reports(tmp_path: Path) -> None:
+    outcomes = run.judge(written(tmp_path, PYTEST), run.STOPPED, "stopped after 900 s")
+
+    assert outcomes[-1] == Outcome(
+        "the suite did not finish", Verdict.FAILED, "stopped after 900 s"
+    )
+    assert len(outcomes) == 5
+
+
+# Begins a process whose parent ends at once, and waits until nothing is left of it.
+ORPHAN = """orphan=$( (sh -c 'echo $$; exec sleep 0.1 >/dev/null' &) )
+for i in $(seq 300); do [ -e /proc/$orphan ] || exit 3; sleep 0.1; done; exit 1"""
+
+
+def test_a_process_whose_parent_has_ended_is_reaped_as_by_init() -> None:
+    assert run.run_command(["sh", "-c", ORPHAN], LIMIT_S) == (3, "")
 
 
 def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> None:
@@ -312,8 +360,9 @@ def test_a_command_that_hangs_is_seen_with_its_last_line(
 
     status, printed = run.run_command([sys.executable, "-c", hanging], 3)
 
-    assert status == 124
-    assert printed == "test_of_a_queue\n\nstopped after 3 s"
+    assert status == run.STOPPED
+    assert printed.startswith("test_of_a_queue\n")
+    assert printed.endswith("\nstopped after 3 s")
     assert "s: test_of_a_queue" in capsys.readouterr().out
 
 
@@ -324,6 +373,18 @@ def test_suites_keep_what_python_compiles_also_where_it_is_told_not_to(
     ask = "import sys; print(sys.dont_write_bytecode)"
 
     assert run.run_command([sys.executable, "-c", ask], 10) == (0, "False\n")
+
+
+def test_suites_do_not_inherit_what_changes_what_commands_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = {"LANEWISE_NATIVE": "build/mpich", "LANEWISE_TEST_KILLS": "3", "PMIX_MCA_gds": "hash"}
+    left_out = ("COLUMNS", "LINES", "LANEWISE_TRACEBACK", "SLURM_JOB_ID", "PMI_RANK", "PMIX_RANK")
+    for name, value in {**kept, **dict.fromkeys(left_out, "1")}.items():
+        monkeypatch.setenv(name, value)
+    ask = f"import os; print(*sorted({{*{(*kept, *left_out)}}} & {{*os.environ}}))"
+
+    assert run.run_command([sys.executable, "-c", ask], LIMIT_S) == (0, f"{' '.join(kept)}\n")
 
 
 def test_every_daily_suite_ends_within_its_limit() -> None:
