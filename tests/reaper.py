@@ -3,9 +3,10 @@
 
     python tests/reaper.py COMMAND [ARGUMENT...]
 
-A process whose parent has ended becomes a child of this one, which reaps it as init would, and kills
-it once the command has ended.  SIGTERM interrupts the command, so that tests can put away what they
-made, and kills it GRACE_S later.  The exit status is that of the command, as a shell gives it.
+A process whose parent has ended becomes a child of this one, which reaps it as init would, and
+kills it once the command has ended.  SIGTERM interrupts the command, so that tests can put away
+what they made, and kills it GRACE_S later.  The exit status is that of the command, as a shell
+gives it.
 """
 
 from __future__ import annotations

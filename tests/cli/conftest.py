@@ -23,6 +23,7 @@ from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.tuned import LIBRARY, build_of
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[1]))
 
 from power_cut import build_recorder
 from tuned_job import FAMILIES, Compile, Job, Run, launch_line, why_apart

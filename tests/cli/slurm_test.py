@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from tuned_job import RANKS, Compile, counted, tuning
 
+from free_ports import free_ports
 from lanewise.launch.job import Job
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -36,21 +36,6 @@ NODES = ("node1", "node2")
 CPUS = 4
 # Ranks of the two nodes would share the same file in /dev/shm, which two machines do not have.
 ACROSS = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1"}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return TCP ports that nobody listens on, and that no connection is given as its own end.
-
-    Connections get theirs from 32768 on: one of those may be taken again before Slurm binds it.
-    """
-    found: list[int] = []
-    for port in random.sample(range(20000, 32768), 1000):
-        with socket.socket() as listener, suppress(OSError):
-            listener.bind(("", port))
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise OSError("every port that was tried is taken")
 
 
 def configuration(folder: Path) -> str:

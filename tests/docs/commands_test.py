@@ -38,12 +38,19 @@ def often(page: Page) -> list[pytest.MarkDecorator]:
     return [pytest.mark.thorough] if about(page).thorough else []
 
 
+def group_of(page: Page) -> str:
+    """Return the group of a page's commands: its own, or that of a port which exists only once."""
+    lines = about(page).shell_lines()
+    serves = any(line.startswith("lanewise rdma run -- ibv_rc_pingpong") for line in lines)
+    return "port 18515" if serves else page.name
+
+
 COMMANDS = [
     pytest.param(
         page,
         number,
         id=f"{page.name}: {page.commands[number].text}",
-        marks=[pytest.mark.xdist_group(page.name), *often(page)],
+        marks=[pytest.mark.xdist_group(group_of(page)), *often(page)],
     )
     for page in sorted(PAGES, key=lambda page: page.name not in LONGEST)
     for number in range(len(page.commands))
@@ -139,6 +146,12 @@ def _why_no_testbed() -> str:
         except bed.RefusedError as error:
             _refused["testbed"] = str(error)
     return _refused["testbed"]
+
+
+def test_pages_whose_servers_have_one_port_take_turns() -> None:
+    serving = [page for page in PAGES if page.name in ("docs/hca.md", "docs/tutorial-rdma.md")]
+
+    assert [group_of(page) for page in serving] == ["port 18515", "port 18515"]
 
 
 def test_a_testbed_that_breaks_down_is_no_reason_to_skip(monkeypatch: pytest.MonkeyPatch) -> None:

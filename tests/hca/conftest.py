@@ -14,6 +14,7 @@ from lanewise.testbed import bed, shipped
 
 # The guest is described beside the tests.
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[1]))
 
 
 @pytest.fixture(scope="session")

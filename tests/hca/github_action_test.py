@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from free_ports import free_ports
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 
@@ -72,9 +73,8 @@ class Job:
 
 def on_a_free_port(text: str) -> str:
     """Let the ping-pongs of a step use a port that no other test has."""
-    with socket.socket() as free:
-        free.bind(("", 0))
-        return text.replace("ibv_rc_pingpong", f"ibv_rc_pingpong -p {free.getsockname()[1]}")
+    (port,) = free_ports(1)
+    return text.replace("ibv_rc_pingpong", f"ibv_rc_pingpong -p {port}")
 
 
 def two_programs_talk() -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from compiling import compiled
 
+from free_ports import free_ports
 from lanewise import rdma
 from lanewise.errors import LanewiseError, RequestError, RunError
 
@@ -59,9 +59,14 @@ class Pingpong:
 
 @pytest.fixture
 def pingpong() -> Pingpong:
-    with socket.socket() as free:
-        free.bind(("", 0))
-        return Pingpong(int(free.getsockname()[1]))
+    (port,) = free_ports(1)
+    return Pingpong(port)
+
+
+def test_a_server_is_given_no_port_of_a_connection(pingpong: Pingpong) -> None:
+    first, _ = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("ascii").split()
+
+    assert pingpong.port < int(first)
 
 
 def wait_until_port_sends(hosts: rdma.Hosts, port: int) -> None:
