@@ -2,8 +2,9 @@
 """Reads the JUnit files of ctest and pytest into one kind of outcome.
 
 The two differ where it matters.  ctest leaves the message of a failure empty and keeps what the
-test printed apart; it also files a program that could not be started under `skipped`, which would
-hide a broken build, so here only exit status 77 and a disabled test are skips.  To ctest a program
+test printed apart; it also files what it did not run, such as a program that could not be started,
+under `skipped`, which would hide a broken build, so here only what asked for it by exit status 77
+or by what it printed, and a disabled test, are skips.  To ctest a program
 of GoogleTest is one test, which passes although some of the tests inside were skipped: those are
 found in what the program printed.  One that ran no test, such as for a filter that matches none any
 more, ends with status 0, and failed here.
@@ -64,7 +65,7 @@ def _outcomes(case: ElementTree.Element) -> list[Outcome]:
 def _skips_inside(program: str, lines: list[str]) -> list[Outcome]:
     """Return the tests that a program of GoogleTest skipped; the line above each has the reason."""
     return [
-        Outcome(f"{program}: {skipped[1]}", Verdict.SKIPPED, above.strip() or "no reason")
+        _skip(f"{program}: {skipped[1]}", "" if _BEGUN.match(above) else above.strip())
         for above, line in pairwise(lines)
         if (skipped := _SKIPPED_INSIDE.match(line))
     ]
@@ -103,7 +104,8 @@ def _outcome(case: ElementTree.Element) -> Outcome:
             return Outcome(name, Verdict.FAILED, "\n".join(filter(None, (told, failed))))
     skipped = case.find("skipped")
     if skipped is not None:
-        return _skip(name, skipped.get("message") or "", printed)
+        message = skipped.get("message") or ""
+        return _not_run(name, message, printed) if case.get("status") else _skip(name, message)
     if case.get("status") == "disabled":
         return Outcome(name, Verdict.SKIPPED, "disabled")
     if _RAN_NOTHING in printed:
@@ -111,13 +113,15 @@ def _outcome(case: ElementTree.Element) -> Outcome:
     return Outcome(name, Verdict.PASSED)
 
 
-def _skip(name: str, message: str, printed: str) -> Outcome:
-    """Tell a skip from a program that ctest could not start."""
-    if message.startswith("Unable to find"):
-        return Outcome(name, Verdict.FAILED, printed or message)
+def _skip(name: str, reason: str) -> Outcome:
+    return Outcome(name, Verdict.SKIPPED, reason or "no reason")
+
+
+def _not_run(name: str, message: str, printed: str) -> Outcome:
+    """Tell a skip of ctest from what it did not run for another reason."""
     if message.startswith(("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION")):
-        return Outcome(name, Verdict.SKIPPED, printed.splitlines()[-1] if printed else "no reason")
-    return Outcome(name, Verdict.SKIPPED, message or "no reason")
+        return _skip(name, printed.splitlines()[-1] if printed else "")
+    return Outcome(name, Verdict.FAILED, printed or message)
 
 
 def _name(case: ElementTree.Element) -> str:

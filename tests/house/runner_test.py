@@ -23,7 +23,7 @@ from junit import Outcome, Verdict
 
 # What ctest 3.25 wrote for one test of each kind.
 CTEST = """<?xml version="1.0" encoding="UTF-8"?>
-<testsuite name="(empty)" tests="7">
+<testsuite name="(empty)" tests="8">
 <testcase name="ok" classname="ok" status="run"><system-out>hi</system-out></testcase>
 <testcase name="bad" classname="bad" status="fail">
   <failure message=""/><system-out>expected 1</system-out></testcase>
@@ -33,6 +33,8 @@ CTEST = """<?xml version="1.0" encoding="UTF-8"?>
   <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>one rank</system-out></testcase>
 <testcase name="gone" classname="gone" status="notrun">
   <skipped message="Unable to find executable"/><system-out>gone</system-out></testcase>
+<testcase name="apart" classname="apart" status="notrun">
+  <skipped message="Required Files Missing"/></testcase>
 <testcase name="off" classname="off" status="disabled"><system-out>x</system-out></testcase>
 </testsuite>
 """
@@ -56,6 +58,8 @@ three ranks are needed
 large_test.cpp:4: Skipped
 
 [  SKIPPED ] Large.Call (0 ms)
+[ RUN      ] Large.Silent
+[  SKIPPED ] Large.Silent (0 ms)
 [  PASSED  ] 0 tests.</system-out></testcase>
 </testsuite>
 """
@@ -116,6 +120,7 @@ def test_a_report_of_ctest_is_read_in_full(tmp_path: Path) -> None:
         Outcome("skip", Verdict.SKIPPED, "no second host"),
         Outcome("alone", Verdict.SKIPPED, "one rank"),
         Outcome("gone", Verdict.FAILED, "gone"),
+        Outcome("apart", Verdict.FAILED, "Required Files Missing"),
         Outcome("off", Verdict.SKIPPED, "disabled"),
     ]
 
@@ -125,6 +130,7 @@ def test_a_test_that_is_skipped_inside_a_program_is_counted_as_skipped(tmp_path:
         Outcome("pairs_2", Verdict.PASSED),
         Outcome("pairs_2: Pairs.OfThree", Verdict.SKIPPED, "three ranks are needed"),
         Outcome("large_2: Large.Call", Verdict.SKIPPED, "no reason"),
+        Outcome("large_2: Large.Silent", Verdict.SKIPPED, "no reason"),
     ]
 
 
