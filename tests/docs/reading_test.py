@@ -94,6 +94,10 @@ OFFENCES = {
     "a command that is marked and in a class": ({"not_run": [["three &", "x"]]}, "a.md:12: "),
     "a command that is gone": ({"run": ["one --size 4", "gone"]}, "no longer shows `gone`"),
     "a variant without an option": ({"instead": [["two 'a # b' --more", "two"]]}, "lacks --more"),
+    "a variant that uses no option": (
+        {"instead": [["two 'a # b' --more", "two; : --more"]]},
+        "lacks --more",
+    ),
     "a command that shows nothing to compare": (
         {"printed": ["one --size 4", "three &"]},
         "a.md shows nothing below `three &`",
@@ -120,6 +124,19 @@ def test_an_offence_is_one_line_that_names_the_place(
 
     assert said in offence
     assert "\n" not in offence
+
+
+def test_a_test_elsewhere_has_the_options_of_the_command(tmp_path: Path) -> None:
+    page = markdown.read("a.md", "```\n$ lanewise one --size 4\n```\n")
+    named = {"tested_by": [["lanewise one --size 4", "a_test.py::test_one"]]}
+    test = tmp_path / "a_test.py"
+
+    def offences(words: str) -> list[str]:
+        test.write_text(f"def test_one() -> None:\n    run({words})\n", encoding="utf-8")
+        return table.offences([page], {"a.md": table.entry(named)}, tmp_path)
+
+    assert offences('"one", "--size", 8') == []
+    assert "a_test.py has no --size" in offences('"one"')[0]
 
 
 def test_a_page_that_is_gone_leaves_no_entry(tmp_path: Path) -> None:

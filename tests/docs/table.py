@@ -38,6 +38,7 @@ SHOWN = "tests/docs/commands.toml"
 
 CLASSES = ("run", "status", "instead", "parse", "not_run", "tested_by")
 _KEYS = {*CLASSES, "printed", "setup", "snippet", "thorough"}
+_NOTHING = re.compile(r"(?:^|(?<=[;&|]))\s*:\s[^;&|]*")  # what a shell passes over
 _OPTION = re.compile(r"""(?<![^\s"'])--?[A-Za-z][\w-]*""")
 
 
@@ -213,16 +214,24 @@ def _lacking_tests(page: Page, about: Entry, root: Path) -> Iterator[str]:
     }
     for text, test in {**about.classes.get("tested_by", {}), **named}.items():
         file, _, name = test.partition("::")
-        path = root / file
-        if not path.is_file() or not re.search(rf"^def {name}\(", path.read_text("utf-8"), re.M):
+        said = (root / file).read_text("utf-8") if (root / file).is_file() else ""
+        lost = sorted(option for option in _options_of_lanewise(text) if option not in said)
+        if not re.search(rf"^def {name}\(", said, re.M):
             yield f"{SHOWN}: {page.name}: `{text}`: there is no test {test}; name one that runs it"
+        elif lost:
+            yield f"{SHOWN}: {page.name}: `{text}`: {file} has no {lost[0]}; name its test"
 
 
 def _changed_options(page: Page, about: Entry) -> Iterator[str]:
     for text, variant in about.classes.get("instead", {}).items():
-        lost = sorted(_options(text) - _options(variant))
+        lost = sorted(_options(text) - _options(_NOTHING.sub("", variant)))
         if lost:
             yield f"{SHOWN}: {page.name}: the variant of `{text}` lacks {lost[0]}; keep all options"
+
+
+def _options_of_lanewise(text: str) -> set[str]:
+    found = re.search(r"(?:^|\s)lanewise .*", text)
+    return _options(found[0]) if found else set()
 
 
 def _options(text: str) -> set[str]:
