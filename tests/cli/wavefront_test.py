@@ -652,6 +652,7 @@ def peak_memory_bytes(*line: object) -> int:
         peak_kibibytes = int(found[1]) if found else peak_kibibytes
         time.sleep(0.002)
     assert running.returncode == 0
+    assert peak_kibibytes > 0, "it ended before anyone looked"
     return peak_kibibytes * 1024
 
 
