@@ -28,6 +28,8 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 from power_cut import build_recorder
 from tuned_job import FAMILIES, Compile, Job, Run, launch_line, why_apart
 
+from processes import run_to_end
+
 ROOT = Path(__file__).parents[2]
 # The fixtures that name an MPI.
 MPIS = ("mpi", "real_mpi", "launcher")
@@ -168,9 +170,8 @@ def job(tmp_path: Path, abi_names: Path) -> Job:
     def run(family: str, ranks: int, text: str) -> subprocess.CompletedProcess[str]:
         script = tmp_path / "job.py"
         script.write_text(text, encoding="utf-8")
-        return subprocess.run(
-            [*launch_line(family, ranks), sys.executable, str(script)], cwd=tmp_path,
-            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        return run_to_end(
+            [*launch_line(family, ranks), sys.executable, str(script)], TIMEOUT_S, cwd=tmp_path,
             # What lets ranks of MPICH give way finds it only where a program is linked with it.
             env={**os.environ, "MPI4PY_MPIABI": family, "LD_LIBRARY_PATH": str(abi_names),
                  "LD_PRELOAD": ""},
@@ -198,7 +199,7 @@ def native() -> Lanewise:
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         line = [str(program), *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+        return run_to_end(line, TIMEOUT_S)
 
     return run
 
@@ -220,15 +221,7 @@ def lanewise(tmp_path: Path) -> Lanewise:
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "lanewise", *map(str, arguments)]
-        with subprocess.Popen(
-            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as running:
-            try:
-                output, errors = running.communicate(timeout=TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                running.terminate()  # it ends its ranks, which would spin for ever
-                raise
-        return subprocess.CompletedProcess(words, running.returncode, output, errors)
+        return run_to_end(words, TIMEOUT_S, cwd=tmp_path)
 
     return run
 
@@ -304,9 +297,8 @@ def run(tmp_path: Path) -> Run:
         ours = ["--tuning", "tuning.json", *options]
         if report:
             ours += ["--report", "report.json"]
-        return subprocess.run(
-            [sys.executable, "-m", "lanewise", "run", *ours, "--", *line],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        return run_to_end(
+            [sys.executable, "-m", "lanewise", "run", *ours, "--", *line], TIMEOUT_S, cwd=tmp_path,
             env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
         )  # fmt: skip
 

@@ -27,6 +27,7 @@ from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.sides import TITLES
 from lanewise.results import specimen
 from lanewise.results.read import load
+from processes import started
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
@@ -96,21 +97,21 @@ def test_a_gate_that_does_not_come_to_its_end_leaves_no_baseline(tmp_path: Path)
 def test_a_gate_that_is_stopped_ends_what_its_command_has_started(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    started = tmp_path / "started"
-    noted = f"echo $! > {started}.new; mv {started}.new {started}"
+    begun = tmp_path / "begun"
+    noted = f"echo $! > {begun}.new; mv {begun}.new {begun}"
     words = ["--", "sh", "-c", f"sleep 600 & {noted}; wait"]
     line = [sys.executable, "-m", "lanewise", "gate", "--launches", "8", *words, *words]
-    gate = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    deadline_s = time.monotonic() + LIMIT_S
-    while not started.exists() and time.monotonic() < deadline_s:
-        time.sleep(0.02)
+    with started(line, stderr=subprocess.PIPE) as gate:
+        deadline_s = time.monotonic() + LIMIT_S
+        while not begun.exists() and time.monotonic() < deadline_s:
+            time.sleep(0.02)
 
-    gate.send_signal(number)
-    said = gate.communicate(timeout=LIMIT_S)[1]
+        gate.send_signal(number)
+        said = gate.communicate(timeout=LIMIT_S)[1]
 
-    assert (gate.returncode, said) == (130, "lanewise gate: stopped\n")
-    status = Path(f"/proc/{started.read_text().strip()}/status")
-    assert not status.exists() or "State:\tZ" in status.read_text()
+        assert (gate.returncode, said) == (130, "lanewise gate: stopped\n")
+        status = Path(f"/proc/{begun.read_text().strip()}/status")
+        assert not status.exists() or "State:\tZ" in status.read_text()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from lanewise.launch.choose import executable_of
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.results.read import load
+from processes import started
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -58,17 +59,16 @@ def test_an_interrupted_run_keeps_its_points_and_leaves_no_rank(
         sys.executable, "-m", "lanewise", "measure", "pairs", "-n", "2", "--launcher", real_mpi,
         "--sizes", "1:900K:1", "--repetitions", "10", "-o", str(path),
     ]  # fmt: skip
-    started = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    assert started.stderr is not None
-    first = started.stderr.readline()
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with started(command, stderr=pipe, stdout=null) as measuring:
+        assert measuring.stderr is not None
+        first = measuring.stderr.readline()
 
-    started.send_signal(number)
-    rest = started.communicate(timeout=60)[1]
+        measuring.send_signal(number)
+        rest = measuring.communicate(timeout=60)[1]
 
     assert first.startswith("1/")
-    assert started.returncode == 130
+    assert measuring.returncode == 130
     assert rest.splitlines()[-1].startswith("lanewise measure: stopped after ")
     assert processes_naming(str(path)) == []
     assert len(load(path).points) >= 1

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,8 @@ from tuned_job import (
     tuning,
     tuning_of_calls,
 )
+
+from processes import run_to_end
 
 
 def test_types_with_large_counts_follow_the_rules(
@@ -117,9 +118,8 @@ def test_without_lanewise_run_nobody_knows_whether_every_rank_has_the_library(
     for vouched in ({}, {"LANEWISE_EVERY_RANK": "1"}):
         words = [f"{name}={value}" for name, value in {**preloaded, **vouched}.items()]
 
-        done = subprocess.run(
-            [*launch_line(mpi), "env", *words, program],
-            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        done = run_to_end(
+            [*launch_line(mpi), "env", *words, program], TIMEOUT_S,
             env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"},
         )  # fmt: skip
 

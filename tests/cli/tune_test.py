@@ -23,6 +23,7 @@ from lanewise.tuning.emitters import emitter_named
 from lanewise.tuning.read import load, load_all
 from lanewise.tuning.specimen import ours, own, tuning
 from lanewise.tuning.write import save
+from processes import started
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -139,20 +140,19 @@ def test_an_interrupted_tuning_goes_on_where_it_was(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
     line = ["tune", "allgather", "--sizes", "1:4K:x2", "--launcher", real_mpi, *map(str, QUICK)]
-    started = subprocess.Popen(
-        [sys.executable, "-m", "lanewise", *line],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    assert started.stderr is not None
-    first = started.stderr.readline()
+    words = [sys.executable, "-m", "lanewise", *line]
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with started(words, cwd=tmp_path, stderr=pipe, stdout=null) as tuning:
+        assert tuning.stderr is not None
+        first = tuning.stderr.readline()
 
-    started.send_signal(signal.SIGINT)
-    rest = started.communicate(timeout=60)[1]
+        tuning.send_signal(signal.SIGINT)
+        rest = tuning.communicate(timeout=60)[1]
     kept = [found.name for found in tmp_path.iterdir()]
     done = lanewise(*line, "--resume")
 
     assert first.startswith("1/13 allgather 1 B")
-    assert started.returncode == 130
+    assert tuning.returncode == 130
     assert rest.splitlines()[-1].endswith("the same command with --resume continues")
     assert kept == ["t.json.evidence"]
     assert done.returncode == 0, done.stderr

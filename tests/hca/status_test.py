@@ -20,6 +20,7 @@ from experiments.hca.many import many
 from experiments.stopping import stop
 from lanewise.cli.rdma.status import text
 from lanewise.hca.status import MANAGER, Found, joined, mailboxes, read
+from processes import run_to_end
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -102,14 +103,17 @@ def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hos
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
     waiting = hosts.listen(PINGPONG, 18515)
-    (shown,) = status_on(hosts, LISTENER)
-    assert [port["interface"] for port in shown["ports"]] == ["lan0", "lan1"]
-    assert shown["program"] == "ibv_rc_pingpong"
-    assert [pair["state"] for pair in shown["queue_pairs"]] == ["init"]
-    assert " to " not in text(Found([shown], []))
-    assert "port 1 lan0 active" in text(Found([shown], []))
-    stop(waiting, signal.SIGKILL)
-    waiting.communicate()
+    try:
+        shown = status_on(hosts, LISTENER)
+    finally:
+        stop(waiting, signal.SIGKILL)
+        waiting.communicate()
+    (one,) = shown
+    assert [port["interface"] for port in one["ports"]] == ["lan0", "lan1"]
+    assert one["program"] == "ibv_rc_pingpong"
+    assert [pair["state"] for pair in one["queue_pairs"]] == ["init"]
+    assert " to " not in text(Found([one], []))
+    assert "port 1 lan0 active" in text(Found([one], []))
     assert status_on(hosts, LISTENER) == []
 
 
@@ -117,14 +121,15 @@ def test_a_program_that_is_stopped_is_named_and_not_denied(hosts: Hosts) -> None
     if shutil.which(PINGPONG[0]) is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
     waiting = hosts.listen(PINGPONG, 18515)
-    stop(waiting, signal.SIGSTOP)
     words = [sys.executable, "-m", "lanewise", "rdma", "status"]
-    asked = [
-        subprocess.run(hosts.bed.line(LISTENER, line), capture_output=True, text=True, check=False)
-        for line in (words, [*words, "--json"])
-    ]
-    stop(waiting, signal.SIGKILL)
-    waiting.communicate()
+    try:
+        stop(waiting, signal.SIGSTOP)
+        asked = [
+            run_to_end(hosts.bed.line(LISTENER, line), 60) for line in (words, [*words, "--json"])
+        ]
+    finally:
+        stop(waiting, signal.SIGKILL)
+        waiting.communicate()
     ((silent,), devices) = (json.loads(asked[1].stdout)[key] for key in ("unanswered", "devices"))
     assert (silent["program"], devices) == ("ibv_rc_pingpong", [])
     assert (asked[0].returncode, asked[0].stdout) == (0, "")
@@ -147,9 +152,11 @@ def test_a_process_has_the_number_that_it_has_for_who_asks(hosts: Hosts) -> None
     if shutil.which(PINGPONG[0]) is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
     waiting = hosts.listen(["unshare", "-pf", "--kill-child", *PINGPONG], 18515)
-    (shown,) = status_on(hosts, LISTENER)
-    stop(waiting, signal.SIGKILL)
-    waiting.communicate()
+    try:
+        (shown,) = status_on(hosts, LISTENER)
+    finally:
+        stop(waiting, signal.SIGKILL)
+        waiting.communicate()
     assert shown["process"] > 1  # which it is for itself
 
 
