@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "collectives/checker/checker.hpp"
 #include "collectives/knomial.hpp"
@@ -126,6 +127,17 @@ class EachAlgorithm : public ::testing::TestWithParam<const Algorithm *> {
     Checker checker;
 };
 
+// Those that need to know the hosts, the sites, either, or the lanes; those that reduce; those of
+// collectives with a count for each block; those of graphs, and of these, with a window.
+class EachAlgorithmOfHosts : public EachAlgorithm {};
+class EachAlgorithmOfSites : public EachAlgorithm {};
+class EachAlgorithmOfPlaces : public EachAlgorithm {};
+class EachAlgorithmOfLanes : public EachAlgorithm {};
+class EachReduction : public EachAlgorithm {};
+class EachAlgorithmOfCounts : public EachAlgorithm {};
+class EachAlgorithmOfNeighbors : public EachAlgorithm {};
+class EachAlgorithmOfWindows : public EachAlgorithm {};
+
 TEST_P(EachAlgorithm, DeliversOnAnyNumberOfRanksFromEveryRoot) {
     // The LMO order of each rank takes longer than the proof: from some ranks on, a few roots.
     const int each_up_to = algorithm.needs.platform ? ranks_max / 3 : ranks_max;
@@ -155,8 +167,7 @@ TEST_P(EachAlgorithm, DeliversAnyCount) {
     }
 }
 
-TEST_P(EachAlgorithm, DeliversBetweenHostsHoweverRanksArePlaced) {
-    if (!algorithm.needs.hosts) return;
+TEST_P(EachAlgorithmOfHosts, DeliversBetweenHostsHoweverRanksArePlaced) {
     std::mt19937 random(20081119);
     for (int ranks = 1; ranks <= ranks_max; ++ranks) {
         for (const int root : roots(ranks, ranks_max)) {
@@ -187,8 +198,7 @@ std::vector<std::vector<int>> placements(int ranks) {
     return found;
 }
 
-TEST_P(EachAlgorithm, DeliversBetweenHostsOnEveryPlacementOfFewRanks) {
-    if (!algorithm.needs.hosts) return;
+TEST_P(EachAlgorithmOfHosts, DeliversBetweenHostsOnEveryPlacementOfFewRanks) {
     const int few = lanewise::testing::cases(6, 5);
     for (int ranks = 1; ranks <= few; ++ranks) {
         for (const auto& hosts : placements(ranks)) {
@@ -217,8 +227,7 @@ std::map<std::pair<int, int>, int> messages_between_hosts(
     return found;
 }
 
-TEST_P(EachAlgorithm, SendsOneHostNoMoreThanOneMessageFromAnother) {
-    if (!algorithm.needs.hosts) return;
+TEST_P(EachAlgorithmOfHosts, SendsOneHostNoMoreThanOneMessageFromAnother) {
     std::mt19937 random(20081130);
     for (const int hosts : {2, 3, 5, 8}) {
         auto made = trial(4 * hosts, 1, 4);
@@ -233,8 +242,7 @@ TEST_P(EachAlgorithm, SendsOneHostNoMoreThanOneMessageFromAnother) {
 }
 
 // What the two levels are for: on two hosts only leaders exchange messages.
-TEST_P(EachAlgorithm, SendsBetweenHostsNoMoreThanTheLeadersHaveTo) {
-    if (!algorithm.needs.hosts) return;
+TEST_P(EachAlgorithmOfHosts, SendsBetweenHostsNoMoreThanTheLeadersHaveTo) {
     auto made = trial(8, 1, 4);
     made.hosts = {0, 1, 0, 1, 1, 0, 0, 1};
 
@@ -261,8 +269,7 @@ TEST(TwoLevelAlltoall, LetsTheRanksOfAHostLeadItInTurn) {
     }
 }
 
-TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {
-    if (!algorithm.needs.sites) return;
+TEST_P(EachAlgorithmOfSites, DeliversBetweenSitesHoweverRanksArePlaced) {
     std::mt19937 random(20081118);
     for (int ranks = 1; ranks <= ranks_max; ++ranks) {
         for (int root = 0; root < ranks; root += 1 + ranks / 16) {
@@ -280,8 +287,7 @@ TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {
 }
 
 // Two sites of six ranks, whose blocks can be dealt evenly to any of these numbers of lanes.
-TEST_P(EachAlgorithm, CarriesTheSameOverEachOfItsLanes) {
-    if (!algorithm.needs.lanes) return;
+TEST_P(EachAlgorithmOfLanes, CarriesTheSameOverEachOfItsLanes) {
     for (const int lanes : {1, 2, 3, 6}) {
         auto made = trial(12, 0, 360);
         made.sites = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
@@ -355,8 +361,7 @@ void expect_one_place(const model::Schedule& schedule, const model::Slice& slice
 }
 
 // Elements that interleave have room behind each place.
-TEST_P(EachAlgorithm, KeepsEachVectorThatItReducesInOnePlaceOfScratchMemory) {
-    if (!is_reduction(algorithm.collective)) return;
+TEST_P(EachReduction, KeepsEachVectorThatItReducesInOnePlaceOfScratchMemory) {
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;
         const auto made = trial(ranks, ranks / 2, 5);
@@ -385,8 +390,7 @@ TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanAllRanksKnowOfIt) {
     }
 }
 
-TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryForBlocksOfAnyCountAnywhere) {
-    if (trial(1, 0, 0).counts.empty() || is_neighborhood(algorithm.collective)) return;
+TEST_P(EachAlgorithmOfCounts, NeedsNoMoreScratchMemoryForBlocksOfAnyCountAnywhere) {
     std::mt19937 random(20081121);
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
         if (!serves(ranks)) continue;
@@ -406,8 +410,7 @@ TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryForBlocksOfAnyCountAnywhere) {
     }
 }
 
-TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryHoweverRanksArePlaced) {
-    if (!algorithm.needs.hosts && !algorithm.needs.sites) return;
+TEST_P(EachAlgorithmOfPlaces, NeedsNoMoreScratchMemoryHoweverRanksArePlaced) {
     std::mt19937 random(20081122);
     for (int ranks = 1; ranks <= ranks_max; ++ranks) {
         auto made = trial(ranks, ranks / 2, 40);
@@ -432,8 +435,7 @@ TEST_P(EachAlgorithm, DeliversWhereNoSendWaits) {
     }
 }
 
-TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
-    if (trial(1, 0, 0).counts.empty() || is_neighborhood(algorithm.collective)) return;
+TEST_P(EachAlgorithmOfCounts, DeliversBlocksOfAnyCountAnywhere) {
     std::mt19937 random(20081107);
     for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 12) {
         if (!serves(ranks)) continue;
@@ -502,8 +504,7 @@ std::vector<std::int64_t> places_of(const Trial& made, std::mt19937& random) {
     return places;
 }
 
-TEST_P(EachAlgorithm, DeliversOnAnyGraphWhetherSendsWaitOrNot) {
-    if (!is_neighborhood(algorithm.collective)) return;
+TEST_P(EachAlgorithmOfNeighbors, DeliversOnAnyGraphWhetherSendsWaitOrNot) {
     std::mt19937 random(20081127);
     for (int ranks = 1; ranks <= ranks_max; ++ranks) {
         for (const int degree : {0, 1, 3, 9}) {
@@ -533,8 +534,7 @@ std::size_t most_under_way(const model::Schedule& schedule, model::StepKind kind
     return most;
 }
 
-TEST_P(EachAlgorithm, HasNoMoreMessagesUnderWayToNeighborsThanItsWindowHolds) {
-    if (!is_neighborhood(algorithm.collective) || algorithm.posts_at_once) return;
+TEST_P(EachAlgorithmOfWindows, HasNoMoreMessagesUnderWayToNeighborsThanItsWindowHolds) {
     std::mt19937 random(20081128);
     auto made = trial(40, 0, 0);
     draw_graph(made, 30, random);
@@ -577,12 +577,56 @@ INSTANTIATE_TEST_SUITE_P(Trees, EachRadix,
                                            Collective::gather, Collective::reduce),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
-INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, ::testing::ValuesIn(algorithms()),
-                         [](const auto& tested) {
-                             std::string name = tested.param->name;
-                             std::replace(name.begin(), name.end(), ':', '_');
-                             return std::string(name_of(tested.param->collective)) + "_" + name;
-                         });
+std::string named(const ::testing::TestParamInfo<const Algorithm *>& tested) {
+    std::string name = tested.param->name;
+    std::replace(name.begin(), name.end(), ':', '_');
+    return std::string(name_of(tested.param->collective)) + "_" + name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, ::testing::ValuesIn(algorithms()), named);
+
+// GoogleTest fails the tests of a suite that is left without any algorithm.
+auto those(bool fit(const Algorithm&)) {
+    std::vector<const Algorithm *> found;
+    for (const auto *algorithm : algorithms()) {
+        if (fit(*algorithm)) found.push_back(algorithm);
+    }
+    return ::testing::ValuesIn(found);
+}
+
+bool knows_hosts(const Algorithm& each) {
+    return each.needs.hosts;
+}
+bool knows_sites(const Algorithm& each) {
+    return each.needs.sites;
+}
+bool knows_places(const Algorithm& each) {
+    return each.needs.hosts || each.needs.sites;
+}
+bool knows_lanes(const Algorithm& each) {
+    return each.needs.lanes;
+}
+bool reduces(const Algorithm& each) {
+    return is_reduction(each.collective);
+}
+bool has_neighbors(const Algorithm& each) {
+    return is_neighborhood(each.collective);
+}
+bool has_window(const Algorithm& each) {
+    return has_neighbors(each) && !each.posts_at_once;
+}
+bool takes_counts(const Algorithm& each) {
+    return !has_neighbors(each) && !even_trial(each.collective, 1, 0, 0).counts.empty();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfHosts, those(knows_hosts), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfSites, those(knows_sites), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfPlaces, those(knows_places), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfLanes, those(knows_lanes), named);
+INSTANTIATE_TEST_SUITE_P(All, EachReduction, those(reduces), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfCounts, those(takes_counts), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfNeighbors, those(has_neighbors), named);
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithmOfWindows, those(has_window), named);
 
 }  // namespace
 }  // namespace lanewise::collectives

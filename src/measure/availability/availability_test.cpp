@@ -35,7 +35,7 @@ TEST(Work, TakesLongerTheMoreStepsItHas) {
 }
 
 TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks";
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
     const PollingPlan plan{
         .message_bytes = 70'000, .interval_s = 1e-5, .work_s = 2e-3, .depth = 3, .repetitions = 4};
@@ -53,7 +53,7 @@ TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
 // Where the interval is as long as the work, one poll fits. It sends no more than the messages in
 // flight, as the beginning did, and the end sends how many they were.
 TEST(Polling, LooksForMessagesOnlyAfterEachIntervalOfWork) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks";
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
     const PollingPlan plan{
         .message_bytes = 64, .interval_s = 2e-3, .work_s = 2e-3, .depth = 3, .repetitions = 1};
@@ -69,7 +69,7 @@ TEST(Polling, LooksForMessagesOnlyAfterEachIntervalOfWork) {
 }
 
 TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks";
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
 
     const auto all = measure_post_work_wait(bench, {10'000, 3});
@@ -93,7 +93,7 @@ void expect_limit(lw_status status, const std::string& sentence, const std::stri
 
 // One more than a count can say; four gibibytes would be sent as nothing.
 TEST(Availability, OfMessagesBeyondACountIsRefused) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks";
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
     for (const std::uint64_t bytes : {std::uint64_t{1} << 31, std::uint64_t{1} << 32}) {
         const auto polled = measure_polling(bench, {.message_bytes = bytes, .repetitions = 1});
@@ -107,7 +107,7 @@ TEST(Availability, OfMessagesBeyondACountIsRefused) {
 }
 
 TEST(Availability, ThatNeedsMoreMemoryThanIsFreeIsRefusedBeforeItIsAllocated) {
-    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks";
     auto options = testing::fixed_repetitions(1);
     options.buffers.rotating_sets = 1 << 16;
     Bench bench(MPI_COMM_WORLD, options);
@@ -125,7 +125,7 @@ TEST(Availability, ThatNeedsMoreMemoryThanIsFreeIsRefusedBeforeItIsAllocated) {
 }
 
 TEST(PostWorkWait, IsRefusedOnOneRank) {
-    if (testing::size_of(MPI_COMM_WORLD) != 1) return;
+    if (testing::size_of(MPI_COMM_WORLD) != 1) GTEST_SKIP() << "needs one rank alone";
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
 
     EXPECT_FALSE(measure_post_work_wait(bench, {8, 1}));

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -42,7 +41,16 @@ static std::size_t moved_max = SIZE_MAX;
 /* The call of `fsync` that fails, counted from now on; 0: none. */
 static int failing_sync = 0;
 
+/* How many calls of `flock` another's lock has refused. */
+static std::atomic<int> locks_refused{0};
+
 // They take the place of those of the C library in this program.
+extern "C" int flock(int file, int operation) noexcept {
+    const auto status = static_cast<int>(syscall(SYS_flock, file, operation));
+    if (status != 0 && errno == EWOULDBLOCK) ++locks_refused;
+    return status;
+}
+
 extern "C" int fsync(int file) {
     if (failing_sync == 0 || --failing_sync > 0) return static_cast<int>(syscall(SYS_fsync, file));
     errno = EIO;
@@ -307,11 +315,12 @@ TEST(StoreTest, AReaderKeepsItsGenerationUntilItEnds) {
 
     // The first change writes the other generation, the second the one that is read.
     ASSERT_TRUE(fill_with_demo_values(*store, 2));
+    const int refused_twice = locks_refused + 2;
     std::thread writer([&] {
         EXPECT_TRUE(fill_with_demo_values(*store, 3));
         replaced = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    while (locks_refused < refused_twice && !replaced) std::this_thread::yield();
     EXPECT_FALSE(replaced);
     const auto damaged = verify(*reader);
     auto found = testing::load<double>(*reader);
