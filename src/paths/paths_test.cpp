@@ -148,6 +148,28 @@ TEST_F(PathsTest, WhatTheThreadCannotLoadIsReportedAsWhatItIs) {
     EXPECT_THAT(told_.sentences.back(), HasSubstr("cannot be queried"));
 }
 
+TEST_F(PathsTest, AQueuePairWithoutAlternateIsNeitherLoadedNorMigrated) {
+    ASSERT_EQ(lw_paths_open(&context_, &options_, &paths_), LW_OK);
+    ASSERT_EQ(lw_paths_add(paths_, &queue_pair_), LW_ERR_NOT_FOUND);
+    EXPECT_EQ(lw_paths_specify(paths_, &queue_pair_, nullptr), LW_ERR_NOT_FOUND);
+    ibv_qp *const all[] = {&queue_pair_};
+
+    EXPECT_EQ(lw_paths_load(paths_, all, 1), LW_ERR_NOT_FOUND);
+    EXPECT_EQ(lw_paths_migrate(paths_, all, 1), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_paths_migrate(paths_, nullptr, 0), LW_OK);
+    lw_paths_remove(paths_, &queue_pair_);
+    lw_paths_state state = LW_PATHS_STATE;
+    EXPECT_EQ(lw_paths_query(paths_, &queue_pair_, &state), LW_ERR_NOT_FOUND);
+}
+
+TEST_F(PathsTest, APathOfAnotherSizeIsNotRead) {
+    ASSERT_EQ(lw_paths_open(&context_, &options_, &paths_), LW_OK);
+    lw_path path{};
+    path.struct_size = 7;
+
+    EXPECT_EQ(lw_paths_specify(paths_, &queue_pair_, &path), LW_ERR_ARGUMENT);
+}
+
 // What a program shares with its callback.
 struct Shared {
     std::mutex held_by_program;

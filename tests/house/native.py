@@ -14,6 +14,8 @@ LANGUAGES = {"c11": ["cc", "-x", "c", "-std=c11"], "c++20": ["c++", "-x", "c++",
 _LISTED = re.compile(r"^\s*(\w+);", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DIRECTIVE = re.compile(r"^\s*#.*$", re.MULTILINE)
+_WORD = re.compile(r"\blw_\w+")
+_TEST = re.compile(r"^tests/.*\.(c|cpp|py|F90|f90)$|_test\.(c|cpp)$|/testing/\w+\.(c|cpp|hpp)$")
 _DECLARED = re.compile(r"\bLW_API\b[^;(]*?\b(\w+)\s*\(")
 
 
@@ -46,6 +48,14 @@ def declared_symbols(include: Path) -> set[str]:
     """Return the functions that the public headers declare."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(include.rglob("*.h")))
     return set(_DECLARED.findall(_DIRECTIVE.sub("", _COMMENT.sub("", text))))
+
+
+def called_symbols(root: Path, besides: Path) -> set[str]:
+    """Return the words of all tests in C, C++ and Fortran, programs in strings included."""
+    files = [path for folder in ("src", "tests") for path in (root / folder).rglob("*.*")]
+    tests = [path for path in files if _TEST.search(path.relative_to(root).as_posix())]
+    texts = (path.read_text(encoding="utf-8") for path in tests if path != besides)
+    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def exported_symbols(library: Path) -> set[str]:

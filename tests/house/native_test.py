@@ -56,6 +56,28 @@ def test_the_libraries_export_what_the_headers_declare() -> None:
     assert declared == all_listed
 
 
+# What the tests of a wrapper call, which is in this file.
+THROUGH_WRAPPERS = {
+    "lw_accumulator_allreduce_fortran": "include/lanewise/sum.f90",
+    "lw_collective_fortran": "include/lanewise/collectives.f90",
+    "lw_icollective_fortran": "include/lanewise/collectives.f90",
+    "lw_in_place_fortran": "include/lanewise/collectives.f90",
+    "lw_product_allreduce_fortran": "include/lanewise/sum.f90",
+    "lw_wavefront_resume_kernel_on_ranks": "python/lanewise/wavefront/ranks.py",
+}
+
+
+def test_each_function_is_called_by_a_test() -> None:
+    listed: set[str] = set()
+    for script in LIBRARIES.values():
+        listed |= native.listed_symbols(tree.ROOT / script)
+    called = native.called_symbols(tree.ROOT, besides=Path(__file__))
+
+    assert listed - called == set(THROUGH_WRAPPERS)
+    for name, wrapper in THROUGH_WRAPPERS.items():
+        assert name in (tree.ROOT / wrapper).read_text(encoding="utf-8"), f"{name}: {wrapper}"
+
+
 SOUND = ({"lw_a"}, {"lw_a"}, {"lw_a"})
 DISAGREEMENTS = {
     "a symbol without prefix": ({"a"}, {"a"}, {"a"}),

@@ -508,6 +508,66 @@ TEST(ExactSums, CountSubnormalFloatsWhereTheProgramFlushesThem) {
 }
 #endif
 
+TEST(ExactSums, AreMergedAndRoundedToAFloat) {
+    lw_accumulator *sum = nullptr;
+    lw_accumulator *other = nullptr;
+    ASSERT_EQ(lw_accumulator_create(&sum), LW_OK);
+    ASSERT_EQ(lw_accumulator_create(&other), LW_OK);
+    const float values[] = {0x1p100F, 1, 0x1p-30F, -0x1p100F};
+    float nearest = 0;
+    double made = 0;
+
+    EXPECT_EQ(lw_accumulator_add_f32(sum, values, 2), LW_OK);
+    EXPECT_EQ(lw_accumulator_add_f32(other, values + 2, 2), LW_OK);
+    EXPECT_EQ(lw_accumulator_merge(sum, other), LW_OK);
+    EXPECT_EQ(lw_accumulator_f32(sum, &nearest), LW_OK);
+    EXPECT_EQ(lw_accumulator_f64(sum, &made), LW_OK);
+
+    EXPECT_EQ(nearest, 1);
+    EXPECT_EQ(made, 1 + 0x1p-30);
+    lw_accumulator_free(other);
+    lw_accumulator_free(sum);
+}
+
+TEST(ExactSums, OfComplexNumbersHaveBothParts) {
+    const double values[] = {0x1p100, 0x1p-60, 1, 3, -0x1p100, -3};
+    double parts[2] = {};
+
+    EXPECT_EQ(lw_sum_c128(values, 3, parts), LW_OK);
+
+    EXPECT_THAT(parts, ::testing::ElementsAre(1, 0x1p-60));
+}
+
+TEST(ExactProducts, AreMergedAndRoundedToAFloat) {
+    lw_product *product = nullptr;
+    lw_product *other = nullptr;
+    ASSERT_EQ(lw_product_create(&product), LW_OK);
+    ASSERT_EQ(lw_product_create(&other), LW_OK);
+    const float values[] = {0x1p100F, 0x1p100F, 0x1p-99F, 3 * 0x1p-100F};
+    float nearest = 0;
+    float alone = 0;
+
+    EXPECT_EQ(lw_product_multiply_f32(product, values, 2), LW_OK);
+    EXPECT_EQ(lw_product_multiply_f32(other, values + 2, 2), LW_OK);
+    EXPECT_EQ(lw_product_merge(product, other), LW_OK);
+    EXPECT_EQ(lw_product_f32(product, &nearest), LW_OK);
+    EXPECT_EQ(lw_prod_f32(values, 4, &alone), LW_OK);
+
+    EXPECT_EQ(nearest, 6);
+    EXPECT_EQ(alone, 6);
+    lw_product_free(other);
+    lw_product_free(product);
+}
+
+TEST(ExactProducts, OfComplexFloatsHaveBothParts) {
+    const float values[] = {1, 2, 3, 4};
+    float parts[2] = {};
+
+    EXPECT_EQ(lw_prod_c64(values, 2, parts), LW_OK);
+
+    EXPECT_THAT(parts, ::testing::ElementsAre(-5, 10));
+}
+
 TEST(ExactSums, AreNotSetToTheWordsOfNoSum) {
     lw_accumulator *sum = nullptr;
     ASSERT_EQ(lw_accumulator_create(&sum), LW_OK);
