@@ -33,6 +33,8 @@ REFUSED = [
     (["scatter", "--start", "gun"], ["start", "gun", "barrier"]),
     (["scatter", "--clock", "sundial"], ["clock", "sundial", "monotonic"]),
     (["scatter", "--rule", "thumb"], ["rule", "thumb", "median"]),
+    (["scatter", "--resync", "soon"], ["--resync", "soon", "10s"]),
+    (["scatter", "--resync", "0s"], ["synchronising every 0", "above 0"]),
     (["scatter", "--time-limit", "-5"], ["limit", "-5"]),
     (["scatter", "--pipeline", "0"], ["pipeline"]),
     (["scatter", "--buffers", "lukewarm"], ["lukewarm", "cold"]),

@@ -290,6 +290,21 @@ def test_a_program_without_a_launcher_is_one_rank_and_keeps_its_words(
         assert (one.returncode, one.stderr) == (2, refused.stderr)
 
 
+def test_what_a_run_prints_is_compared_unless_it_is_left_out(
+    compiled: Compile, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    program = compiled("openmpi", "mpicc", "needs_the_argument_n.c")
+    script = script_at(tmp_path / "program", f'echo $$; exec "{program}" N')
+    line = ("--ranks", "2", "--", *line_of("openmpi", script))
+
+    status, told = found(lanewise, *line)
+    without, told_without = found(lanewise, "--no-output", *line)
+
+    assert status == 1
+    assert all(run["output_differs"] for run in told["runs"][1:])
+    assert (without, told_without["same"]) == (0, True)
+
+
 def test_n_in_braces_leaves_an_n_to_the_program(compiled: Compile, lanewise: Lanewise) -> None:
     program = str(compiled("openmpi", "mpicc", "needs_the_argument_n.c"))
     *launcher, _, _ = line_of("openmpi", program)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Lanewise
+from conftest import Lanewise, write_platform
 from tuned_job import (
     EVERY_SIZE,
     FAMILIES,
@@ -34,6 +34,7 @@ from tuned_job import (
 )
 
 from lanewise.tuning.interleaved import load as load_interleaved
+from processes import run_to_end
 
 LANGUAGES = {
     "C": ("mpicc", ["collectives.c"]),
@@ -343,6 +344,29 @@ def test_a_rule_that_looks_at_the_platform_follows_the_one_that_is_given(
     program = compiled(mpi, "mpicc", "collectives.c")
 
     done = run([*launch_line(mpi), str(program)], by_the_platform(mpi), "--platform", str(platform))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
+    assert counted(tmp_path, "intercepted")["scatter"] > 0
+
+
+@pytest.mark.one_mpi
+def test_the_variable_names_the_platform_without_lanewise_run(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    file = {**by_the_platform(mpi), "ranks": 2, "layout": [2]}
+    (tmp_path / "tuning.json").write_text(json.dumps(file), encoding="utf-8")
+    write_platform(tmp_path / "platform.json", ranks=2)
+    told = {
+        "LD_PRELOAD": library_of(mpi),
+        "LANEWISE_EVERY_RANK": 1,
+        "LANEWISE_TUNING": "tuning.json",
+        "LANEWISE_PLATFORM": "platform.json",
+        "LANEWISE_REPORT": "report.json",
+    }
+    words = [f"{name}={value}" for name, value in told.items()]
+    program = str(compiled(mpi, "mpicc", "collectives.c"))
+
+    done = run_to_end([*launch_line(mpi, 2), "env", *words, program], TIMEOUT_S, cwd=tmp_path)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
     assert counted(tmp_path, "intercepted")["scatter"] > 0

@@ -26,9 +26,12 @@ from tuned_job import (
     counted,
     is_version,
     launch_line,
+    library_of,
     skip_unless_it_spawns,
     tuning,
 )
+
+from processes import run_to_end
 
 CELLS = 12
 COUNT = 6000
@@ -200,6 +203,39 @@ def test_a_tuning_file_that_cannot_be_used_takes_only_its_rules_away(
     assert sums["allreduce"][-COUNT:] == EXACT
     assert complaints.count("\n") == 1
     assert complaints.endswith("; no rule is followed\n")
+
+
+def by_hand(mpi: str, program: Path, **variables: str) -> list[str]:
+    """Return a line for two ranks with the variables that docs/run.md has for `lanewise run`."""
+    told = {"LD_PRELOAD": str(library_of(mpi)), "LANEWISE_EVERY_RANK": "1", **variables}
+    words = [f"{name}={value}" for name, value in told.items()]
+    return [*launch_line(mpi, 2), "env", *words, str(program)]
+
+
+@pytest.mark.one_mpi
+def test_the_variable_alone_gives_the_sums_of_the_option(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "same_bits.c -lm")
+    asked, _ = printed([*launch_line(mpi, 2), str(program)], "--same-bits", "ranks")
+    report = str(tmp_path / "report.json")
+
+    line = by_hand(mpi, program, LANEWISE_SAME_BITS="ranks", LANEWISE_REPORT=report)
+    sums, complaints = printed(line)
+
+    assert (sums, complaints) == (asked, "")
+    assert counted(tmp_path, "intercepted")["allreduce"] > 0
+
+
+@pytest.mark.one_mpi
+def test_another_word_in_the_variable_ends_a_strict_program(mpi: str, compiled: Compile) -> None:
+    program = compiled(mpi, "mpicc", "same_bits.c -lm")
+    line = by_hand(mpi, program, LANEWISE_SAME_BITS="rank", LANEWISE_STRICT="1")
+
+    done = run_to_end(line, TIMEOUT_S)
+
+    assert done.returncode != 0
+    assert "LANEWISE_SAME_BITS=rank: use order or ranks" in done.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--interleaved", "1"]])

@@ -475,10 +475,13 @@ def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> N
     assert found["complete"] is True
 
 
-def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewise) -> None:
+@pytest.mark.parametrize("option", ["--strict", "--fail-on-violation"])
+def test_a_strict_check_fails_only_where_a_guideline_is_broken(
+    option: str, lanewise: Lanewise
+) -> None:
     done = lanewise(
         "model", "guidelines", "scatter", "-n", 2, "--sizes", "8", "--repetitions", "10:20",
-        "--launcher", "openmpi", "--strict",
+        "--launcher", "openmpi", option,
     )  # fmt: skip
 
     lines = done.stderr.splitlines()

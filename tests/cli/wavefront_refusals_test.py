@@ -274,3 +274,20 @@ def test_a_store_that_is_not_filled_is_named_so_where_it_is_verified(
     verified = lanewise("wavefront", "verify", "s")
 
     assert verified.stdout == "every strip of s is sound; data0, data1 not filled\n"
+
+
+def test_a_run_that_checks_ends_at_the_first_value_that_is_not_finite(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    store, file = tmp_path / "s", tmp_path / "data.npy"
+    native("create", store, "--rows", 40, "--cols", 30)
+    values = np.zeros((40, 30))
+    values[20, 10] = np.inf
+    np.save(file, values)
+    assert native("import", store, "data", file).returncode == 0
+
+    done = native("run", store, "--iterations", 2, "--check-finite")
+
+    assert done.returncode == 1
+    assert "is not finite at row" in done.stderr
+    assert native("resume", store).returncode == 0
