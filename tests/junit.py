@@ -108,6 +108,8 @@ def _outcome(case: ElementTree.Element) -> Outcome:
         return _not_run(name, message, printed) if case.get("status") else _skip(name, message)
     if case.get("status") == "disabled":
         return Outcome(name, Verdict.SKIPPED, "disabled")
+    if case.get("name") is None:
+        return Outcome(name, Verdict.FAILED, "it did not end")
     if _RAN_NOTHING in printed:
         return Outcome(name, Verdict.FAILED, f"it ran no test\n{printed}")
     return Outcome(name, Verdict.PASSED)

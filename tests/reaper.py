@@ -28,9 +28,11 @@ def main() -> int:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
+        # A shell makes jobs in the background ignore interrupts, and children inherit that.
         command = os.posix_spawnp(
-            sys.argv[1], sys.argv[1:], os.environ, setsid=True, setsigmask=before
-        )
+            sys.argv[1], sys.argv[1:], os.environ, setsid=True, setsigmask=before,
+            setsigdef=[signal.SIGINT],
+        )  # fmt: skip
     except FileNotFoundError:
         print(f"cannot start {sys.argv[1]}", end="")
         return 127

@@ -41,6 +41,7 @@ OF_CALLER = re.compile(
     r"|LANEWISE_(?!NATIVE$|TEST_|FUZZ_)|SLURM_|PMI2?_|PMIX_(?!MCA_)"
 )
 HEARTBEAT_S = 120
+LAST_LINES = 10  # of a suite that took too long: where it was, below what its end has printed
 STOPPED = 124  # the exit status of a suite that took too long
 PREPARE_LIMIT_S = 3600  # a whole build on a slow machine
 
@@ -129,9 +130,11 @@ def wait(
     while True:
         left_s = limit_s - (time.monotonic() - began_s)
         if left_s <= 0:
+            last = printed().splitlines()[-LAST_LINES:]
             running.terminate()
             running.wait()
-            return STOPPED, f"\nstopped after {limit_s:g} s"
+            stopped = f"\nstopped after {limit_s:g} s; its last lines were:"
+            return STOPPED, "\n".join([stopped, *last])
         with contextlib.suppress(subprocess.TimeoutExpired):
             return running.wait(min(left_s, HEARTBEAT_S)), ""
         lines = printed().strip().splitlines()

@@ -93,12 +93,13 @@ Segmentation fault</system-out></testcase>
 </testsuite>
 """
 
-# What pytest wrote.
-PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
+# What pytest wrote, which was interrupted at the last.
+PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="5">
 <testcase classname="a_test" name="test_ok"/>
 <testcase classname="a_test" name="test_bad"><failure message="E">assert 1 == 2</failure></testcase>
 <testcase classname="a_test" name="test_broken"><error message="setup">no mpicc</error></testcase>
 <testcase classname="a_test" name="test_skip"><skipped message="no browser"/></testcase>
+<testcase time="0.000" />
 </testsuite></testsuites>
 """
 
@@ -214,6 +215,7 @@ def test_a_report_of_pytest_is_read_in_full(tmp_path: Path) -> None:
         Outcome("a_test.test_bad", Verdict.FAILED, "assert 1 == 2"),
         Outcome("a_test.test_broken", Verdict.FAILED, "no mpicc"),
         Outcome("a_test.test_skip", Verdict.SKIPPED, "no browser"),
+        Outcome("?", Verdict.FAILED, "it did not end"),
     ]
 
 
@@ -309,7 +311,7 @@ def test_a_suite_that_was_stopped_failed_beside_the_tests_that_it_reports(tmp_pa
     assert outcomes[-1] == Outcome(
         "the suite did not finish", Verdict.FAILED, "stopped after 900 s"
     )
-    assert len(outcomes) == 5
+    assert len(outcomes) == 6
 
 
 # Begins a process whose parent ends at once, and waits until nothing is left of it.
@@ -368,7 +370,7 @@ def test_a_command_that_hangs_is_seen_with_its_last_line(
 
     assert status == run.STOPPED
     assert printed.startswith("test_of_a_queue\n")
-    assert printed.endswith("\nstopped after 3 s")
+    assert printed.endswith("\nstopped after 3 s; its last lines were:\ntest_of_a_queue")
     assert "s: test_of_a_queue" in capsys.readouterr().out
 
 
