@@ -228,14 +228,19 @@ def test_the_variable_alone_gives_the_sums_of_the_option(
 
 
 @pytest.mark.one_mpi
-def test_another_word_in_the_variable_ends_a_strict_program(mpi: str, compiled: Compile) -> None:
+def test_another_word_in_the_variable_is_told_and_ends_a_strict_program(
+    mpi: str, compiled: Compile
+) -> None:
     program = compiled(mpi, "mpicc", "same_bits.c -lm")
+    sentence = "LANEWISE_SAME_BITS=rank: use order or ranks"
+
+    done = run_to_end(by_hand(mpi, program, LANEWISE_SAME_BITS="rank"), TIMEOUT_S)
     line = by_hand(mpi, program, LANEWISE_SAME_BITS="rank", LANEWISE_STRICT="1")
+    strict = run_to_end(line, TIMEOUT_S)
 
-    done = run_to_end(line, TIMEOUT_S)
-
-    assert done.returncode != 0
-    assert "LANEWISE_SAME_BITS=rank: use order or ranks" in done.stderr
+    assert (done.returncode, done.stderr) == (0, f"lanewise: {sentence}\n")
+    assert strict.returncode != 0
+    assert sentence in strict.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--interleaved", "1"]])

@@ -74,15 +74,16 @@ __attribute__((constructor)) void load() {
     const bool recorded =
         !environment().profile_path.empty() || !environment().results_folder.empty();
     const bool switched = environment().switched;
-    if (!ruled && !same_bits && !switched && !recorded && environment().fault.empty()) return;
+    const bool faulty = !environment().fault.empty();  // which the first call tells
+    if (!ruled && !same_bits && !switched && !recorded && !faulty) return;
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
     find_next();
     const bool strict = environment().strictness != Strictness::none;
-    if (!ruled && strict && !environment().fault.empty()) end(environment().fault);
-    if (!ruled && !same_bits && !switched) return;
+    if (!ruled && strict && faulty) end(environment().fault);
+    if (!ruled && !same_bits && !switched && !faulty) return;
     if (ruled && ends_program()) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();
