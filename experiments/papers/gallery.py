@@ -57,9 +57,9 @@ $ lanewise reproduce --all --quick -o papers.html
 
 This took 8 minutes on two cores of an AMD EPYC that had little other work (load average 1 to 3,
 29 November 2026), and 20 minutes where other programs used the cores as well (load average 2 to
-15). Experiments that have no smaller scale run whole, and these runs are kept in
-`experiments/results`; without `--quick` all of them are. To run nothing and draw the newest kept
-run of each experiment, as was done for this page:
+15). Experiments that have no smaller scale run whole. Without `--quick` all of them do, and are
+kept in `experiments/results`. To run nothing and draw the newest kept run of each experiment, as
+was done for this page:
 
 ```
 $ lanewise reproduce --all --from-results -o papers.html

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole: `lanewise reproduce --all`, from the experiments to the page.
 
-A whole run is kept like that of a single experiment, also with --quick where an experiment has no
-smaller scale.  A quick one is not, since its numbers must not enter the published ranges; the page
-marks them.  Whatever ends the run early, the page is written with what there is.
+A whole run is kept like that of a single experiment.  With --quick nothing is kept or judged, not
+even what runs whole because it has no smaller scale: that it was asked for beside others says little
+of the machine.  The page marks what ran at a smaller scale.  Whatever ends the run early, the page
+is written with what there is.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
         kept, newest = answers_of_kept([one.name for one in experiments_of()], kept_in)
         _write(request, kept, newest)
         return True
-    whole = [one.name for one in experiments_of() if not (request.quick and one.quick)]
-    results.require_writable(whole, kept_in)
+    if not request.quick:
+        results.require_writable([one.name for one in experiments_of()], kept_in)
     runs = {one.name: Run(None, {}, why=NOT_REACHED) for one in experiments_of()}
     good = True
     lost: list[str] = []
@@ -58,14 +59,14 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
         for experiment, answered, finished in found:
             runs[experiment.name] = answered
             good = good and finished is not None
-            if finished is None or finished.quick:
+            if finished is None or request.quick:
                 continue
             good = _told_as_well(finished) and good
             if not finished.undeclared:
                 lost += filter(None, [show.keep(finished, kept_in, request.folder)])
     finally:
         _write(request, answers(runs), runs)
-        if request.results_folder is None:
+        if not request.quick and request.results_folder is None:
             published.write(published.ROOT)
             gallery.write(published.ROOT)
     if lost:

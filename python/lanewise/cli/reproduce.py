@@ -70,7 +70,7 @@ def refuse_quick(
         raise RequestError("--from-results runs nothing; leave out --quick")
     if not (name or all_):
         raise RequestError("--quick is for an experiment or for --all; name one")
-    if name and results_folder is not None:
+    if results_folder is not None:
         raise RequestError("a run with --quick is not kept; leave out --results")
 
 
@@ -100,7 +100,7 @@ def reproduce(
         False,
         "--quick",
         help="Run at a smaller scale; what is measured is not kept.  With --all, experiments that "
-        "have none run whole and are kept.",
+        "have none run whole.",
     ),
     from_results: bool = typer.Option(
         False, "--from-results", help="With --all: run nothing, draw the newest runs that are kept."
