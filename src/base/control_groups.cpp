@@ -2,8 +2,11 @@
 
 #include "base/control_groups.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,23 +90,32 @@ double left_in(const fs::path& group) {
     return unlimited;
 }
 
-GroupLimit least_of(const std::vector<fs::path>& groups, double (*amount_of)(const fs::path&)) {
-    GroupLimit least;
+std::vector<GroupLimit> limits_of(const std::vector<fs::path>& groups,
+                                  double (*amount_of)(const fs::path&)) {
+    std::vector<GroupLimit> limits;
     for (const auto& group : groups) {
         const double amount = amount_of(group);
-        if (amount < least.amount) least = {amount, group};
+        struct stat folder {};
+        if (amount == unlimited || stat(group.c_str(), &folder) != 0) continue;
+        limits.push_back({amount, folder.st_ino});
     }
-    return least;
+    return limits;
 }
 
 }  // namespace
 
-GroupLimit cpu_quota(const fs::path& root) {
-    return least_of(groups_of(root, "cpu"), quota_of);
+std::vector<GroupLimit> cpu_quotas(const fs::path& root) {
+    return limits_of(groups_of(root, "cpu"), quota_of);
 }
 
-GroupLimit memory_left(const fs::path& root) {
-    return least_of(groups_of(root, "memory"), left_in);
+std::vector<GroupLimit> memory_left(const fs::path& root) {
+    return limits_of(groups_of(root, "memory"), left_in);
+}
+
+double least_of(const std::vector<GroupLimit>& limits) {
+    double least = unlimited;
+    for (const auto& limit : limits) least = std::min(least, limit.amount);
+    return least;
 }
 
 }  // namespace lanewise

@@ -6,23 +6,27 @@
 
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <limits>
+#include <vector>
 
 namespace lanewise {
 
-/* How much a control group lets its processes have together, and the folder of that group, which
-   tells it from others; infinite, without a folder, where no group limits it. */
+/* How much a control group lets its processes have together. */
 struct GroupLimit {
-    double amount = std::numeric_limits<double>::infinity();
-    std::filesystem::path group;
+    double amount = 0.0;
+    std::uint64_t group = 0; /* the inode of its folder, by which containers know it, too */
 };
 
-/* How many processors may be kept busy. The groups are read from /proc and /sys below `root`. */
-GroupLimit cpu_quota(const std::filesystem::path& root = "/");
+/* How many processors each group with a quota lets its processes keep busy. The groups are read
+   from /proc and /sys below `root`. */
+std::vector<GroupLimit> cpu_quotas(const std::filesystem::path& root = "/");
 
-/* The memory, in bytes, that may still be taken. Cached files count as used in a group, but make
-   room when memory is asked for. */
-GroupLimit memory_left(const std::filesystem::path& root = "/");
+/* The memory, in bytes, that each group with a limit still lets its processes take. Cached files
+   count as used in a group, but make room when memory is asked for. */
+std::vector<GroupLimit> memory_left(const std::filesystem::path& root = "/");
+
+/* The least amount; infinite without a limit. */
+double least_of(const std::vector<GroupLimit>& limits);
 
 }  // namespace lanewise

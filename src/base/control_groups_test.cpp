@@ -43,11 +43,11 @@ class Machine {
 };
 
 double quota(const std::string& groups, const Files& files) {
-    return cpu_quota(Machine(groups, files).root()).amount;
+    return least_of(cpu_quotas(Machine(groups, files).root()));
 }
 
 double memory(const std::string& groups, const Files& files) {
-    return memory_left(Machine(groups, files).root()).amount;
+    return least_of(memory_left(Machine(groups, files).root()));
 }
 
 TEST(CpuQuota, IsTheLeastOfAllGroupsAbove) {
@@ -58,12 +58,20 @@ TEST(CpuQuota, IsTheLeastOfAllGroupsAbove) {
               0.5);
 }
 
-TEST(CpuQuota, NamesTheGroupThatLimits) {
-    const Machine machine("0::/job/step", {{"cpu.max", "max 100000"},
-                                           {"job/cpu.max", "100000 100000"},
-                                           {"job/step/cpu.max", "200000 100000"}});
-    EXPECT_EQ(cpu_quota(machine.root()).group, machine.root() / "sys/fs/cgroup/job");
-    EXPECT_EQ(memory_left(machine.root()).group, "");
+TEST(CpuQuota, IsTheSameGroupsForProcessesThatShareIt) {
+    const Files files{{"job/cpu.max", "200000 100000"},
+                      {"job/task0/cpu.max", "100000 100000"},
+                      {"job/task1/cpu.max", "100000 100000"}};
+    const Machine machine("0::/job/task0", files);
+    const auto first = cpu_quotas(machine.root());
+    std::ofstream(machine.root() / "proc/self/cgroup") << "0::/job/task1\n";
+    const auto second = cpu_quotas(machine.root());
+
+    ASSERT_EQ(first.size(), 2u);
+    ASSERT_EQ(second.size(), 2u);
+    EXPECT_EQ(first[0].amount, 2.0);
+    EXPECT_EQ(first[0].group, second[0].group);
+    EXPECT_NE(first[1].group, second[1].group);
 }
 
 TEST(CpuQuota, IsReadFromGroupsOfVersion1) {
@@ -82,7 +90,7 @@ TEST(CpuQuota, IsNoneWhereFilesSayNothing) {
     EXPECT_EQ(quota("0::/", {{"cpu.max", "100000"}}), unlimited);
     EXPECT_EQ(quota("0::/", {{"cpu.max", "100000 0"}}), unlimited);
     EXPECT_EQ(quota("4:memory:/job", {{"memory/job/cpu.max", "100000 100000"}}), unlimited);
-    EXPECT_EQ(cpu_quota("/nowhere").amount, unlimited);
+    EXPECT_EQ(least_of(cpu_quotas("/nowhere")), unlimited);
 }
 
 TEST(MemoryLeft, IsTheLeastOfAllGroupsAbove) {

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
-#include <functional>
 #include <random>
 
 #include "base/control_groups.hpp"
@@ -63,28 +61,17 @@ long shared_processors(const Harness& host) {
     return count > 0 ? count : sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// The ranks among those of this host that a limit holds for together. A group that takes another's
-// number only seems fuller.
-int ranks_of(const GroupLimit& limit, MPI_Comm host) {
-    const auto number = std::hash<std::string>{}(limit.group.native());
-    MPI_Comm sharing = MPI_COMM_NULL;
-    check(MPI_Comm_split(host, static_cast<int>(number % INT_MAX), 0, &sharing));
-    int ranks = 0;
-    check(MPI_Comm_size(sharing, &ranks));
-    MPI_Comm_free(&sharing);
-    return ranks;
-}
-
 Sharing sharing_of_this_host(const Harness& harness) {
     MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_split_type(harness.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
     Sharing sharing;
     {
         const Harness host(comm);
-        const auto quota = cpu_quota();
-        const bool throttled = ranks_of(quota, comm) > quota.amount;
-        sharing = {host.size(), ranks_of(memory_left(), comm),
-                   host.any(throttled || host.size() > shared_processors(host))};
+        const long processors = shared_processors(host);
+        const auto quotas = cpu_quotas();
+        const bool throttled = are_too_many(quotas, ranks_of_groups(quotas, comm));
+        sharing = {host.size(), ranks_of_groups(memory_left(), comm),
+                   host.any(throttled || host.size() > processors)};
     }
     MPI_Comm_free(&comm);
     return sharing;
@@ -219,8 +206,9 @@ void Bench::refresh_global_clock() {
 }
 
 Outcome Bench::admit_memory(const std::string& what, double bytes) const {
-    const double room_bytes = std::min(available_memory_bytes() / sharing_.ranks,
-                                       memory_left().amount / sharing_.ranks_of_group);
+    const double room_bytes =
+        std::min(available_memory_bytes() / sharing_.ranks,
+                 share_of(memory_left(), sharing_.ranks_of_groups, sharing_.ranks));
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);

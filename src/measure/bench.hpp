@@ -22,6 +22,7 @@
 #include "measure/definitions/definition.hpp"
 #include "measure/harness/harness.hpp"
 #include "measure/harness/operation.hpp"
+#include "measure/ranks_of_groups.hpp"
 #include "measure/repetition.hpp"
 
 namespace lanewise::measure {
@@ -92,11 +93,11 @@ struct Measured {
     std::vector<double> work_s;
     std::uint32_t calls = 0;
 };
-/* The ranks of the communicator on this host, those of them that the same control group limits in
-   memory, and whether ranks here are more than may run at a time. */
+/* The ranks of the communicator on this host, how many of them each control group limits in memory,
+   and whether ranks here are more than may run at a time. */
 struct Sharing {
     int ranks = 1;
-    int ranks_of_group = 1;
+    RanksOfGroups ranks_of_groups;
     bool crowded = false;
 };
 Measured sum_up(const Repetition& repetition);

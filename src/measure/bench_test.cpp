@@ -55,7 +55,7 @@ std::unique_ptr<Bench> bench_of_ranks_bound_to(std::size_t first, std::size_t la
 
 // A group that this test is in may let ranks keep fewer processors busy than they are.
 bool is_throttled() {
-    return cpu_quota().amount < size_of(MPI_COMM_WORLD);
+    return least_of(cpu_quotas()) < size_of(MPI_COMM_WORLD);
 }
 
 // Those that sleep meet in a barrier of their own: whoever stayed away would never be met.

@@ -410,7 +410,8 @@ std::string io_note(const RunReport& report, const Store& store) {
 // Threads beyond a group's quota would only make all of them wait.
 std::uint32_t processor_count() {
     const auto usable = static_cast<double>(allowed_cpus().size());
-    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(usable, cpu_quota().amount))));
+    return static_cast<std::uint32_t>(
+        std::max(1.0, std::ceil(std::min(usable, least_of(cpu_quotas())))));
 }
 
 std::uint64_t cache_bytes() {
