@@ -2,9 +2,9 @@
 """Whole: `lanewise reproduce --all`, from the experiments to the page.
 
 A whole run is kept like that of a single experiment.  With --quick nothing is kept or judged, not
-even what runs whole because it has no smaller scale: that it was asked for beside others says little
-of the machine.  The page marks what ran at a smaller scale.  Whatever ends the run early, the page
-is written with what there is.
+even what runs whole because it has no smaller scale: whoever wants the page expects neither changed
+files nor a status that a missed target decides.  The page marks what ran at a smaller scale.
+Whatever ends the run early, the page is written with what there is.
 """
 
 from __future__ import annotations

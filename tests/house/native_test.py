@@ -59,7 +59,6 @@ def test_the_libraries_export_what_the_headers_declare() -> None:
 # What the tests of a wrapper call, which is in this file.
 THROUGH_WRAPPERS = {
     "lw_accumulator_allreduce_fortran": "include/lanewise/sum.f90",
-    "lw_collective_fortran": "include/lanewise/collectives.f90",
     "lw_icollective_fortran": "include/lanewise/collectives.f90",
     "lw_in_place_fortran": "include/lanewise/collectives.f90",
     "lw_product_allreduce_fortran": "include/lanewise/sum.f90",
