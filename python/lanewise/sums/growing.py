@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound="Growing")
 
 
 class Growing:
-    """The result of the numbers that were given so far, as the native library keeps it."""
+    """The sum or product of the numbers that were given so far, which the native library keeps."""
 
     _prefix: ClassVar[str]  # of its C functions
     _word_count: ClassVar[int]
@@ -28,6 +28,9 @@ class Growing:
 
     def __init__(self) -> None:
         """Begin with the result of nothing."""
+        self._create()
+
+    def _create(self) -> None:
         self._handle = c_void_p()
         call(f"{self._prefix}_create", byref(self._handle))
 
@@ -36,14 +39,15 @@ class Growing:
         if getattr(self, "_handle", None):
             getattr(library(), f"{self._prefix}_free")(self._handle)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._with_words, (self.words,)
+    def __getstate__(self) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        attributes = {name: kept for name, kept in vars(self).items() if name != "_handle"}
+        return self.words, attributes
 
-    @classmethod
-    def _with_words(cls: type[Kind], words: NDArray[np.int64]) -> Kind:
-        made = cls()
-        made.words = words
-        return made
+    def __setstate__(self, state: tuple[NDArray[np.int64], dict[str, Any]]) -> None:
+        words, attributes = state
+        self._create()
+        self.words = words
+        vars(self).update(attributes)
 
     def _take(self, verb: str, values: ArrayLike) -> None:
         """Take the numbers of an array by the C functions that have this verb in their names."""
@@ -55,7 +59,10 @@ class Growing:
         call(function, self._handle, c_void_p(array.ctypes.data), array.size)
 
     def merge(self: Kind, other: Kind) -> Kind:
-        """Take what another has as well, and return this one; TypeError for another kind."""
+        """Add another sum, or multiply by another product, and return this one.
+
+        Raises TypeError for a sum and a product.
+        """
         if not isinstance(other, Growing) or other._prefix != self._prefix:
             raise TypeError(f"{type(other).__name__} is no {type(self).__name__}")
         call(f"{self._prefix}_merge", self._handle, other._handle)
@@ -63,10 +70,10 @@ class Growing:
 
     @property
     def words(self) -> NDArray[np.int64]:
-        """The result as integers, from which another process can make it again.
+        """The sum or product as integers, from which another process can make it again.
 
-        Setting them makes it so; TypeError unless they are integers, ValueError for another shape
-        and for those of no result.
+        Setting them replaces it; TypeError unless they are integers, ValueError for another shape
+        and for integers of no sum or product.
         """
         words = (c_int64 * self._word_count)()
         call(f"{self._prefix}_words", self._handle, words)
@@ -78,13 +85,13 @@ class Growing:
         set_words(f"{self._prefix}_set_words", self._handle, given, self._whose)
 
     def __float__(self) -> float:
-        """Return the result, rounded to the nearest float64."""
+        """Return the sum or product, rounded to the nearest float64."""
         return float(self.value())
 
     def value(self, dtype: Any = np.float64) -> Any:
-        """Return the result, rounded to float64 or float32.
+        """Return the sum or product, rounded to float64 or float32.
 
-        Raises TypeError for another `dtype`, and RunError where the rounding of a product is
+        Raises TypeError for another `dtype`, and of a product RunError where its rounding is
         undecided.
         """
         wanted = np.dtype(dtype).newbyteorder("=")

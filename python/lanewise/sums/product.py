@@ -40,5 +40,7 @@ class Product(Growing):
         first, *others = comm.allgather(self.words)
         self.words = first
         for words in others:
-            self.merge(self._with_words(words))
+            other = Product()
+            other.words = words
+            self.merge(other)
         return self

@@ -46,6 +46,46 @@ def test_what_grows_can_be_copied_and_pickled(kind: Any) -> None:
         assert type(other) is kind
 
 
+class Named:
+    """What a program adds to a sum or a product of its own: an argument, and something to keep."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class NamedSum(Named, lanewise.Accumulator):
+    pass
+
+
+class NamedProduct(Named, lanewise.Product):
+    pass
+
+
+@pytest.mark.parametrize("kind", [NamedSum, NamedProduct])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_is_derived_can_be_copied_and_pickled_with_what_it_keeps(
+    kind: Any, protocol: int
+) -> None:
+    grown = kind("energy")
+    (grown.add if kind is NamedSum else grown.multiply)(np.array([0.1, 0.2, 3.0]))
+
+    pickled = pickle.loads(pickle.dumps(grown, protocol))
+    for other in (copy.copy(grown), copy.deepcopy(grown), pickled):
+        assert (type(other), other.name, float(other)) == (kind, "energy", float(grown))
+        other.merge(grown)
+        assert float(other) != float(grown)
+
+
+def test_a_product_that_is_derived_is_multiplied_by_those_of_other_ranks() -> None:
+    others = [lanewise.Product().multiply([3.0]).words, lanewise.Product().multiply([5.0]).words]
+
+    product = NamedProduct("energy")
+    product.multiply([2.0]).allreduce(Ranks(others))
+
+    assert float(product) == 30.0
+
+
 @pytest.mark.parametrize("order", "<>")
 def test_numbers_may_have_their_bytes_in_either_order(order: str) -> None:
     for kind in ("f8", "f4", "c16", "c8", "i8"):
