@@ -5,7 +5,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from ctypes import CFUNCTYPE, Structure, c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_int,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +33,8 @@ Fields = Sequence[tuple[str, Any]]
 HEADER = """
 typedef enum lw_kind { LW_KIND_NEW, LW_KIND_OLD = 4, /* , */ LW_KIND_LAST } lw_kind;
 typedef struct lw_inner { int a; } lw_inner;
+typedef void (*lw_report_fn)(void *context, lw_kind kind, const lw_inner *inner,
+                             const char *sentence);
 typedef struct lw_case {
     uint32_t struct_size; /* of this; */
     lw_kind kind;
@@ -42,13 +54,21 @@ class Inner(Structure):
     _fields_ = (("a", c_int),)
 
 
+ARGUMENTS = (c_void_p, c_int, POINTER(Inner), c_char_p)
+
+
+def callback(result: Any, *arguments: Any) -> tuple[str, Any]:
+    """Return the member `report` with this result and these arguments."""
+    return "report", CFUNCTYPE(result, *arguments)
+
+
 FIELDS = (
     ("struct_size", c_uint32),
     ("kind", c_int),
     ("name", c_char_p),
     ("low", c_uint64),
     ("high", c_uint64),
-    ("report", CFUNCTYPE(None, c_void_p)),
+    callback(None, *ARGUMENTS),
     ("context", c_void_p),
     ("inner", Inner),
 )
@@ -61,18 +81,9 @@ def copy_of(fields: Fields) -> type[Structure]:
 
 def copies() -> list[type[Structure]]:
     """Return the classes of ctypes that the product declares."""
-    paths = [path for path in tree.files(tree.ROOT, ".py") if path.parts[0] == "python"]
-    names = [
-        ".".join(path.with_suffix("").parts[1:])
-        for path in paths
-        if "(Structure):" in (tree.ROOT / path).read_text(encoding="utf-8")
-    ]
     return [
-        member
-        for name in names
-        for member in vars(importlib.import_module(name)).values()
-        if isinstance(member, type) and issubclass(member, Structure)
-        if member.__module__ == name
+        getattr(importlib.import_module(module), name)
+        for module, name in structures.declared_copies(tree.ROOT)
     ]
 
 
@@ -132,6 +143,30 @@ def test_a_true_copy_is_no_offence(plant: Plant) -> None:
     assert structures.copy_offences(plant({"include/lanewise/a.h": HEADER}), copy_of(FIELDS)) == []
 
 
+def test_a_callback_may_be_copied_as_an_address(plant: Plant) -> None:
+    root = plant({"include/lanewise/a.h": HEADER})
+    fields = (*FIELDS[:5], ("report", c_void_p), *FIELDS[6:])
+
+    assert structures.copy_offences(root, copy_of(fields)) == []
+
+
+@pytest.mark.parametrize("member", ["int lanes[4];", "int low, high;", "int wide : 3;"])
+def test_a_member_that_is_no_type_and_name_is_not_passed_over(plant: Plant, member: str) -> None:
+    header = f"typedef struct lw_case {{ int a; {member} }} lw_case;"
+
+    with pytest.raises(ValueError, match="reads only members"):
+        structures.structures(plant({"include/lanewise/a.h": header}))
+
+
+@pytest.mark.parametrize("base", ["Structure", "ctypes.Structure"])
+def test_a_copy_is_found_however_its_base_is_named(plant: Plant, base: str) -> None:
+    text = f"import ctypes\nfrom ctypes import Structure\nclass Case({base}):\n    pass\n"
+
+    found = structures.declared_copies(plant({"python/lanewise/tune/library.py": text}))
+
+    assert found == [("lanewise.tune.library", "Case")]
+
+
 def test_the_values_of_an_enumeration_are_counted_as_c_counts_them(plant: Plant) -> None:
     root = plant({"include/lanewise/a.h": HEADER})
 
@@ -145,6 +180,22 @@ WRONG = {
     "a member left out": FIELDS[:-1],
     "another integer": (*FIELDS[:3], ("low", c_uint32), *FIELDS[4:]),
     "a number for an enumeration": (FIELDS[0], ("kind", c_double), *FIELDS[2:]),
+    "a result of a callback": (*FIELDS[:5], callback(c_int, *ARGUMENTS), *FIELDS[6:]),
+    "an argument of a callback left out": (
+        *FIELDS[:5],
+        callback(None, *ARGUMENTS[:3]),
+        *FIELDS[6:],
+    ),
+    "another argument of a callback": (
+        *FIELDS[:5],
+        callback(None, c_void_p, c_uint64, *ARGUMENTS[2:]),
+        *FIELDS[6:],
+    ),
+    "a pointer to something else": (
+        *FIELDS[:5],
+        callback(None, *ARGUMENTS[:2], POINTER(c_int), c_char_p),
+        *FIELDS[6:],
+    ),
     "another structure inside": (*FIELDS[:-1], ("inner", measurement.Buffers)),
 }
 
