@@ -38,7 +38,7 @@ NATIVE_TOPS = {"tools"}
 
 # The experiments use all of the product, and the product uses nothing of them.
 EXPERIMENTS = "experiments"
-# The one module that loads them, where there is a checkout; its test does, too.
+# The one module that loads them, in a clone; its test does, too.
 EXPERIMENTS_DOOR = Path("python/lanewise/cli/reproduce.py")
 
 # Modules of the experiments that tests use: hosts of a testbed, and an experiment that is tested by
@@ -92,7 +92,10 @@ PURE = (
     "src/model/models/*",
     "src/model/schedule/*",
     "src/model/simulation/*",
+    "src/model/platform/lane_network.*",
+    "src/model/platform/platform.*",
     "src/model/platform/signature.*",
+    "src/model/samples/experiments.*",
     "src/collectives/all*/*",
     "src/collectives/barrier/*",
     "src/collectives/bcast/*",
@@ -114,19 +117,36 @@ PURE = (
     "src/verbs/cm/machine/*",
     "src/verbs/cm/message/*",
     "src/verbs/faults/plan.*",
-    "src/verbs/proto/*/*",
+    "src/verbs/proto/congestion/*",
+    "src/verbs/proto/connection/*",
+    "src/verbs/proto/device/*",
+    "src/verbs/proto/memory/memory_table.*",
+    "src/verbs/proto/memory/place.*",
+    "src/verbs/proto/queue_pair/*",
+    "src/verbs/proto/queues/*",
+    "src/verbs/proto/requester/*",
+    "src/verbs/proto/responder/*",
+    "src/verbs/proto/wire/*",
     "src/wavefront/layout/*",
     "src/wavefront/plan/*",
 )
-# The headers that these may not include, however indirectly.
+# The headers that these may not include, however indirectly.  <cstdio> and <cstdlib> are not among
+# them, and neither is <arpa/inet.h>: they also have what formats numbers and reads addresses.
 IMPURE_HEADERS = (
-    *("linux/*", "net/*", "sys/*"),
-    *("dlfcn.h", "fcntl.h", "ifaddrs.h", "liburing.h", "netdb.h", "poll.h", "pthread.h"),
-    *("signal.h", "time.h", "unistd.h"),
-    *("chrono", "condition_variable", "ctime", "filesystem", "fstream", "future", "thread"),
+    *("linux/*", "net/*", "netinet/*", "netpacket/*", "sys/*"),
+    *("dirent.h", "dlfcn.h", "fcntl.h", "ifaddrs.h", "liburing.h", "link.h", "netdb.h", "poll.h"),
+    *("pthread.h", "sched.h", "semaphore.h", "setjmp.h", "signal.h", "spawn.h", "threads.h"),
+    *("time.h", "ucontext.h", "unistd.h"),
+    *("barrier", "chrono", "condition_variable", "csetjmp", "csignal", "ctime", "filesystem"),
+    *("fstream", "future", "iostream", "latch", "mutex", "semaphore", "shared_mutex", "stop_token"),
+    *("syncstream", "thread"),
     *("src/base/background_thread.hpp", "src/base/clock.hpp", "src/base/control_groups.hpp"),
     *("src/base/descriptor.hpp", "src/base/file.hpp", "src/base/host.hpp"),
     *("src/base/json_lines.hpp", "src/base/launcher.hpp", "src/base/use_mark.hpp"),
+)
+# What these may not name, as the headers that have it are permitted.
+_IMPURE_NAMES = re.compile(
+    r"\b(?:(?:secure_)?getenv|(?:p|f|fre)open|v?f?printf|random_device|std::(?:f?puts|system))\b"
 )
 
 # A Python package, and the packages that it may import.
@@ -248,6 +268,10 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 # A row of ARCHITECTURE.md: what a part may use is in the last cell, each name in backquotes.
 _ROW = re.compile(r"\| `(?P<place>src|python/lanewise)/(?P<part>\w+)/` \|.*\|(?P<cell>[^|]*)\|$")
 _PART_NAME = re.compile(r"`(\w+)`")
+# What it says below its rows of SAID_ONCE.
+_SAID_ONCE = re.compile(
+    r"^Every Python package may also use `errors`, and (?P<others>.*) also `interrupts`\.$"
+)
 
 Graph = dict[str, set[str]]
 
@@ -281,16 +305,25 @@ def native_offences(root: Path) -> list[str]:
 
 
 def purity_offences(root: Path) -> list[str]:
-    """Return each include by which a file of PURE comes to a header that asks the machine."""
+    """Return each line by which a file of PURE asks the machine: an include or a name."""
     all_includes = _all_includes(root)
     impure = _bringing(root, all_includes, IMPURE_HEADERS)
-    return [
-        f"{path}:{include.line}: {include.name} asks the machine, and this file is to be pure"
-        for path, its_includes in all_includes.items()
-        if any(path.match(pattern) for pattern in PURE) and not _is_test(path)
-        for include in its_includes
-        if _header(root, path, include) in impure
-    ]
+    found = []
+    for path, its_includes in all_includes.items():
+        if _is_test(path) or not any(path.match(pattern) for pattern in PURE):
+            continue
+        asking = [
+            (include.line, include.name)
+            for include in its_includes
+            if _header(root, path, include) in impure
+        ]
+        for number, line in enumerate(tree.lines(root, path), start=1):
+            asking += [(number, name) for name in _IMPURE_NAMES.findall(line)]
+        found += [
+            f"{path}:{line}: {name} asks the machine, and this file is to be pure"
+            for line, name in asking
+        ]
+    return found
 
 
 def _all_includes(root: Path) -> dict[Path, list[Include]]:
@@ -431,6 +464,30 @@ def cell_offences(root: Path) -> list[str]:
         said = set(_PART_NAME.findall(match["cell"]))
         if said != permitted:
             found.append(f"{match['place']}/{match['part']}/: say {sorted(permitted)} in its row")
+    return found
+
+
+def row_offences(root: Path) -> list[str]:
+    """Return each part of the tables that has no row in ARCHITECTURE.md."""
+    matches = (_ROW.match(row) for row in tree.lines(root, Path("ARCHITECTURE.md")))
+    rows = {(match["place"], match["part"]) for match in matches if match}
+    parts = [("src", part.split("/")[0]) for part in [*NATIVE_PARTS, *sorted(NATIVE_TOPS)]]
+    parts += [("python/lanewise", part) for part in PYTHON_PARTS if part not in SAID_ONCE]
+    return [f"{place}/{part}/: give it a row" for place, part in parts if (place, part) not in rows]
+
+
+def said_once_offences(root: Path) -> list[str]:
+    """Return what ARCHITECTURE.md says otherwise than the table of who may use SAID_ONCE."""
+    found = [
+        f"{part} may not use errors, and ARCHITECTURE.md says that every package may"
+        for part, permitted in PYTHON_PARTS.items()
+        if part not in SAID_ONCE and "errors" not in permitted
+    ]
+    of_interrupts = {part for part, permitted in PYTHON_PARTS.items() if "interrupts" in permitted}
+    matches = (_SAID_ONCE.match(line) for line in tree.lines(root, Path("ARCHITECTURE.md")))
+    said = [set(_PART_NAME.findall(match["others"])) for match in matches if match]
+    if said != [of_interrupts]:
+        found.append(f"say once that {sorted(of_interrupts)} also use interrupts")
     return found
 
 

@@ -63,7 +63,11 @@ def test_each_permission_is_used() -> None:
 
 
 def test_the_architecture_has_the_table_of_the_layers() -> None:
-    wrong = layers.cell_offences(tree.ROOT)
+    wrong = [
+        *layers.cell_offences(tree.ROOT),
+        *layers.row_offences(tree.ROOT),
+        *layers.said_once_offences(tree.ROOT),
+    ]
 
     assert not wrong, "\n".join(wrong)
 
@@ -123,6 +127,14 @@ PURITY = {
     "a header of the system": ("src/sums/exact_sum.cpp", "#include <sys/stat.h>\n", 1),
     "through our header": ("src/verbs/proto/wire/psn.cpp", '#include "base/log.hpp"\n', 1),
     "what computes": ("src/sums/exact_sum.cpp", '#include <cmath>\n#include "base/units.hpp"\n', 0),
+    "a signal": ("src/verbs/proto/memory/place.cpp", "#include <csignal>\n", 1),
+    "a lock": ("src/verbs/proto/wire/psn.cpp", "#include <mutex>\n", 1),
+    "the environment": ("src/sums/exact_sum.cpp", 'bool b = std::getenv("A") != nullptr;\n', 1),
+    "an open file": ("src/sums/exact_sum.cpp", 'auto* f = std::fopen("a", "r");\n', 1),
+    "chance": ("src/sums/exact_sum.cpp", "std::random_device seed;\n", 1),
+    "a number as text": ("src/sums/exact_sum.cpp", 'std::snprintf(a, 9, "%g", x);\n', 0),
+    "what catches signals": ("src/verbs/proto/memory/guarded.cpp", "#include <csignal>\n", 0),
+    "the fuzzer": ("src/verbs/proto/fuzz/fuzzer.cpp", "#include <cstdio>\nputs(a);\n", 0),
     "a test": ("src/sums/exact_sum_test.cpp", "#include <chrono>\n", 0),
     "beside what is pure": ("src/sums/mpi/ranks.cpp", "#include <chrono>\n", 0),
 }
@@ -278,6 +290,32 @@ def test_a_row_of_the_architecture_says_what_the_table_does(
     offences = layers.cell_offences(plant({"ARCHITECTURE.md": row}))
 
     assert [offence.split(":")[0] for offence in offences] == ([named] if named else [])
+
+
+def test_a_part_without_a_row_in_the_architecture_is_reported(plant: Plant) -> None:
+    text = (tree.ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    lacking = [line for line in text.splitlines() if not line.startswith("| `src/verbs/`")]
+
+    offences = layers.row_offences(plant({"ARCHITECTURE.md": "\n".join(lacking)}))
+
+    assert offences == ["src/verbs/: give it a row"]
+
+
+SAID_ONCE = "Every Python package may also use `errors`, and {} also `interrupts`.\n"
+OTHERS = {
+    "`launch`, `testbed`, `rdma` and `wavefront`": 0,
+    "`launch`, `testbed` and `rdma`": 1,
+    "`launch`, `testbed`, `rdma`, `hca` and `wavefront`": 1,
+}
+
+
+@pytest.mark.parametrize(("others", "count"), OTHERS.items())
+def test_the_architecture_says_of_interrupts_what_the_table_does(
+    plant: Plant, others: str, count: int
+) -> None:
+    root = plant({"ARCHITECTURE.md": SAID_ONCE.format(others)})
+
+    assert len(layers.said_once_offences(root)) == count
 
 
 def test_includes_keep_their_line_and_their_kind() -> None:
