@@ -31,7 +31,7 @@ def test_the_line_names_the_commit() -> None:
     assert len(results.commit().removesuffix("-dirty")) in (12, len("unknown"))
 
 
-def test_where_the_checkout_cannot_be_written_the_run_goes_on(tmp_path: Path) -> None:
+def test_where_the_clone_cannot_be_written_the_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("")
 
     assert results.append(PRINTED, tmp_path / "results") is None

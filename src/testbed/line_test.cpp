@@ -65,7 +65,7 @@ TEST(Line, ABurstLeavesAtTheRate) {
         EXPECT_EQ(arrivals[i].time_ns, static_cast<std::int64_t>(i + 1) * 8000 + 5 * ms);
 }
 
-TEST(Line, ASuperframeCrossesUncutAndCostsAllItsHeaders) {
+TEST(Line, AGsoPacketCrossesUncutAndCostsAllItsHeaders) {
     Line line(settings_of(1e9, 0), Layer::ip, 1);
 
     line.offer(0, tcp_packet(40 * 1460));
@@ -88,7 +88,7 @@ TEST(Line, WhatDoesNotFitIntoTheQueueIsDroppedAndCounted) {
     EXPECT_EQ(line.counters().offered, 100U);
 }
 
-TEST(Line, OfASuperframeTheSegmentsThatDoNotFitIntoTheQueueAreDropped) {
+TEST(Line, OfAGsoPacketTheSegmentsThatDoNotFitIntoTheQueueAreDropped) {
     auto settings = settings_of(1e6, 0);
     settings.queue_bytes = 1500 + 10 * 1500 + 1499;
     Line line(settings, Layer::ip, 1);
@@ -105,7 +105,7 @@ TEST(Line, OfASuperframeTheSegmentsThatDoNotFitIntoTheQueueAreDropped) {
     EXPECT_EQ(line.counters().dropped_by_queue, 30U + 40U);
 }
 
-TEST(Line, OfASuperframeTheSegmentsThatDoNotFitBeforeTheCapAreDropped) {
+TEST(Line, OfAGsoPacketTheSegmentsThatDoNotFitBeforeTheCapAreDropped) {
     auto settings = settings_of(1e9, 0);
     settings.flow_rate_bits_per_s = 1e6;
     settings.queue_bytes = 1500 + 10 * 1500;
@@ -247,7 +247,7 @@ TEST(Line, LossTakesItsShareOfSegmentsAndTheRestArrivesWhole) {
     EXPECT_NEAR(static_cast<double>(counters.lost), 400, 80) << "four deviations";
 }
 
-TEST(Line, ALostSegmentCutsASuperframeInTwo) {
+TEST(Line, ALostSegmentCutsAGsoPacketInTwo) {
     auto settings = settings_of(0, 0);
     settings.loss = 0.01;
     Line line(settings, Layer::ip, 3);

@@ -36,7 +36,7 @@ TEST(Packet, OneSegmentIsChargedForItself) {
     EXPECT_EQ(shape.wire_bytes, 1000 + header_bytes);
 }
 
-TEST(Packet, ASuperframeIsChargedForTheHeadersOfItsSegments) {
+TEST(Packet, AGsoPacketIsChargedForTheHeadersOfItsSegments) {
     const auto shape = shape_of(tcp_packet(10 * 1460 + 1), Layer::ip);
 
     EXPECT_EQ(shape.segments, 11U);
@@ -111,7 +111,7 @@ TEST(Packet, TheFirstAndTheLastPieceKeepTheirFlags) {
     EXPECT_EQ(number(cut(whole, Layer::ip, 9, 1), tcp_at + 13, 1), 0x19U);
 }
 
-TEST(Packet, APieceOfOneSegmentIsNoSuperframe) {
+TEST(Packet, APieceOfOneSegmentIsNoGsoPacket) {
     const auto piece = cut(tcp_packet(1000, 100), Layer::ip, 9, 1);
 
     EXPECT_EQ(vnet_of(piece).kind, kind_none);

@@ -163,7 +163,7 @@ def test_the_pages_have_the_figures_of_all_kept_runs() -> None:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def clone(tmp_path: Path) -> Path:
     """Return the root of a copy of what the pages are made of, with a guide that quotes."""
     shutil.copytree(results.FOLDER, tmp_path / results.FOLDER.relative_to(tree.ROOT))
     (tmp_path / "docs").mkdir()
@@ -173,8 +173,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_guide_keeps_its_text_around_what_it_quotes(checkout: Path) -> None:
-    text = (checkout / "docs/guide.md").read_text()
+def test_a_guide_keeps_its_text_around_what_it_quotes(clone: Path) -> None:
+    text = (clone / "docs/guide.md").read_text()
 
     assert text.startswith("before\n")
     assert text.endswith(f"\n{published.END}\n\nafter\n")
@@ -182,14 +182,14 @@ def test_a_guide_keeps_its_text_around_what_it_quotes(checkout: Path) -> None:
     assert "| `global-clock` | `error_us_max` | <= 1 | " in text
 
 
-def test_another_kept_run_makes_the_pages_stale_whatever_it_gave(checkout: Path) -> None:
-    assert published.stale(checkout) == []
-    kept = checkout / results.FOLDER.relative_to(tree.ROOT) / "global-clock.jsonl"
+def test_another_kept_run_makes_the_pages_stale_whatever_it_gave(clone: Path) -> None:
+    assert published.stale(clone) == []
+    kept = clone / results.FOLDER.relative_to(tree.ROOT) / "global-clock.jsonl"
     run = json.loads(kept.read_text().splitlines()[-1])
     run["figures"]["error_us_max"] = 7777.0
     with kept.open("a") as file:
         file.write(json.dumps(run) + "\n")
 
-    assert published.stale(checkout) == [published.PAGE, Path("docs/guide.md")]
-    published.write(checkout)
-    assert " to 7777 µs" in (checkout / "docs/guide.md").read_text()
+    assert published.stale(clone) == [published.PAGE, Path("docs/guide.md")]
+    published.write(clone)
+    assert " to 7777 µs" in (clone / "docs/guide.md").read_text()

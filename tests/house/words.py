@@ -82,6 +82,8 @@ RETIRED = (
     Retired("company", "layout of ranks"),
     Retired("standing", "a bed that is up, communicator state"),
     Retired("(?:in|by) turns|wire_?turns", "interleaved, alternately"),
+    Retired("super_?frames?", "GSO packet"),
+    Retired("check_?outs?", "clone"),
 )
 
 # This list, its test, and the history of changes name what is retired.

@@ -31,7 +31,7 @@ _BURST_BYTES = (4096.0, float(2**20))
 _NIC_QUEUE_NS = 50e6
 # The kernel cuts a GSO packet where it is longer than the bucket, and passes any other whole: up to
 # 64 KiB with a header for each segment.
-_SUPERFRAME_BYTES = 72_000.0
+_GSO_PACKET_BYTES = 72_000.0
 _LINK_QUEUE_MIN_BYTES = float(2**18)
 
 
@@ -179,7 +179,7 @@ def _shape(end: End, nic: Nic) -> Shape:
     per_ns = nic.rate_bits_per_s / 8e9
     burst = min(max(per_ns * _BURST_NS, _BURST_BYTES[0]), _BURST_BYTES[1])
     queue = nic.queue_bytes or burst + per_ns * _NIC_QUEUE_NS
-    queue = min(max(queue, min(burst, _SUPERFRAME_BYTES)), QUEUE_BYTES_MAX)
+    queue = min(max(queue, min(burst, _GSO_PACKET_BYTES)), QUEUE_BYTES_MAX)
     return Shape(end, nic.rate_bits_per_s, int(burst), int(queue))
 
 
