@@ -18,7 +18,7 @@ from lanewise.errors import RunError
 from lanewise.launch.run import started
 
 # A testbed that is asked to end takes down its hosts.
-LEAVING_S = 20.0
+TESTBED_GRACE_S = 20.0
 NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -39,7 +39,7 @@ def run_in_session(
     limit_s: float | None = None,
 ) -> Ended:
     """Run a program to its end, with `variables` added; RunError where it takes too long."""
-    with started(line, variables, folder=folder, grace_s=LEAVING_S) as process:
+    with started(line, variables, folder=folder, grace_s=TESTBED_GRACE_S) as process:
         try:
             output, complaints = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.applications import Application
-from experiments.session import LEAVING_S
+from experiments.session import TESTBED_GRACE_S
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.launch.run import started
@@ -191,7 +191,7 @@ def heard_of(
         variables,
         folder=folder,
         streams=(subprocess.PIPE, subprocess.STDOUT),
-        grace_s=LEAVING_S,
+        grace_s=TESTBED_GRACE_S,
     ) as process:
         assert process.stdout is not None
         stop = threading.Timer(limit_s, process.terminate)  # the testbed ends with it

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from experiments.applications import Application, hpcc, integer_sort, lammps
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
-from experiments.session import LEAVING_S
+from experiments.session import TESTBED_GRACE_S
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
@@ -151,7 +151,7 @@ def on_host(workspace: Workspace, scale: Scale) -> dict[str, Interleaved]:
     def run(words: Sequence[str]) -> int:
         with started(
             [*_LANEWISE, *words], variables, folder=workspace.folder, streams=(None, None),
-            grace_s=LEAVING_S,
+            grace_s=TESTBED_GRACE_S,
         ) as process:  # fmt: skip
             return process.wait()
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.session import LEAVING_S
+from experiments.session import TESTBED_GRACE_S
 from lanewise.errors import RunError
 from lanewise.launch.run import started
 
@@ -43,7 +43,7 @@ def watch(line: Sequence[str], variables: Mapping[str, str] | None = None) -> Wa
     peaks: dict[tuple[int, str], int] = {}
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as complained:
         with started(
-            line, variables or {}, streams=(printed, complained), grace_s=LEAVING_S
+            line, variables or {}, streams=(printed, complained), grace_s=TESTBED_GRACE_S
         ) as program:
             while program.poll() is None:
                 for process in _family(program.pid):
