@@ -7,7 +7,7 @@ A page has no date and no version, so that it changes only when the command does
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lanewise.cli.described import Described, Groups
 
@@ -21,8 +21,8 @@ STATUS = (
     ("130", "It was interrupted."),
 )
 
-OF_PROGRAMS = {f"lanewise {name}" for name in ("run", "rdma run", "rdma protect", "testbed run")}
-OF_A_PROGRAM = "What runs a program ends with its status, unless Lanewise itself fails."
+# The commands that run a program of the user.
+OF_PROGRAMS = ("lanewise run", "lanewise rdma run", "lanewise rdma protect", "lanewise testbed run")
 
 
 def man_pages(described: dict[str, list[Described]]) -> dict[str, str]:
@@ -68,8 +68,9 @@ def page(title: str, sections: list[Described]) -> Iterator[str]:
         yield from groups(one.groups, ".PP")
     yield from example(first)
     yield from status()
-    if OF_PROGRAMS.intersection(one.title for one in (first, *below)):
-        yield from (".PP", OF_A_PROGRAM)
+    titles = [one.title for one in (first, *below)]
+    if running := [title for title in OF_PROGRAMS if title in titles]:
+        yield from (".PP", plain(status_of_program(running)))
     yield from (".SH SEE ALSO", *see_also(["lanewise"]))
 
 
@@ -116,6 +117,13 @@ def status() -> Iterator[str]:
     yield ".SH EXIT STATUS"
     for number, meaning in STATUS:
         yield from (".TP", bold(number), meaning)
+
+
+def status_of_program(commands: Sequence[str]) -> str:
+    """Return the sentence about the exit status of commands that run a program."""
+    *most, last = (f"`{command}`" for command in commands)
+    named, end = (f"{', '.join(most)} and {last}", "end") if most else (last, "ends")
+    return f"{named} {end} with the status of the program, unless Lanewise itself fails."
 
 
 def see_also(names: list[str]) -> Iterator[str]:

@@ -9,14 +9,16 @@ docs/reference/files, are written as well.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lanewise.cli.described import Described, Groups, commands
-from lanewise.cli.man_pages import man_pages
+from lanewise.cli.man_pages import OF_PROGRAMS, man_pages, status_of_program
 from lanewise.cli.schema_pages import schema_pages
 
 WRITTEN = (".md", ".1")
+LINE = 90
 
 
 def pages(described: dict[str, list[Described]]) -> dict[str, str]:
@@ -50,9 +52,8 @@ def index(described: dict[str, list[Described]]) -> Iterator[str]:
     yield from (
         "", "Every command takes `-h` and `--help`. It ends with status 0 if it succeeded, 1 if it",
         "failed while working or what it checked did not pass, 2 if the arguments or files cannot",
-        "be used and nothing was started, and 130 if it was interrupted. `run`, `rdma run`,",
-        "`rdma protect` and `testbed run` end with the status of the program, unless Lanewise",
-        "itself fails.",
+        "be used and nothing was started, and 130 if it was interrupted.",
+        *textwrap.wrap(status_of_program(OF_PROGRAMS), LINE),
     )  # fmt: skip
 
 

@@ -58,6 +58,24 @@ def test_a_man_page_warns_of_nothing_and_shows_options_as_they_are_typed(tmp_pat
     assert "'Quoted', a~b^c and --seed." in shown
 
 
+def test_a_man_page_names_the_commands_on_it_that_end_as_their_program(
+    described: dict[str, list[Described]],
+) -> None:
+    written = man_pages(described)
+    names = ("run", "rdma", "testbed", "measure")
+
+    found = [
+        line for name in names for line in written[f"lanewise-{name}.1"].splitlines()
+        if line.endswith(" with the status of the program, unless Lanewise itself fails.")
+    ]  # fmt: skip
+
+    assert [re.findall(r"\\fB(.*?)\\fR (\w+)", line) for line in found] == [
+        [("lanewise run", "ends")],
+        [("lanewise rdma run", "and"), ("lanewise rdma protect", "end")],
+        [("lanewise testbed run", "ends")],
+    ]
+
+
 def test_a_line_of_a_man_page_is_no_request() -> None:
     assert plain(".SH is a request") == "\\&.SH is a request"
 

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     def rdma() -> None:
         """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
 
-        Run verbs programs without RDMA hardware; protect them on any.
+        Run verbs programs without hardware; fault-test and protect them.
         """
 
     for part in (run, sweep, status, protect, discover):
