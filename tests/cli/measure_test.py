@@ -506,4 +506,4 @@ def test_a_transport_beside_a_launcher_is_refused(lanewise: Lanewise) -> None:
 
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "leave out --launcher" in done.stderr
+    assert "names its launcher; leave the launcher out" in done.stderr
