@@ -512,8 +512,9 @@ class store {
     store(store&& other) noexcept
         : said_(std::move(other.said_)), store_(std::exchange(other.store_, nullptr)) {}
     store& operator=(store&& other) noexcept {
-        std::swap(said_, other.said_);
-        std::swap(store_, other.store_);
+        store taken(std::move(other));
+        std::swap(said_, taken.said_);
+        std::swap(store_, taken.store_);
         return *this;
     }
     ~store() { lw_wavefront_close(store_); }
@@ -556,8 +557,7 @@ class store {
             return asked.thrown ? 1 : 0;
         };
         const auto status = lw_wavefront_write(store_, matrix, source, &job);
-        if (job.thrown) std::rethrow_exception(job.thrown);
-        check(status);
+        check(status, job.thrown);
     }
 
     /* All of a matrix that fits into memory, in row-major order, of the type that the store holds.
@@ -582,10 +582,12 @@ class store {
         return std::move(job.values);
     }
 
-    void check(lw_status status) const {
-        if (status == LW_OK) return;
+    /* Throws what a function of the program threw in the call, or else why the call failed. */
+    void check(lw_status status, const std::exception_ptr& thrown = nullptr) const {
+        if (status == LW_OK && !thrown) return;
         if (!said_) throw error(status, "the store was moved to another object; use that one");
         const auto said = std::exchange(*said_, {});
+        if (thrown) std::rethrow_exception(thrown);
         throw error(status, said.empty() ? lw_status_text(status) : said);
     }
 
@@ -710,8 +712,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     }
     lw_wavefront_outcome outcome = LW_WAVEFRONT_OUTCOME;
     const auto status = function(target.handle(), &kernel, &asked, &outcome);
-    if (paused.thrown) std::rethrow_exception(paused.thrown);
-    target.check(status);
+    target.check(status, paused.thrown);
     return outcome;
 }
 

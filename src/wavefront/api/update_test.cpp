@@ -749,11 +749,31 @@ TEST(UpdateTest, AStoreThatWasMovedAwayIsRefused) {
     EXPECT_EQ(moved.shape().rows, 24u);
 }
 
+TEST(UpdateTest, AStoreThatWasAssignedAwayIsRefusedAndTheOneBeforeItIsClosed) {
+    const Folder folder(Medium::memory);
+    const Folder other(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    auto target = fill_store<Previous>(other, LW_LAYOUT_ROW_MAJOR, 48, 48);
+
+    target = std::move(made);
+
+    EXPECT_EQ(target.shape().rows, 24u);
+    EXPECT_THAT(refusal_of([&] { (void)made.shape(); }), HasSubstr("was moved"));
+    EXPECT_EQ(store::open(other / "s").shape().rows, 48u);
+}
+
 TEST(UpdateTest, AnOldSentenceExplainsNoOtherFailure) {
     const Folder folder(Medium::memory);
-    const auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    const auto unfinished = [](std::uint64_t, std::uint64_t) -> double { throw Unfinished(""); };
+    const auto interrupted = [](std::uint64_t, double) { throw Unfinished(""); };
+    const options wanted{.iterations = 4, .pause_every = 2, .paused = interrupted};
 
     EXPECT_THAT(refusal_of([&] { (void)made.read<double>(7); }), HasSubstr("7"));
+    EXPECT_EQ(refusal_of([&] { made.check(LW_ERR_IO); }), lw_status_text(LW_ERR_IO));
+    EXPECT_THROW(made.fill<double>(0, unfinished), Unfinished);
+    EXPECT_EQ(refusal_of([&] { made.check(LW_ERR_IO); }), lw_status_text(LW_ERR_IO));
+    EXPECT_THROW(run(made, Previous{}, wanted), Unfinished);
     EXPECT_EQ(refusal_of([&] { made.check(LW_ERR_IO); }), lw_status_text(LW_ERR_IO));
 }
 
