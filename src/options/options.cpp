@@ -196,7 +196,9 @@ class Parser {
     std::vector<std::string> unknown_options(const std::vector<std::string>& before) const {
         auto left = app_.remaining(true);
         std::erase_if(left, [&](const std::string& word) {
-            const bool is_number = word.size() > 1 && (std::isdigit(word[1]) || word[1] == '.');
+            const bool is_number =
+                word.size() > 1 &&
+                (std::isdigit(static_cast<unsigned char>(word[1])) || word[1] == '.');
             return !word.starts_with('-') || is_number || std::ranges::count(before, word) == 0;
         });
         return left;

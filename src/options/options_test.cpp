@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 enum class Colour { red, green };
 
@@ -254,36 +253,33 @@ TEST(Subcommands, AreNamedWhereOneOfThemLacksAnArgument) {
     EXPECT_EQ(parsed.failure().sentence, "store is required; see run --help");
 }
 
-TEST(Subcommands, SuggestTheirOwnOptionsOnly) {
+/* Why a command whose subcommands have an option each refuses `words` after `run`. */
+std::string refusal_of_run(std::vector<std::string> words) {
     int iterations = 1;
     int rows = 1;
     Options options("lanewise-example", "Does nothing.");
     options.subcommand("run", "iterate").number("--iterations", "N", iterations, "how many");
     options.subcommand("create", "make a store").number("--rows", "N", rows, "how many");
-    const auto refused = [&](std::vector<std::string> words) {
-        std::vector<char *> pointers;
-        for (auto& word : words) pointers.push_back(word.data());
-        return options.parse(static_cast<int>(pointers.size()), pointers.data()).failure().sentence;
-    };
-
-    EXPECT_EQ(refused({"lanewise-example", "run", "--iteration", "4"}),
-              "unknown option --iteration; did you mean --iterations?");
-    EXPECT_EQ(refused({"lanewise-example", "run", "--row", "4"}),
-              "unknown option --row; see run --help");
+    words.insert(words.begin(), {"lanewise-example", "run"});
+    std::vector<char *> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    return options.parse(static_cast<int>(pointers.size()), pointers.data()).failure().sentence;
 }
 
-TEST(Subcommands, TakeNoNumberAndNoWordOfAProgramForAnUnknownOption) {
-    int iterations = 1;
-    Options options("lanewise-example", "Does nothing.");
-    options.subcommand("run", "iterate").number("--iterations", "N", iterations, "how many");
-    const auto refused = [&](std::vector<std::string> words) {
-        std::vector<char *> pointers;
-        for (auto& word : words) pointers.push_back(word.data());
-        return options.parse(static_cast<int>(pointers.size()), pointers.data()).failure().sentence;
-    };
+TEST(Subcommands, SuggestTheirOwnOptionsOnly) {
+    EXPECT_EQ(refusal_of_run({"--iteration", "4"}),
+              "unknown option --iteration; did you mean --iterations?");
+    EXPECT_EQ(refusal_of_run({"--row", "4"}), "unknown option --row; see run --help");
+}
 
-    EXPECT_THAT(refused({"lanewise-example", "run", "-5"}), Not(HasSubstr("unknown option")));
-    EXPECT_THAT(refused({"lanewise-example", "run", "--", "-x"}), Not(HasSubstr("unknown option")));
+TEST(Subcommands, TakeNoNumberForAnUnknownOption) {
+    EXPECT_EQ(refusal_of_run({"-5"}),
+              "The following argument was not expected: -5; see run --help");
+}
+
+TEST(Subcommands, TakeNoWordOfAProgramForAnUnknownOption) {
+    EXPECT_EQ(refusal_of_run({"--", "-x"}),
+              "The following argument was not expected: -x; see run --help");
 }
 
 TEST(Subcommands, MustBeNamed) {
