@@ -19,7 +19,8 @@
  * call (its operator does not commute, the number of ranks does not fit, it
  * needs more scratch memory than allowed, or there are more than 512
  * communicators with such calls). Nothing was sent, and another algorithm or the
- * MPI's own can be called instead.
+ * MPI's own can be called instead. Where LW_ERR_MPI is returned, the buffers that
+ * are received into may have been written.
  */
 #ifndef LANEWISE_COLLECTIVES_H
 #define LANEWISE_COLLECTIVES_H
@@ -56,8 +57,9 @@ typedef struct lw_algorithm_options {
     uint32_t struct_size; /* sizeof(lw_algorithm_options); lets fields be added */
     lw_bits bits;
     uint64_t segment_bytes; /* 0: of its own choice */
-    /* Called with each failure on the rank that has it, but with LW_ERR_UNSUPPORTED of a call on
-       rank 0 of its communicator only; may be NULL. */
+    /* Called with each failure to make the algorithm or a call by it, on the rank that has it, but
+       with LW_ERR_UNSUPPORTED of a call on rank 0 of its communicator only. Failures of
+       lw_pending_test and lw_pending_wait have their status only. May be NULL. */
     lw_report_fn report;
     void *report_context;
 } lw_algorithm_options;

@@ -6,7 +6,7 @@
  * for buffers and handles of which a function says so.
  * A function that fails also hands one sentence (what, where, remedy) to the
  * `report` callback of its options, if there is one; the library never prints.
- * The functions that free or close take NULL, and do nothing then.
+ * The functions named ..._free or ..._close take NULL, and do nothing then.
  */
 #ifndef LANEWISE_STATUS_H
 #define LANEWISE_STATUS_H

@@ -130,7 +130,7 @@ LW_API lw_status lw_product_f32(const lw_product *product, float *nearest);
  * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails on every rank alike:
  * with LW_ERR_UNSUPPORTED for other types and for intercommunicators, and with LW_ERR_MEMORY where
  * a rank lacks memory; a product whose factors take at most 16 KiB together may fail on that rank
- * alone.
+ * alone.  Where LW_ERR_MPI is returned, `receive` may have been written.
  */
 LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                                     MPI_Comm comm);

@@ -20,4 +20,19 @@ inline int size_of(MPI_Comm comm) {
     return size;
 }
 
+/* While it lives, the MPI returns errors. */
+class ReturnedErrors {
+  public:
+    ReturnedErrors() { set(MPI_ERRORS_RETURN); }
+    ~ReturnedErrors() { set(MPI_ERRORS_ARE_FATAL); }
+    ReturnedErrors(const ReturnedErrors&) = delete;
+    ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+  private:
+    static void set(MPI_Errhandler handler) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    }
+};
+
 }  // namespace lanewise::testing

@@ -7,14 +7,15 @@
 #include <lanewise/fortran.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/quantities.hpp"
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/exact_call.hpp"
 #include "collectives/execute/execute.hpp"
@@ -49,14 +50,14 @@ lw_status status_of(int code, bool served) {
     return served ? LW_OK : LW_ERR_UNSUPPORTED;
 }
 
-/* No exception crosses the border; the only one that can come up is that of memory. */
+/* No exception crosses the border; the library itself throws only that of memory. */
 template <typename Act>
 lw_status at_border(const Act& act) {
     try {
         return act();
     } catch (const std::bad_alloc&) {
         return LW_ERR_MEMORY;
-    } catch (const std::exception&) {
+    } catch (...) {
         return LW_ERR_MPI;
     }
 }
@@ -67,16 +68,17 @@ struct Refusal {
     std::string sentence;
 };
 
-lw_status tell(lw_report_fn report, void *context, const Refusal& refusal) {
-    if (report) report(context, refusal.status, refusal.sentence.c_str());
-    return refusal.status;
+/* Tells of a failure, by the text of its status where it has no sentence of its own. Outside of
+   at_border: the report is a function of the program, and what it throws is not the call's. */
+lw_status tell(lw_report_fn report, void *context, lw_status status, const char *sentence) {
+    if (status != LW_OK && report) {
+        report(context, status, *sentence ? sentence : lw_status_text(status));
+    }
+    return status;
 }
 
-/* Tells of a failure that has no sentence of its own. */
-lw_status tell_if_failed(lw_status status, lw_report_fn report, void *context) {
-    const bool has_none = status == LW_ERR_MPI || status == LW_ERR_MEMORY;
-    if (has_none && report) report(context, status, lw_status_text(status));
-    return status;
+lw_status tell(const lw_algorithm& algorithm, lw_status status, const char *sentence) {
+    return tell(algorithm.report, algorithm.report_context, status, sentence);
 }
 
 /* A vector that every rank has has a type on every rank. */
@@ -92,14 +94,15 @@ Refusal unusable(std::string sentence) {
 
 /* Why the call cannot be made on this rank. */
 Refusal refusal_of_call(const Call& call, const lw_algorithm& algorithm) {
-    if (call.comm == MPI_COMM_NULL) return unusable("the communicator is MPI_COMM_NULL");
+    if (call.comm == MPI_COMM_NULL)
+        return unusable("the communicator is MPI_COMM_NULL; call only on the ranks that are in it");
     int between_groups = 0;
     int rank = 0;
     int ranks = 0;
     if (PMPI_Comm_test_inter(call.comm, &between_groups) != MPI_SUCCESS ||
         PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS ||
         PMPI_Comm_size(call.comm, &ranks) != MPI_SUCCESS) {
-        return unusable("the communicator cannot be used");
+        return unusable("the communicator cannot be used; give one that is not freed");
     }
     if (between_groups) {
         return unusable("intercommunicators are not served; use the function of the MPI");
@@ -110,7 +113,8 @@ Refusal refusal_of_call(const Call& call, const lw_algorithm& algorithm) {
     }
     if (is_rooted(call.collective) && (call.root < 0 || call.root >= ranks)) {
         return unusable("root " + std::to_string(call.root) + " is outside the communicator of " +
-                        std::to_string(ranks) + " ranks");
+                        lanewise::counted(static_cast<std::uint64_t>(ranks), "rank") +
+                        "; ranks count from 0");
     }
     const auto *fault = has_types(call) ? lanewise::collectives::fault_of_counts(call, rank, ranks)
                                         : "MPI_DATATYPE_NULL as the datatype";
@@ -147,24 +151,29 @@ std::string why_not_served(const Call& call, const lw_algorithm& algorithm) {
 }
 
 /* All ranks refuse what is not served, and one tells. */
-lw_status tell_if_not_served(lw_status status, const Call& call, const lw_algorithm& algorithm) {
+bool tells_what_is_not_served(MPI_Comm comm) {
     int rank = 0;
-    if (status != LW_ERR_UNSUPPORTED || !algorithm.report) return status;
-    if (PMPI_Comm_rank(call.comm, &rank) != MPI_SUCCESS || rank != 0) return status;
-    return tell(algorithm.report, algorithm.report_context,
-                {status, why_not_served(call, algorithm)});
+    return PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0;
 }
 
 /* Runs `act`, which returns a status, where the call can be made, and tells of every failure. */
 template <typename Act>
 lw_status serve(const Call& call, const lw_algorithm *algorithm, const Act& act) {
     if (!algorithm) return LW_ERR_ARGUMENT;
+    Refusal refused;
     const auto status = at_border([&] {
-        const auto refused = refusal_of_call(call, *algorithm);
-        if (refused.status == LW_OK) return tell_if_not_served(act(), call, *algorithm);
-        return tell(algorithm->report, algorithm->report_context, refused);
+        refused = refusal_of_call(call, *algorithm);
+        return refused.status == LW_OK ? act() : refused.status;
     });
-    return tell_if_failed(status, algorithm->report, algorithm->report_context);
+    if (status == LW_ERR_UNSUPPORTED) {
+        if (!tells_what_is_not_served(call.comm)) return status;
+        // The status is that of all ranks, also where this one has no memory left to explain it.
+        (void)at_border([&] {
+            refused.sentence = why_not_served(call, *algorithm);
+            return LW_OK;
+        });
+    }
+    return tell(*algorithm, status, refused.sentence.c_str());
 }
 
 /* How a call is carried out. No algorithm: exactly, or, where it is refused, not at all. */
@@ -212,11 +221,8 @@ lw_status carry_out(const Call& call, const lw_algorithm *algorithm) {
 }
 
 lw_status begin(const Call& call, const lw_algorithm *algorithm, lw_pending **pending) {
+    if (algorithm && !pending) return tell(*algorithm, LW_ERR_ARGUMENT, "pending must not be NULL");
     return serve(call, algorithm, [&] {
-        if (!pending) {
-            return tell(algorithm->report, algorithm->report_context,
-                        unusable("pending must not be NULL"));
-        }
         const auto decided = decide(call, *algorithm, Calling::nonblocking);
         if (!decided.choice.algorithm) return LW_ERR_UNSUPPORTED;
         bool served = false;
@@ -323,6 +329,18 @@ Refusal refusal_of_name(Collective collective, const char *name, lw_bits bits) {
     return {};
 }
 
+Refusal refusal_of_making(const char *collective, const char *name,
+                          const lw_algorithm_options& options, lw_algorithm **algorithm) {
+    if (!collective) return unusable("collective must not be NULL");
+    if (!algorithm) return unusable("algorithm must not be NULL");
+    auto refused = refusal_of_options(options, name);
+    if (refused.status != LW_OK) return refused;
+    const auto which = lanewise::collectives::collective_named(collective);
+    if (which) return refusal_of_name(*which, name, options.bits);
+    return {LW_ERR_NOT_FOUND, std::string("no collective is called ") + collective +
+                                  "; lw_algorithm_collective lists them"};
+}
+
 SameBits level_of(lw_bits bits) {
     switch (bits) {
         case LW_BITS_ORDER: return SameBits::order;
@@ -355,12 +373,12 @@ std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
 
 /* The module of Fortran sets the size of a call to 0 where a buffer has gaps. */
 lw_status refuse_translation(const lw_fortran_call *call, const lw_algorithm *algorithm) {
-    if (call && call->struct_size == 0 && algorithm && algorithm->report) {
-        algorithm->report(
-            algorithm->report_context, LW_ERR_ARGUMENT,
-            "a buffer is a section with gaps; pass a copy, or the array and a derived type");
-    }
-    return LW_ERR_ARGUMENT;
+    if (!algorithm) return LW_ERR_ARGUMENT;
+    const bool has_gaps = call && call->struct_size == 0;
+    return tell(
+        *algorithm, LW_ERR_ARGUMENT,
+        has_gaps ? "a buffer is a section with gaps; pass a copy, or the array and a derived type"
+                 : "");
 }
 
 }  // namespace
@@ -377,30 +395,19 @@ lw_status lw_algorithm_with(const char *collective, const char *name,
                             const lw_algorithm_options *given, lw_algorithm **algorithm) {
     const auto options = options_from(given);
     if (!options) return LW_ERR_ARGUMENT;
+    Refusal refused;
     const auto status = at_border([&] {
-        if (!collective || !algorithm) {
-            return tell(options->report, options->report_context,
-                        unusable(std::string(collective ? "algorithm" : "collective") +
-                                 " must not be NULL"));
-        }
-        const auto which = lanewise::collectives::collective_named(collective);
-        auto refused = refusal_of_options(*options, name);
-        if (refused.status == LW_OK && !which) {
-            refused = {LW_ERR_NOT_FOUND, std::string("no collective is called ") + collective +
-                                             "; lw_algorithm_collective lists them"};
-        }
-        if (refused.status == LW_OK) refused = refusal_of_name(*which, name, options->bits);
-        if (refused.status != LW_OK) {
-            return tell(options->report, options->report_context, refused);
-        }
+        refused = refusal_of_making(collective, name, *options, algorithm);
+        if (refused.status != LW_OK) return refused.status;
+        const auto which = *lanewise::collectives::collective_named(collective);
         const Choice choice{
-            .algorithm = name ? lanewise::collectives::find_algorithm(*which, name) : nullptr,
+            .algorithm = name ? lanewise::collectives::find_algorithm(which, name) : nullptr,
             .segment_bytes = static_cast<std::int64_t>(options->segment_bytes),
             .same_bits = level_of(options->bits)};
-        *algorithm = new lw_algorithm{*which, choice, options->report, options->report_context};
+        *algorithm = new lw_algorithm{which, choice, options->report, options->report_context};
         return LW_OK;
     });
-    return tell_if_failed(status, options->report, options->report_context);
+    return tell(options->report, options->report_context, status, refused.sentence.c_str());
 }
 
 void lw_algorithm_free(lw_algorithm *algorithm) {
@@ -618,12 +625,8 @@ lw_status lw_pending_test(lw_pending *pending, int *done) {
 
 lw_status lw_pending_wait(lw_pending **pending) {
     if (!pending || !*pending) return LW_ERR_ARGUMENT;
-    return at_border([&] {
-        const int code = lanewise::collectives::wait(*(*pending)->call);
-        delete *pending;
-        *pending = nullptr;
-        return status_of(code, true);
-    });
+    const std::unique_ptr<lw_pending> ended(std::exchange(*pending, nullptr));
+    return at_border([&] { return status_of(lanewise::collectives::wait(*ended->call), true); });
 }
 
 lw_status lw_collective_fortran(const char *name, const lw_fortran_call *call,

@@ -3,6 +3,7 @@
 // The C interface of collectives, on the ranks of a real MPI: algorithms by name and with options,
 // blocking calls and calls in flight.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lanewise/collectives.h>
 #include <lanewise/fortran.h>
@@ -14,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -577,9 +579,9 @@ TEST(Collectives, ACallThatCannotBeMadeIsToldWhyOnTheRankThatMakesIt) {
     lw_pending *pending = nullptr;
 
     EXPECT_EQ(said_of(lw_bcast(&value, 1, MPI_INT, 5, self, broadcast.get())),
-              "root 5 is outside the communicator of 1 ranks");
+              "root 5 is outside the communicator of 1 rank; ranks count from 0");
     EXPECT_EQ(said_of(lw_ibcast(&value, 1, MPI_INT, -1, self, broadcast.get(), &pending)),
-              "root -1 is outside the communicator of 1 ranks");
+              "root -1 is outside the communicator of 1 rank; ranks count from 0");
     EXPECT_EQ(said_of(lw_ibcast(&value, 1, MPI_INT, 0, self, broadcast.get(), nullptr)),
               "pending must not be NULL");
     EXPECT_EQ(said_of(lw_bcast(&value, -1, MPI_INT, 0, self, broadcast.get())),
@@ -592,10 +594,74 @@ TEST(Collectives, ACallThatCannotBeMadeIsToldWhyOnTheRankThatMakesIt) {
     EXPECT_EQ(said_of(lw_barrier(self, broadcast.get())),
               "the algorithm is one of bcast; make one of barrier");
     EXPECT_EQ(said_of(lw_bcast(&value, 1, MPI_INT, 0, MPI_COMM_NULL, broadcast.get())),
-              "the communicator is MPI_COMM_NULL");
+              "the communicator is MPI_COMM_NULL; call only on the ranks that are in it");
     EXPECT_EQ(said_of(lw_allreduce(&value, &value, -1, MPI_INT, MPI_SUM, self, allreduce.get())),
               "rank 0 gives a count below 0");
     EXPECT_EQ(pending, nullptr);
+}
+
+TEST(Collectives, EachRankThatMakesACallThatCannotBeMadeIsToldWhy) {
+    const auto broadcast = telling("bcast", "binomial");
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const int me = rank_of(MPI_COMM_WORLD);
+    int value = 0;
+
+    const auto of_root =
+        said_of(lw_bcast(&value, 1, MPI_INT, ranks, MPI_COMM_WORLD, broadcast.get()));
+    const auto of_count =
+        said_of(lw_bcast(&value, -1, MPI_INT, 0, MPI_COMM_WORLD, broadcast.get()));
+
+    EXPECT_THAT(of_root, ::testing::StartsWith("root " + std::to_string(ranks) + " is outside"));
+    EXPECT_EQ(of_count, "rank " + std::to_string(me) + " gives a count below 0");
+}
+
+TEST(Collectives, WhatIsNotServedIsToldOnTheFirstRankOnly) {
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.bits = LW_BITS_RANKS;
+    options.report = note;
+    lw_algorithm *exact = nullptr;
+    ASSERT_EQ(lw_algorithm_with("allreduce", nullptr, &options, &exact), LW_OK);
+    const Algorithm owned(exact);
+    const long double mine = 1;
+    long double sum = 0;
+
+    const auto status =
+        lw_allreduce(&mine, &sum, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD, exact);
+
+    EXPECT_EQ(status, LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(std::exchange(told, {}).size(), rank_of(MPI_COMM_WORLD) == 0 ? 1u : 0u);
+}
+
+TEST(Collectives, AnErrorOfTheMpiIsTold) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "needs two ranks"; /* One combines nothing. */
+    const auto allreduce = telling("allreduce", "recursive_doubling");
+    const lanewise::testing::ReturnedErrors returned;
+    const double mine = 1;
+    double found = 0;
+
+    // No MPI knows the place of a number by itself.
+    const auto status =
+        lw_allreduce(&mine, &found, 1, MPI_DOUBLE, MPI_MAXLOC, MPI_COMM_WORLD, allreduce.get());
+
+    EXPECT_EQ(status, LW_ERR_MPI);
+    EXPECT_EQ(std::exchange(told, {}), std::vector<std::string>{lw_status_text(LW_ERR_MPI)});
+}
+
+TEST(Collectives, AReportThatThrowsIsCalledOnce) {
+    int calls = 0;
+    lw_algorithm_options options = LW_ALGORITHM_OPTIONS;
+    options.report_context = &calls;
+    options.report = [](void *context, lw_status /*status*/, const char * /*sentence*/) {
+        ++*static_cast<int *>(context);
+        throw std::runtime_error("nobody listens");
+    };
+    lw_algorithm *linear = nullptr;
+    ASSERT_EQ(lw_algorithm_with("bcast", "linear", &options, &linear), LW_OK);
+    const Algorithm owned(linear);
+    int value = 0;
+
+    EXPECT_THROW(lw_bcast(&value, 1, MPI_INT, -1, MPI_COMM_SELF, linear), std::runtime_error);
+    EXPECT_EQ(calls, 1);
 }
 
 TEST(Collectives, ANullIsToldWhereAnAlgorithmIsMade) {

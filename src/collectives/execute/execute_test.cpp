@@ -18,10 +18,12 @@
 #include "collectives/execute/program.hpp"
 #include "collectives/execute/testing/calls.hpp"
 #include "testing/cases.hpp"
+#include "testing/ranks.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
+using lanewise::testing::ReturnedErrors;
 using testing::Trial;
 
 const auto trials = lanewise::testing::cases<unsigned>(12, 5);
@@ -356,21 +358,6 @@ TEST(Packing, OfAnElementBeyondTwoGibibytesIsLeftToTheMpiByAllRanks) {
 
     EXPECT_EQ(served_on(call, "ring"), 0);
 }
-
-/* While it lives, errors are returned. */
-class ReturnedErrors {
-  public:
-    ReturnedErrors() { set(MPI_ERRORS_RETURN); }
-    ~ReturnedErrors() { set(MPI_ERRORS_ARE_FATAL); }
-    ReturnedErrors(const ReturnedErrors&) = delete;
-    ReturnedErrors& operator=(const ReturnedErrors&) = delete;
-
-  private:
-    static void set(MPI_Errhandler handler) {
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-        MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    }
-};
 
 // Messages of a rank with an error are longer than expected.
 TEST(Errors, LeaveWhatLiesBehindTheResultOfOtherRanksAsItWas) {
