@@ -57,7 +57,8 @@ lw_status status_of(const lw_measure_options *options, MPI_Comm comm, Body&& bod
     } catch (...) {
         return report_failure(
             options, rank,
-            {LW_ERR_OPERATION, "the operation threw an exception that is no std::exception"});
+            {LW_ERR_OPERATION,
+             "the operation threw what is no std::exception; let it return a failure"});
     }
 }
 

@@ -30,17 +30,25 @@ lw_status report(const lw_paths_options& options, const Failure& failure) {
     return failure.status;
 }
 
-// Runs `act`, which returns an Outcome, and turns what it throws into a status.
+// Runs `act`, which returns an Outcome, and makes a failure of what it throws.
+template <typename Act>
+Outcome caught(const Act& act) {
+    try {
+        return act();
+    } catch (const std::bad_alloc&) {
+        return Failure{LW_ERR_MEMORY, "out of memory"};
+    } catch (const std::exception& error) {
+        return Failure{LW_ERR_LIMIT, error.what()};
+    } catch (...) {
+        return Failure{LW_ERR_LIMIT, "the call ended by what is no std::exception"};
+    }
+}
+
+// The same as a status. What a report throws is not caught.
 template <typename Act>
 lw_status guarded(const lw_paths_options& options, const Act& act) {
-    try {
-        const Outcome outcome = act();
-        return outcome ? LW_OK : report(options, outcome.failure());
-    } catch (const std::bad_alloc&) {
-        return report(options, {LW_ERR_MEMORY, "out of memory"});
-    } catch (const std::exception& error) {
-        return report(options, {LW_ERR_LIMIT, error.what()});
-    }
+    const Outcome outcome = caught(act);
+    return outcome ? LW_OK : report(options, outcome.failure());
 }
 
 // The verbs that this library is linked to, and one that an old libibverbs lacks.

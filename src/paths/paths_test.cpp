@@ -226,6 +226,18 @@ TEST_F(PathsTest, OptionsOfAnotherSizeAreNotRead) {
     EXPECT_THAT(told_.statuses, IsEmpty());
 }
 
+TEST_F(PathsTest, WhatAReportThrowsReachesTheProgramAndItIsCalledOnce) {
+    options_.settle_ns = -1;
+    options_.report = [](void *told, lw_status status, const char *sentence) {
+        keep_report(told, status, sentence);
+        throw 5;
+    };
+
+    EXPECT_THROW(lw_paths_open(&context_, &options_, &paths_), int);
+
+    EXPECT_THAT(told_.statuses, ElementsAre(LW_ERR_ARGUMENT));
+}
+
 // A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
 #ifndef LANEWISE_SANITIZES_ADDRESSES
 TEST_F(PathsTest, AnUnknownInitiativeIsRefused) {

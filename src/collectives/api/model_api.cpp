@@ -49,17 +49,25 @@ struct Complaints {
     }
 };
 
-/* Runs `act`, which returns an Outcome, and turns whatever happens into a status. */
+/* Runs `act`, which returns an Outcome, and makes a failure of what it throws. */
+template <typename Act>
+Outcome caught(const Act& act) {
+    try {
+        return act();
+    } catch (const std::bad_alloc&) {
+        return Failure{LW_ERR_MEMORY, "out of memory; ask for less"};
+    } catch (const std::exception& error) {
+        return Failure{LW_ERR_OPERATION, error.what()};
+    } catch (...) {
+        return Failure{LW_ERR_OPERATION, "the call ended by what is no std::exception"};
+    }
+}
+
+/* The same as a status. What a report throws is not caught. */
 template <typename Act>
 lw_status at_border(const Complaints& complaints, const Act& act) {
-    try {
-        const Outcome outcome = act();
-        return outcome ? LW_OK : complaints.about(outcome.failure());
-    } catch (const std::bad_alloc&) {
-        return complaints.about({LW_ERR_MEMORY, "out of memory; ask for less"});
-    } catch (const std::exception& error) {
-        return complaints.about({LW_ERR_OPERATION, error.what()});
-    }
+    const Outcome outcome = caught(act);
+    return outcome ? LW_OK : complaints.about(outcome.failure());
 }
 
 /* The same with options; `act` gets them with the defaults in the place of NULL. */

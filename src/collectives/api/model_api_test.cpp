@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <stdexcept>
 
 #include "base/json.hpp"
 #include "collectives/predict.hpp"
@@ -284,6 +285,20 @@ TEST_F(ModelApi, RefusesACallThatCannotBePredicted) {
         EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_ARGUMENT), HasSubstr("above it"));
         options.reduce_s_per_byte = 0.0;
     }
+}
+
+TEST_F(ModelApi, CallsAReportOnceThatThrows) {
+    const auto call = scatter("nonsense");
+    double time_s = untouched_s;
+    int calls = 0;
+    options.report_context = &calls;
+    options.report = [](void *context, lw_status /*status*/, const char * /*sentence*/) {
+        ++*static_cast<int *>(context);
+        throw std::runtime_error("nobody listens");
+    };
+
+    EXPECT_THROW(lw_model_predict(platform, &call, &options, &time_s), std::runtime_error);
+    EXPECT_EQ(calls, 1);
 }
 
 TEST_F(ModelApi, RefusesOptionsOfAnotherSizeWithoutReadingThem) {

@@ -18,6 +18,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/quantities.hpp"
 #include "base/sizes.hpp"
 
 namespace lanewise::measure {
@@ -111,7 +112,8 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t b
     if (root < 0 || root >= size) {
         return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(root) +
                                             " is outside the communicator of " +
-                                            std::to_string(size) + " ranks"};
+                                            counted(static_cast<std::uint64_t>(size), "rank") +
+                                            "; ranks count from 0"};
     }
     if (!operation.entry) return Done{};
     const auto& entry = *operation.entry;

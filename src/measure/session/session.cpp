@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/json_lines.hpp"
+#include "base/quantities.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
@@ -320,7 +321,8 @@ Result<std::string> describe_plan(const Arguments& arguments) {
     if (arguments.ranks_expected > 0 && arguments.root >= arguments.ranks_expected)
         return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(arguments.root) +
                                             " is outside the communicator of " +
-                                            std::to_string(ranks) + " ranks"};
+                                            counted(static_cast<std::uint64_t>(ranks), "rank") +
+                                            "; ranks count from 0"};
     return Json{{"points", count_points(arguments, *operations, ranks)},
                 {"operations", names},
                 {"sizes_bytes", arguments.sizes_bytes},

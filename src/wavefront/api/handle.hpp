@@ -80,7 +80,9 @@ lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) 
     } catch (...) {
         return report_failure(
             report, context,
-            {LW_ERR_OPERATION, "what the call calls threw an exception that is no std::exception"});
+            {LW_ERR_OPERATION,
+             "a function of the program, which the call runs, threw what is no std::exception; let "
+             "it return a failure"});
     }
 }
 
