@@ -120,10 +120,14 @@ typedef struct lw_measure_options {
  * Measure `operation` on `comm` with `root` for each of `count` sizes.
  * Stores samples with one point per size, in the order given, in `*samples`.
  * Fails with LW_ERR_ARGUMENT for an intercommunicator, a root outside it, a
- * value outside its range; LW_ERR_LIMIT for a size the MPI cannot express;
- * LW_ERR_UNSUPPORTED for what does not go together or is not possible here: tasks
- * of other operations or with another start than a barrier, buffers of a user
- * operation, cold buffers in a pipeline, huge pages that are switched off.
+ * value outside its range; LW_ERR_LIMIT for a size the MPI cannot express or
+ * the free memory cannot hold; LW_ERR_MEMORY where a rank lacks it all the same;
+ * LW_ERR_OPERATION where a function of the operation fails or throws; LW_ERR_MPI;
+ * LW_ERR_UNSUPPORTED for what does not go together or is not possible here, such
+ * as tasks of other operations, in a pipeline or with another start than a barrier,
+ * buffers of a user operation that are not the default, cold buffers in a
+ * pipeline or on a processor that cannot flush them, and huge pages that are
+ * switched off.
  */
 LW_API lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
                             const uint64_t *sizes_bytes, size_t count,
@@ -157,8 +161,9 @@ LW_API lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t 
 /*
  * Measure the point-to-two experiment i -> (j, k): i sends `there_bytes` to j
  * and to k and receives `back_bytes` from each (MPIBlib 2008, section 4).
- * Three points for each triplet i < j < k, one per sender.  Both fail with LW_ERR_UNSUPPORTED for
- * buffers that are not the default.
+ * Three points for each triplet i < j < k, one per sender.  lw_measure_pairs and
+ * lw_measure_triplets fail as lw_measure does, and with LW_ERR_UNSUPPORTED for buffers that are not
+ * the default.
  */
 LW_API lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
                                      lw_order order, const lw_measure_options *options,

@@ -10,6 +10,9 @@
  * of four bytes. For pingpong it is one message, and the time is half a round trip.
  * For streaming operations (streaming, bidirectional, pairs_rate, peers_rate) the
  * time is that of one message.
+ *
+ * The functions that return a status fail with LW_ERR_ARGUMENT for a NULL where they take none, and
+ * with LW_ERR_MEMORY where there is no memory.
  */
 #ifndef LANEWISE_OPERATION_H
 #define LANEWISE_OPERATION_H
@@ -71,9 +74,10 @@ LW_API const char *lw_operation_name(size_t index);
  * may store its state in `*state`; `execute` is what is timed; `teardown`
  * frees the state.  `setup` and `teardown` may be NULL.  A callback returns
  * zero for success.  `context` is passed to `setup` unchanged.
- * A failure of `execute` on one rank ends the measurement on all ranks after the batch of
- * repetitions.  Until then every rank goes on executing, since the others may wait for its
- * messages: an operation that communicates fails after it has communicated.
+ * A failure of `setup` or `execute` on one rank ends the measurement on all ranks with
+ * LW_ERR_OPERATION; that of `execute` after the batch of repetitions.  Until then every rank goes
+ * on executing, since the others may wait for its messages: an operation that communicates fails
+ * after it has communicated.
  */
 typedef struct lw_operation_callbacks {
     uint32_t struct_size; /* sizeof(lw_operation_callbacks) */
