@@ -199,6 +199,15 @@ contains
         type(c_options) :: options
         type(c_ptr) :: found, address
         integer(c_int) :: code
+        character(20) :: digits
+        if (present(segment_bytes)) then
+            if (segment_bytes < 0) then
+                write (digits, "(i0)") segment_bytes
+                call lw_settle(LW_ERR_ARGUMENT, what, status, &
+                    "segment_bytes is " // trim(digits) // "; say 0 or more")
+                return
+            end if
+        end if
         allocate (told)
         options = c_options(bits=int(bits, c_int), report=c_funloc(lw_keep_sentence), &
             report_context=c_loc(told))
@@ -358,12 +367,14 @@ contains
         if (associated(algorithm%told)) algorithm%told%sentence = ""
     end subroutine
 
-    ! Empty where no reason was told.
+    ! Why a call by the algorithm failed; empty where no reason was told.
     function reason_of(algorithm) result(reason)
         type(lw_algorithm), intent(in) :: algorithm
         character(:), allocatable :: reason
         reason = ""
         if (associated(algorithm%told)) reason = trim(algorithm%told%sentence)
+        if (.not. c_associated(algorithm%handle)) reason = &
+            "the algorithm was not made; call lw_algorithm_named or lw_algorithm_with"
     end function
 
     subroutine carry_out(name, made, algorithm, status)

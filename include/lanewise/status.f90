@@ -104,6 +104,7 @@ contains
             if (reason /= "") why = trim(reason)
         end if
         write (error_unit, "(a)") "lanewise: " // what // ": " // why
+        flush (error_unit)
         error stop 1
     end subroutine
 

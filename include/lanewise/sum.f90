@@ -60,7 +60,7 @@ module lanewise_sum
         end function
         function c_create(sum) bind(c, name="lw_accumulator_create") result(status)
             import :: c_ptr, c_int
-            type(c_ptr), intent(out) :: sum
+            type(c_ptr), intent(inout) :: sum
             integer(c_int) :: status
         end function
         subroutine c_free(sum) bind(c, name="lw_accumulator_free")
@@ -98,13 +98,13 @@ module lanewise_sum
         function c_value(sum, total) bind(c, name="lw_accumulator_f64") result(status)
             import :: c_ptr, c_double, c_int
             type(c_ptr), value :: sum
-            real(c_double), intent(out) :: total
+            real(c_double), intent(inout) :: total
             integer(c_int) :: status
         end function
         function c_value_f32(sum, total) bind(c, name="lw_accumulator_f32") result(status)
             import :: c_ptr, c_float, c_int
             type(c_ptr), value :: sum
-            real(c_float), intent(out) :: total
+            real(c_float), intent(inout) :: total
             integer(c_int) :: status
         end function
         function c_prod_f64(values, count, product) bind(c, name="lw_prod_f64") result(status)
@@ -137,7 +137,7 @@ module lanewise_sum
         end function
         function c_product_create(product) bind(c, name="lw_product_create") result(status)
             import :: c_ptr, c_int
-            type(c_ptr), intent(out) :: product
+            type(c_ptr), intent(inout) :: product
             integer(c_int) :: status
         end function
         subroutine c_product_free(product) bind(c, name="lw_product_free")
@@ -175,14 +175,14 @@ module lanewise_sum
         function c_product_value(product, nearest) bind(c, name="lw_product_f64") result(status)
             import :: c_ptr, c_double, c_int
             type(c_ptr), value :: product
-            real(c_double), intent(out) :: nearest
+            real(c_double), intent(inout) :: nearest
             integer(c_int) :: status
         end function
         function c_product_value_f32(product, nearest) bind(c, name="lw_product_f32") &
                 result(status)
             import :: c_ptr, c_float, c_int
             type(c_ptr), value :: product
-            real(c_float), intent(out) :: nearest
+            real(c_float), intent(inout) :: nearest
             integer(c_int) :: status
         end function
         function c_status_text(status) bind(c, name="lw_status_text") result(text)
@@ -251,6 +251,7 @@ contains
         reason = c_status_text(code)
         call c_f_pointer(reason, letters, [c_strlen(reason)])
         write (error_unit, "(*(a))") "lanewise: ", what, ": ", letters
+        flush (error_unit)
         error stop 1
     end subroutine
 

@@ -176,9 +176,15 @@ REFUSED = {
         "lw_measure: root 7 is outside",
     'call lw_algorithm_named("bcast", "no such", reduction)':
         "lw_algorithm_named(bcast, no such): bcast has no algorithm no such; lw_algorithm_name ",
+    'call lw_algorithm_named("bcast", "binomial", reduction, -5_8)':
+        "lw_algorithm_named(bcast, binomial): segment_bytes is -5; say 0 or more",
+    "call lw_bcast(number, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, reduction)":
+        "lw_bcast: the algorithm was not made; call lw_algorithm_named or lw_algorithm_with",
+    "call lw_ibarrier(MPI_COMM_WORLD, reduction, pending)":
+        "lw_ibarrier: the algorithm was not made; call lw_algorithm_named or lw_algorithm_with",
     'call lw_algorithm_named("bcast", "binomial", reduction)\n'
     "call lw_bcast(number, 1, MPI_INTEGER, 7, MPI_COMM_WORLD, reduction)":
-        "lw_bcast: root 7 is outside the communicator of 1 ranks",
+        "lw_bcast: root 7 is outside the communicator of 1 rank; ranks count from 0",
     'call lw_algorithm_named("bcast", "binomial", reduction)\n'
     "call lw_bcast(numbers(1, :), 2, MPI_INTEGER, 0, MPI_COMM_WORLD, reduction)":
         "lw_bcast: a buffer is a section with gaps; pass a copy",
