@@ -48,7 +48,7 @@ def import_array(
     matrix: int | str,
     name: str | Path,
     *,
-    memory: str | int = "",
+    memory: str | float = "",
     on_progress: OnShare | None = None,
 ) -> None:
     """Fill `matrix` of a store, or of the store in a folder, from the array called `name`.
@@ -71,7 +71,7 @@ def export_array(
     matrix: int | str,
     name: str | Path,
     *,
-    memory: str | int = "",
+    memory: str | float = "",
     on_progress: OnShare | None = None,
 ) -> None:
     """Write `matrix` of a store, or of the store in a folder, to a new array called `name`.
@@ -135,7 +135,7 @@ def _opened(store: Store | str | Path, mode: str) -> Iterator[Store]:
         yield opened
 
 
-def check_memory(memory: str | int, store: Store, array: Any) -> None:
+def check_memory(memory: str | float, store: Store, array: Any) -> None:
     """Raise RequestError where `memory` is less than moving takes; an empty one is any amount."""
     if not memory:
         return

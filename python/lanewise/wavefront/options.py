@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lanewise.errors import RequestError
 from lanewise.wavefront import library as native
 
@@ -55,24 +57,37 @@ class Ending:
         return bool(self.until) or self.rtol != 0.0 or self.atol != 0.0
 
 
-def size_bytes(text: str | int) -> int:
-    """Return "2GiB" in bytes; units are powers of 1024.  RequestError for anything else."""
-    match = _SIZE.fullmatch(str(text))
+def size_bytes(size: str | float) -> int:
+    """Return "2GiB", or a whole number of bytes, in bytes; units are powers of 1024.
+
+    RequestError for anything else.
+    """
+    number = _parsed(size) if isinstance(size, str) else size
+    if isinstance(number, (float, np.floating)) and number.is_integer():
+        number = int(number)
+    if not hasattr(number, "__index__") or number < 0:
+        raise RequestError(f"memory {size!r} is not a whole number of bytes, such as 2**30")
+    if number > _MOST:
+        raise RequestError(f"memory is at most {_MOST} bytes; give less")
+    return operator.index(number)
+
+
+def _parsed(text: str) -> int:
+    match = _SIZE.fullmatch(text)
     if match is None:
         raise RequestError(
             f"memory {text!r} is not a size, which is a whole number of B, KiB, MiB, GiB or TiB; "
             "try '1536MiB' or '2GiB'"
         )
-    size = int(match[1]) << 10 * _POWERS[match[2]]
-    if size > _MOST:
-        raise RequestError(f"memory {text!r} is more than {_MOST} bytes; give less")
-    return size
+    digits = match[1].lstrip("0") or "0"
+    # Python reads thousands of digits only where it is told to; so many are too much in any case.
+    return int(digits[: len(str(_MOST)) + 1]) << 10 * _POWERS[match[2]]
 
 
 def run_options(  # noqa: PLR0913
     iterations: int,
     *,
-    memory: str | int,
+    memory: str | float,
     threads: int = 0,
     waves: int = 0,
     ending: Ending = Ending(),
@@ -99,10 +114,10 @@ def run_options(  # noqa: PLR0913
     )  # fmt: skip
 
 
-def whole_number(name: str, count: int, most: int) -> int:
-    """Return a count; RequestError where it is no whole number from 0 to `most`."""
-    if not hasattr(count, "__index__") or not 0 <= count <= most:
-        raise RequestError(f"{name} is a whole number from 0 to {most}, not {count}")
+def whole_number(name: str, count: int, most: int, least: int = 0) -> int:
+    """Return a count; RequestError where it is no whole number from `least` to `most`."""
+    if not hasattr(count, "__index__") or not least <= count <= most:
+        raise RequestError(f"{name} is a whole number from {least} to {most}, not {count}")
     return operator.index(count)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from lanewise.errors import RequestError
 from lanewise.wavefront.kernel import RowKernel
-from lanewise.wavefront.options import Ending, run_options, text_bytes
+from lanewise.wavefront.options import Ending, run_options, size_bytes, text_bytes
 
 # Would be cut off at the NUL, or have no bytes; and what is no text.
 NO_TEXTS = ["sor\0junk", "sor\ud800", "sor\n", 5, None]
@@ -39,6 +40,35 @@ def test_a_text_that_would_be_cut_off_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(RequestError, match=f"{name} is a text of printable characters"):
         asked("down-right\0up")
+
+
+@pytest.mark.parametrize("size", [2**29, 2**30 / 2, np.float64(2**29), np.int64(2**29), "512MiB"])
+def test_a_budget_is_a_whole_number_of_bytes_of_any_type_or_a_size(size: str | float) -> None:
+    assert size_bytes(size) == 2**29
+    assert type(size_bytes(size)) is int
+
+
+@pytest.mark.parametrize("size", [1.5, -1, -1.0, float("inf"), float("nan"), np.float64(0.5), None])
+def test_a_budget_that_is_no_whole_number_of_bytes_is_refused(size: float) -> None:
+    with pytest.raises(RequestError) as raised:
+        size_bytes(size)
+
+    says = f"memory {size!r} is not a whole number of bytes, such as 2**30"
+    assert str(raised.value) == says
+
+
+@pytest.mark.parametrize("size", ["1.5GiB", "64m", "512 MiB", "", "-1"])
+def test_a_text_that_is_no_size_is_refused(size: str) -> None:
+    with pytest.raises(RequestError, match=f"memory '{size}' is not a size, which is a whole"):
+        size_bytes(size)
+
+
+@pytest.mark.parametrize("size", [2**63, 1e300, 1 << 20000, "9" * 5000, "8388608TiB"], ids=type)
+def test_a_budget_of_too_many_bytes_is_refused_however_long_it_is(size: str | float) -> None:
+    with pytest.raises(RequestError, match=f"memory is at most {2**63 - 1} bytes; give less"):
+        size_bytes(size)
+
+    assert size_bytes("0" * 5000 + "1KiB") == 1024
 
 
 def test_only_a_condition_makes_a_run_pause() -> None:
