@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lanewise import Measurement, fit, read, read_platform
+from lanewise import Measurement, Platform, fit, read, read_platform
 from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.model.program import FIT
@@ -155,7 +155,26 @@ def test_a_measurement_gives_the_platform_that_its_file_gives(tmp_path: Path) ->
     assert without_time(fit(measured["pairs"]).values) == without_time(from_file.values)
 
 
-@pytest.mark.parametrize("samples", [5, None, [5], [None]])
+class Somewhere(os.PathLike[str]):
+    """A path of another library."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def test_a_file_is_named_by_whatever_leads_to_it(tmp_path: Path) -> None:
+    path = launched_pairs(tmp_path / "pairs.jsonl", repetitions=(30, 10))
+    from_file = without_time(fit(path).values)
+
+    assert without_time(fit(Somewhere(path)).values) == from_file
+    assert without_time(fit([Somewhere(path)]).values) == from_file
+    assert without_time(fit([str(path)]).values) == from_file
+
+
+@pytest.mark.parametrize("samples", [5, None, [5], [None], Platform({}, "")])
 def test_what_holds_no_samples_is_refused_with_what_does(samples: Any) -> None:
     with pytest.raises(RequestError, match="give a measurement, a data frame of"):
         fit(samples)

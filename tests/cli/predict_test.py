@@ -7,10 +7,12 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from lanewise import read_platform
@@ -92,8 +94,10 @@ def test_every_collective_can_be_asked_for(lanewise: Lanewise, platform: Path) -
         ({"algorithm": "binomial,linear"}, "algorithm is one NAME[:SEGMENT[:LANES]], not 'binomi"),
         ({"algorithm": "all"}, "algorithm is one NAME[:SEGMENT[:LANES]], not 'all'"),
         ({"algorithm": ""}, "algorithm is one NAME[:SEGMENT[:LANES]], not ''"),
-        ({"message_bytes": "1K:1M:x2"}, "message_bytes='1K:1M:x2' is not a whole number"),
-        ({"message_bytes": ""}, "message_bytes='' is not a whole number"),
+        ({"message_bytes": "1K:1M:x2"}, "message_bytes='1K:1M:x2' is not one size"),
+        ({"message_bytes": "1K,1M"}, "message_bytes='1K,1M' is not one size"),
+        ({"message_bytes": "--help"}, '"--help" does not begin with digits'),
+        ({"message_bytes": ""}, "message_bytes='' is not one size"),
         ({"message_bytes": 8.0}, "message_bytes=8.0 is not a whole number"),
         ({"message_bytes": -1}, "message_bytes=-1 is not 0 or more"),
         ({"collective": "--help"}, 'unknown collective "--help"'),
@@ -109,6 +113,13 @@ def test_one_time_is_asked_for_in_python(platform: Path, asked: dict[str, Any], 
         model.predict(**question | asked)
 
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("size", ["64K", "64KiB", "65536", np.int64(65536)])
+def test_a_size_is_a_number_or_a_text_in_python(platform: Path, size: int | str) -> None:
+    predict = partial(read_platform(platform).predict, "scatter", "binomial", ranks=4)
+
+    assert predict(message_bytes=size) == predict(message_bytes=65536)
 
 
 def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import operator
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -34,13 +35,18 @@ AS_READ = "take it as lanewise.read gave it"
 
 @runtime_checkable
 class Measured(Protocol):
-    """A measurement, which writes its samples to a file."""
+    """A measurement, of operations, which writes its samples to a file."""
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """Return the names of what was measured."""
 
     def save(self, path: str | Path) -> None:
         """Write all samples."""
 
 
-Samples = Measured | pd.DataFrame | str | Path | Sequence[str | Path]
+File = str | os.PathLike[str]
+Samples = Measured | pd.DataFrame | File | Sequence[File]
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,16 @@ class Platform:
         collective: str,
         algorithm: str,
         *,
-        message_bytes: int,
+        message_bytes: int | str,
         ranks: int | None = None,
         model: str = "",
         root: int = 0,
     ) -> float:
         """Return the seconds that a collective takes by an algorithm, NAME[:SEGMENT[:LANES]].
 
-        `message_bytes` is the block of one rank, or the vector, in bytes, as lanewise measure
-        counts.  Without `model` the best is asked, without `ranks` it is as many as were fitted.
+        `message_bytes` is the block of one rank, or the vector, in bytes or as "64K", as lanewise
+        measure counts.  Without `model` the best is asked, without `ranks` it is as many as were
+        fitted.
         Raises RequestError for what cannot be asked.
         """
         if algorithm in ("", "all") or "," in algorithm:
@@ -86,7 +93,7 @@ class Platform:
             self.save(path)
             question = Question(
                 platform=str(path), collective=collective, ranks=ranks, algorithms=(algorithm,),
-                sizes=str(size), model=model, root=root,
+                sizes=size, model=model, root=root,
             )  # fmt: skip
             prediction = read_prediction(ask(*question.arguments(), name=PREDICT))
         if prediction.left_out:
@@ -95,15 +102,22 @@ class Platform:
         return prediction.candidates[0].predicted_s[0]
 
 
-def size_of(message_bytes: int) -> int:
-    """Return a number of bytes; RequestError for what is none."""
+def size_of(message_bytes: int | str) -> str:
+    """Return one size as lanewise-predict takes it; RequestError for several, and what is none.
+
+    Whether a text is a size is for lanewise-predict to say.
+    """
+    if isinstance(message_bytes, str):
+        if not message_bytes or "," in message_bytes or ":" in message_bytes:
+            raise RequestError(f"message_bytes={message_bytes!r} is not one size, such as 65536")
+        return message_bytes
     try:
         size = operator.index(message_bytes)
     except TypeError:
         raise RequestError(f"message_bytes={message_bytes!r} is not a whole number") from None
     if size < 0:
         raise RequestError(f"message_bytes={size} is not 0 or more")
-    return size
+    return str(size)
 
 
 def fit(samples: Samples) -> Platform:
@@ -127,20 +141,20 @@ def read_platform(path: str | Path) -> Platform:
 
 def files_of(samples: Samples, folder: Path) -> list[str]:
     """Return the files that hold `samples`; what is no file yet is written into `folder`."""
+    if isinstance(samples, pd.DataFrame):
+        return written(samples, folder)
     if isinstance(samples, Measured):
         samples.save(folder / "samples.jsonl")
         return [str(folder / "samples.jsonl")]
-    if isinstance(samples, pd.DataFrame):
-        return written(samples, folder)
-    if isinstance(samples, (str, Path)):
-        return [str(samples)]
-    files: list[object] = list(samples) if isinstance(samples, Iterable) else [samples]
-    if not all(isinstance(path, (str, Path)) for path in files):
+    if isinstance(samples, (str, os.PathLike)):
+        return [os.fspath(samples)]
+    files: list[Any] = list(samples) if isinstance(samples, Iterable) else [samples]
+    if not all(isinstance(path, (str, os.PathLike)) for path in files):
         raise RequestError(
             f"{cut(repr(samples))} holds no samples; give a measurement, a data frame of "
             "lanewise.read, or files"
         )
-    return [str(path) for path in files]
+    return [os.fspath(path) for path in files]
 
 
 def written(frame: pd.DataFrame, folder: Path) -> list[str]:

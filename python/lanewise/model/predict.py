@@ -28,7 +28,7 @@ class Question:
         line = ["--platform", self.platform, "--root", str(self.root)]
         line += [] if self.ranks is None else ["--ranks", str(self.ranks)]
         line += [f"--algorithm={name}" for name in self.algorithms]
-        line += ["--sizes", self.sizes] if self.sizes else []
+        line += [f"--sizes={self.sizes}"] if self.sizes else []
         line += [f"--model={self.model}"] if self.model else []
         line += ["--spans"] if self.spans else []
         return [*line, "--", self.collective]
