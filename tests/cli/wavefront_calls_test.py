@@ -8,6 +8,7 @@ import copy
 import ctypes
 import gc
 import pickle
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -176,7 +177,7 @@ def test_a_name_with_a_nul_is_refused_instead_of_cut_off(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("element", ["f32", "nonsense", "bool", "uint8"])
+@pytest.mark.parametrize("element", ["f32", "nonsense", "bool", "uint8", "(2,3", "2**", "f8,f8"])
 def test_elements_that_no_store_has_are_refused_by_name(element: str) -> None:
     signatures = [wavefront.row_signature, wavefront.plane_signature]
     acts: list[Callable[[], object]] = [
@@ -186,8 +187,20 @@ def test_elements_that_no_store_has_are_refused_by_name(element: str) -> None:
     ]
 
     for act in acts:
-        with pytest.raises(RequestError, match=f"{element} cannot be stored; use one of float32"):
+        with pytest.raises(RequestError, match=f"{re.escape(element)} cannot be stored; use one"):
             act()
+
+
+@pytest.mark.parametrize(
+    ("element", "name"),
+    [("double", "float64"), (np.dtype("float32"), "float32"), (np.int32, "int32"),
+     ("intp", np.dtype("intp").name), (float, "float64")],
+)  # fmt: skip
+def test_an_element_may_be_named_as_numpy_names_types(element: npt.DTypeLike, name: str) -> None:
+    for signature in (wavefront.row_signature, wavefront.plane_signature):
+        assert signature(element) == signature(name)
+    with wavefront.Store.in_memory(4, 6, dtype=element) as store:
+        assert store.dtype == name
 
 
 def open_files(folder: Path) -> list[Path]:

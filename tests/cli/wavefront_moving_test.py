@@ -57,6 +57,12 @@ def test_a_matrix_that_is_called_like_files_of_halos_stays(tmp_path: Path) -> No
         np.testing.assert_array_equal(store["frontiers"], VALUES[0])
 
 
+@pytest.mark.parametrize("names", [None, (), np.array(["data0", "coefficient0"])])
+def test_matrices_without_names_have_those_of_their_kinds(names: Any) -> None:
+    with wavefront.Store.in_memory(4, 4, coefficients=1, names=names) as store:
+        assert store.names == ("data0", "coefficient0")
+
+
 @pytest.mark.parametrize(
     ("names", "why"),
     [(("u",), "1 names for 2 matrices"), (("u", "u"), "u"), (("u", "a b"), "a b")],

@@ -25,9 +25,11 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy.typing as npt
+
 from lanewise.errors import RequestError
 from lanewise.wavefront import library as native
-from lanewise.wavefront.options import text_bytes
+from lanewise.wavefront.options import text_bytes, whole_number
 
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
@@ -52,10 +54,7 @@ class OwnKernel:
     context: Any = None
 
     def __post_init__(self) -> None:
-        if not hasattr(self.radius, "__index__") or not 1 <= self.radius <= _RADIUS_MAX:
-            raise RequestError(
-                f"radius is a whole number from 1 to {_RADIUS_MAX}, not {self.radius}"
-            )
+        whole_number("radius", self.radius, _RADIUS_MAX, least=1)
         if self.reads not in ("updated", "previous"):
             raise RequestError(f'a kernel reads "updated" or "previous", not "{self.reads}"')
 
@@ -211,7 +210,7 @@ def refuse_loose_arithmetic(function: Any) -> None:
         )
 
 
-def row_signature(element: str = "float64", *, directed: bool = False) -> Any:
+def row_signature(element: npt.DTypeLike = "float64", *, directed: bool = False) -> Any:
     """Return the Numba signature of a row function for `element`, such as "float64" or "int32".
 
     A function for "float16" gets the bits of halves, which `lanewise.wavefront.half` makes into
@@ -226,7 +225,7 @@ def row_signature(element: str = "float64", *, directed: bool = False) -> Any:
     return types.void(rows, rows, rows, index, index, index, *more, types.voidptr)
 
 
-def plane_signature(element: str = "float64") -> Any:
+def plane_signature(element: npt.DTypeLike = "float64") -> Any:
     """Return the Numba signature of a plane function for `element`, such as "float64".
 
     Its arguments are `updated`, `data` and `coefficients`, with planes for rows, line behind line,
@@ -245,10 +244,9 @@ def plane_signature(element: str = "float64") -> Any:
     return types.void(rows, rows, rows, types.CPointer(plane), types.voidptr)
 
 
-def _rows_of(element: str) -> Any:
+def _rows_of(element: npt.DTypeLike) -> Any:
     from numba import types  # noqa: PLC0415
 
-    if element not in native.ELEMENTS:
-        raise RequestError(f"{element} cannot be stored; use one of {', '.join(native.ELEMENTS)}")
-    value = getattr(types, _NUMBA_TYPES.get(element, element))
+    name = native.element_of(element)
+    value = getattr(types, _NUMBA_TYPES.get(name, name))
     return types.CPointer(types.CPointer(value))

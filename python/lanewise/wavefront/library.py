@@ -21,6 +21,9 @@ from ctypes import (
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from lanewise.errors import RequestError
 from lanewise.launch import native_library
 from lanewise.launch.mpi4py_library import (
@@ -34,6 +37,19 @@ from lanewise.launch.native_library import Report, Sentences, Status, error_of
 ELEMENTS = (
     "float32", "float64", "complex64", "complex128", "int32", "int64", "float16"
 )  # fmt: skip
+
+
+def element_of(dtype: npt.DTypeLike) -> str:
+    """Return which of ELEMENTS a type is, in whatever way it is named; RequestError for others."""
+    try:
+        element = np.dtype(dtype).name
+    # SyntaxError is of texts such as "(2,3", ValueError of "2**".
+    except (TypeError, ValueError, SyntaxError):
+        element = ""
+    if element not in ELEMENTS:
+        raise RequestError(f"dtype {dtype} cannot be stored; use one of {', '.join(ELEMENTS)}")
+    return element
+
 
 Moved = CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)

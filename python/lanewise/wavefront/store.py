@@ -27,6 +27,7 @@ from lanewise.wavefront.library import (
     Moved,
     MoveRows,
     byref,
+    element_of,
     loaded,
     path_bytes,
 )
@@ -123,7 +124,7 @@ class Store:
         tile_columns: int = 0,
         row_coefficients: int = 0,
         column_coefficients: int = 0,
-        names: Sequence[str] = (),
+        names: Sequence[str] | None = None,
     ) -> Store:
         """Make an empty store in the new folder `folder`; matrices are data first.
 
@@ -150,7 +151,7 @@ class Store:
         rows: int | tuple[int, ...],
         columns: int = 0,
         *,
-        names: Sequence[str] = (),
+        names: Sequence[str] | None = None,
         **shape: Any,
     ) -> Store:
         """Make an empty store in memory, gone once it is closed; `shape` is as for `create`.
@@ -164,14 +165,18 @@ class Store:
 
     @classmethod
     def _made(
-        cls, function: Any, place: tuple[bytes, ...], shape: MatrixShape, names: Sequence[str]
+        cls,
+        function: Any,
+        place: tuple[bytes, ...],
+        shape: MatrixShape,
+        names: Sequence[str] | None,
     ) -> Store:
         count = shape.data_count + shape.coefficient_count
         count += shape.row_coefficient_count + shape.column_coefficient_count
-        if names and len(names) != count:
-            raise RequestError(f"{len(names)} names for {count} matrices; give one for each")
-        texts = [text_bytes("a name", name) for name in names]
-        called = (ctypes.c_char_p * count)(*texts) if names else None
+        texts = [text_bytes("a name", name) for name in (() if names is None else names)]
+        if texts and len(texts) != count:
+            raise RequestError(f"{len(texts)} names for {count} matrices; give one for each")
+        called = (ctypes.c_char_p * count)(*texts) if texts else None
         handle, failures = ctypes.c_void_p(), Failures()
         failures.check(
             function(*place, byref(shape), called, failures.callback, None, byref(handle))
@@ -422,7 +427,7 @@ class Store:
         kernel: Any,
         iterations: int,
         *,
-        memory: str | int = "1GiB",
+        memory: str | float = "1GiB",
         parameters: Sequence[float] = (),
         threads: int = 0,
         waves: int = 0,
@@ -454,7 +459,7 @@ class Store:
         layout: str | None = None,
         strip_rows: int = 0,
         tile_columns: int | None = None,
-        memory: str | int = "1GiB",
+        memory: str | float = "1GiB",
         on_progress: OnShare | None = None,
     ) -> Store:
         """Copy the store into the new store `folder`, and return that, open.
@@ -553,13 +558,7 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
         raise TypeError(f"a store has no {', '.join(sorted(unknown))}")
     wanted = {**_SHAPE, **given}
     layout = text_bytes("layout", wanted.pop("layout"))
-    try:
-        name = np.dtype(wanted["dtype"]).name
-    except TypeError:
-        name = ""
-    if name not in ELEMENTS:
-        known = ", ".join(ELEMENTS)
-        raise RequestError(f"dtype {wanted['dtype']} cannot be stored; use one of {known}")
+    element = ELEMENTS.index(element_of(wanted["dtype"]))
     sides = tuple(whole_number("a side", side, _SIDE_MAX) for side in sides)
     numbers = {
         name: whole_number(name, wanted[name], _COUNT_MAX if name in _COUNTS else _SIDE_MAX)
@@ -567,7 +566,7 @@ def shape_of(rows: int | tuple[int, ...], columns: int = 0, **given: Any) -> Mat
     }
     line_columns = sides[2] if len(sides) == 3 else 0
     return MatrixShape(
-        struct_size=ctypes.sizeof(MatrixShape), element=ELEMENTS.index(name),
+        struct_size=ctypes.sizeof(MatrixShape), element=element,
         layout=layout, rows=sides[0],
         columns=whole_number("a row or plane", math.prod(sides[1:]), _SIDE_MAX),
         line_columns=line_columns, strip_rows=numbers["strip_rows"],
