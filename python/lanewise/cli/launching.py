@@ -133,9 +133,9 @@ with_launch_options = with_options(
         option("host", Host, ""),
         option("hostfile", Hostfile, ""),
         option("launcher_args", LauncherArguments, ""),
-        option("smpi_rate", Rate, "1Gbit/s"),
-        option("smpi_latency", Latency, "10us"),
-        option("smpi_speeds", Speeds, "1Gflop/s"),
+        option("smpi_rate", Rate, ""),
+        option("smpi_latency", Latency, ""),
+        option("smpi_speeds", Speeds, ""),
         option("print_command", PrintCommand, False),
         option("quiet", Quiet, False),
     ]
@@ -159,7 +159,7 @@ def asked_of(values: Mapping[str, Any]) -> Asked:
             "--smpi-",
             values["smpi_rate"],
             values["smpi_latency"],
-            values["smpi_speeds"].split(","),
+            values["smpi_speeds"],
         ),
     )
 

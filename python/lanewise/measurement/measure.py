@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def measure(  # noqa: PLR0913
     launcher_arguments: Sequence[str] = (),
     smpi_rate: str | float = "",
     smpi_latency: str | float = "",
-    smpi_speeds: str | Sequence[str | float] = "",
+    smpi_speeds: str | float | Iterable[str | float] = "",
     output: str | Path | None = None,
     comm: Any = None,
     **options: Any,
@@ -87,7 +87,7 @@ def measure(  # noqa: PLR0913
 
 def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> None:
     """Raise RequestError for what only a launch could do; all ranks were given the same."""
-    for name in (name for name, value in launching.items() if value):
+    for name in (name for name, value in launching.items() if not _is_left_out(value)):
         raise RequestError(
             f"{name} describes a launch, but a running job launches nothing; leave it out"
         )
@@ -100,3 +100,7 @@ def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> 
             f"ranks={request.ranks}: the running job has {comm.size}; leave it out, or start the "
             "program without an MPI launcher"
         )
+
+
+def _is_left_out(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, list, tuple)) and not value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def tune(  # noqa: PLR0913
     output: str | Path | None = None,
     smpi_rate: str | float = "",
     smpi_latency: str | float = "",
-    smpi_speeds: str | Sequence[str | float] = "",
+    smpi_speeds: str | float | Iterable[str | float] = "",
     **options: Any,
 ) -> TuningResult:
     """Find algorithms that are faster than the MPI's default for collectives such as "scatter".

@@ -7,7 +7,7 @@ What transports need is imported only where one is named, since most launches na
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,13 +50,13 @@ def asked_for(  # noqa: PLR0913
     *,
     smpi_rate: str | float = "",
     smpi_latency: str | float = "",
-    smpi_speeds: str | Sequence[str | float] = "",
+    smpi_speeds: str | float | Iterable[str | float] = "",
 ) -> Asked:
-    """Return what a program in Python asks for; its hosts and its speeds may be a list.
+    """Return what a program in Python asks for; its hosts and its speeds may be several.
 
     Raises RequestError for launcher arguments that are no list, and for what smpi cannot simulate.
     """
-    speeds = smpi_speeds or "1Gflop/s"
+    speeds = smpi_speeds if isinstance(smpi_speeds, Iterable) else [smpi_speeds]
     return Asked(
         launcher=launcher,
         transport=transport,
@@ -65,23 +65,28 @@ def asked_for(  # noqa: PLR0913
         launcher_arguments=listed("launcher_arguments", launcher_arguments),
         cluster=cluster_of(
             "smpi_",
-            str(smpi_rate) or "1Gbit/s",
-            str(smpi_latency) or "10us",
-            speeds.split(",") if isinstance(speeds, str) else [str(speed) for speed in speeds],
+            str(smpi_rate),
+            str(smpi_latency),
+            speeds if isinstance(speeds, str) else ",".join(map(str, speeds)),
         ),
     )
 
 
-def cluster_of(prefix: str, rate: str, latency: str, speeds: Sequence[str]) -> Cluster:
-    """Return the cluster that smpi simulates.
+def cluster_of(prefix: str, rate: str, latency: str, speeds: str) -> Cluster:
+    """Return the cluster that smpi simulates; what is empty is as usual.
 
     RequestError that names a value that is none, by a name that begins with `prefix`.
     """
-    return Cluster(
-        rate_bytes_per_s=rate_bytes_per_s(f"{prefix}rate", rate),
-        latency_s=duration_s(f"{prefix}latency", latency, "10us"),
-        speeds_flops=tuple(speed_flops(f"{prefix}speeds", speed) for speed in speeds),
-    )
+    cluster = Cluster()
+    if rate:
+        rate_of_link = rate_bytes_per_s(f"{prefix}rate", rate)
+        cluster = replace(cluster, rate_bytes_per_s=rate_of_link)
+    if latency:
+        cluster = replace(cluster, latency_s=duration_s(f"{prefix}latency", latency, "10us"))
+    if speeds:
+        of_hosts = tuple(speed_flops(f"{prefix}speeds", speed) for speed in speeds.split(","))
+        cluster = replace(cluster, speeds_flops=of_hosts)
+    return cluster
 
 
 def chosen(asked: Asked, environment: Mapping[str, str] = os.environ) -> Choice:

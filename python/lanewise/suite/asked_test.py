@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lanewise import __version__
@@ -28,14 +29,20 @@ def test_launcher_arguments_in_one_text_are_refused_with_the_list_that_they_are(
         asked_for("", "", "", "", "--bind-to none")
 
 
-@pytest.mark.parametrize("speeds", ["1Gflop/s,2Gflop/s", ["1Gflop/s", 2e9], (1e9, "2000Mflop/s")])
+@pytest.mark.parametrize(
+    "speeds",
+    ["1Gflop/s,2Gflop/s", ["1Gflop/s", 2e9], (1e9, "2000Mflop/s"), np.array([1e9, 2e9])],
+    ids=type,
+)
 def test_a_simulated_cluster_is_given_in_numbers_or_text(speeds: str) -> None:
     asked = partial(asked_for, "smpi", "", "", "", ())
 
     found = asked(smpi_rate="10Gbit/s", smpi_latency=2e-6, smpi_speeds=speeds).cluster
 
     assert found == Cluster(1.25e9, 2e-6, (1e9, 2e9))
-    assert asked(smpi_rate=1.25e8, smpi_latency="10us").cluster == asked().cluster
+    assert asked(smpi_rate=1.25e8, smpi_latency=1e-5).cluster == asked().cluster == Cluster()
+    assert asked(smpi_speeds=2e9).cluster == Cluster(speeds_flops=(2e9,))
+    assert asked(smpi_speeds=np.float64(2e9)).cluster == Cluster(speeds_flops=(2e9,))
     with pytest.raises(RequestError, match=r"^smpi_rate fast is not a rate above 0; write 1Gbit/s"):
         asked(smpi_rate="fast")
     with pytest.raises(RequestError, match=r"^smpi_speeds 0 is not a speed above 0"):
