@@ -7,6 +7,7 @@ sentence as one line on standard error and ends with the status.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 SHOWN_MAX = 40
@@ -35,6 +36,17 @@ class RunError(LanewiseError):
     """Something failed while it ran; what was finished before is kept."""
 
     exit_status = 1
+
+
+def unusable_in(text: str) -> str:
+    """Return what keeps a text from being a path or an argument of a program, empty if nothing."""
+    if "\0" in text:
+        return "a NUL character"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        return f"{text[error.start]!r}, which cannot be encoded"
+    return ""
 
 
 def cut(text: str) -> str:

@@ -278,8 +278,9 @@ def test_names_of_any_bytes_but_nul_are_names_of_folders(tmp_path: Path) -> None
     made(tmp_path / name).close()
     assert [os.fsencode(path.name) for path in tmp_path.iterdir()] == [b"b\xffd"]
     wavefront.Store.open(tmp_path / name, mode="r").close()
-    with pytest.raises(RequestError, match="contains a NUL"):
-        wavefront.Store.create(str(tmp_path / "a\0b"), 4, 4)
+    for bad, what in (("a\0b", "a NUL character"), ("a\ud800b", r"'\\ud800', which cannot be enc")):
+        with pytest.raises(RequestError, match=f"a path cannot contain {what}"):
+            wavefront.Store.create(str(tmp_path / bad), 4, 4)
 
 
 class Short(np.ndarray):  # type: ignore[type-arg]
@@ -329,6 +330,17 @@ def test_a_colon_before_the_suffix_is_part_of_the_name(tmp_path: Path, name: str
         np.testing.assert_array_equal(store["f"], VALUES[0])
 
     assert [path.name for path in folder.iterdir()] == [name.partition(":")[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("u.npy", "is a folder; name a file in it"), ("u.h5", "is a folder; name a file in it"),
+     ("u.zarr", "exists; name another")],
+)  # fmt: skip
+def test_a_folder_that_exists_is_not_written_over(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / name).mkdir()
+    with made(tmp_path / "s") as store, pytest.raises(RequestError, match=says):
+        wavefront.export_array(store, "u", tmp_path / name)
 
 
 def test_a_file_that_exists_is_not_written_over(tmp_path: Path) -> None:

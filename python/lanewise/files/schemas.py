@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanewise.errors import RequestError, cut
+from lanewise.errors import RequestError, cut, unusable_in
 from lanewise.files.check import TYPES, Check, compiled, one_of
 
 if TYPE_CHECKING:
@@ -256,8 +256,8 @@ def has_version(values: Mapping[str, Any], version: int) -> bool:
 
 def text_in(path: Path) -> str:
     """Return the text of a file; OSError where there is none, as in a device without an end."""
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "its name contains a NUL character")
+    if unusable := unusable_in(str(path)):
+        raise OSError(errno.EINVAL, f"its name contains {unusable}")
     if path.is_char_device():
         raise OSError(errno.EINVAL, "it is a device")
     return path.read_text(encoding="utf-8-sig")

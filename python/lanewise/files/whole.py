@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RequestError, RunError, unusable_in
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 LINKS_MAX = 40  # as many as Linux follows
@@ -104,6 +104,9 @@ def _open_lock(path: Path) -> int:
 
 def require_place(path: Path) -> None:
     """Raise RequestError if `path` cannot be written, so that no long work ends with that."""
+    if unusable := unusable_in(str(path)):
+        reason = f"its name contains {unusable}"
+        raise RequestError(f"{path} cannot be written: {reason}; name another")
     try:
         if path.is_dir():
             raise RequestError(f"{path} is a folder; name a file in it")
@@ -111,13 +114,12 @@ def require_place(path: Path) -> None:
         as_it_is = _is_written_as_it_is(path)
         folder = _led_to_by(path).parent
         missing = not exists and not folder.is_dir()
+        there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+        is_below_a_file = missing and there.exists() and not there.is_dir()
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}; name another") from None
-    except ValueError:
-        reason = "its name contains a NUL character"
-        raise RequestError(f"{path} cannot be written: {reason}; name another") from None
-    if missing and folder.exists():
-        raise RequestError(f"{path} cannot be written: {folder} is no folder; name another")
+    if is_below_a_file:
+        raise RequestError(f"{path} cannot be written: {there} is no folder; name another")
     if missing:
         raise RequestError(
             f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"
@@ -131,10 +133,9 @@ def require_place(path: Path) -> None:
 
 def require_new(path: Path) -> None:
     """Raise RequestError if there is something at `path`, or if that cannot be written."""
-    # Path.exists raises OSError for a name that is too long.
-    if os.path.exists(path):  # noqa: PTH110
-        raise RequestError(f"{path} exists; name another file")
     require_place(path)
+    if path.exists():
+        raise RequestError(f"{path} exists; name another file")
 
 
 def require_places(*paths: Path | None) -> None:

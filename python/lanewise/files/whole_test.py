@@ -144,12 +144,31 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "first.json").read_text() == "text"
 
 
-@pytest.mark.parametrize("name", [".", "no/such/file.json", "a\0b"])
+@pytest.mark.parametrize("name", [".", "no/such/file.json", "a\0b", "a\ud800b"])
 def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError):
         require_place(tmp_path / name)
     with pytest.raises(RequestError):
         write_whole(tmp_path / name, "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a\0b", "its name contains a NUL character; name another"),
+        ("a\ud800b", r"its name contains '\ud800', which cannot be encoded; name another"),
+        ("notes/a.json", "notes is no folder; name another"),
+        ("notes/below/a.json", "notes is no folder; name another"),
+        ("new/below/a.json", "make the folder {}/new/below first"),
+    ],
+)
+def test_what_is_wrong_with_a_place_is_said(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+
+    with pytest.raises(RequestError) as refused:
+        require_place(tmp_path / name)
+
+    assert str(refused.value).endswith(said.format(tmp_path))
 
 
 def test_a_new_file_takes_the_place_of_nothing(tmp_path: Path) -> None:
@@ -158,7 +177,7 @@ def test_a_new_file_takes_the_place_of_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(RequestError, match=r"old exists; name another file$"):
         require_new(tmp_path / "old")
-    with pytest.raises(RequestError, match="exists; name another file"):
+    with pytest.raises(RequestError, match="is a folder; name a file in it"):
         require_new(tmp_path)
     with pytest.raises(RequestError, match="x cannot be written: File name too long; name another"):
         require_new(tmp_path / ("x" * 300))

@@ -17,7 +17,7 @@ from lanewise.errors import RunError
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import build_command
 from lanewise.launch.run_native import refusal, write_files
-from lanewise.launch.words import refuse_nul
+from lanewise.launch.words import refuse_unusable
 
 TIMEOUT_S = 60.0
 
@@ -62,7 +62,7 @@ def ask(launcher: Launcher, job: Job, question: str) -> str:
     """Run the program of `job` with `question` added, outside of MPI, and return what it prints."""
     asking = replace(job, program=(*job.program, question), ranks=1)
     line = launcher.command(asking) if launcher.simulates else list(asking.program)
-    refuse_nul(line)
+    refuse_unusable(line)
     if launcher.simulates:
         write_files(launcher, asking)
     try:

@@ -24,7 +24,7 @@ from lanewise.errors import RunError
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.lines import lines_of
 from lanewise.launch.machine import processes
-from lanewise.launch.words import refuse_nul
+from lanewise.launch.words import refuse_unusable
 
 TAIL_LINES = 40
 GRACE_S = 5.0
@@ -151,10 +151,10 @@ def started(
     """Start `line` in a session of its own and leave nothing of it behind.
 
     `streams` take its output and its errors; None stands for a stream of this process.  A process
-    that is ended has `grace_s` to end what it started itself.  Raises RunError where it cannot be
-    started.
+    that is ended has `grace_s` to end what it started itself.  Raises RequestError for a word that
+    no argument can be, and RunError where it cannot be started.
     """
-    refuse_nul(line)
+    refuse_unusable(line)
     with deferred_interrupts() as release:
         try:
             process = subprocess.Popen(

@@ -18,7 +18,7 @@ from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.launch.choose import Choice
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.run import TAIL_LINES, Event, EveryLine, Outcome, run
-from lanewise.launch.words import refuse_nul
+from lanewise.launch.words import refuse_unusable
 
 DETAILS = 10
 WORDS_MAX = 600
@@ -148,7 +148,7 @@ def _telling(lines: Sequence[str]) -> list[str]:
 
 def ask_program(program: Path, arguments: Sequence[str]) -> str:
     """Run a native program that needs no MPI and return what it prints; else its complaint."""
-    refuse_nul(arguments)
+    refuse_unusable(arguments)
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise refusal(program.name, done.returncode, done.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, unusable_in
 
 
 def listed(name: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -15,8 +15,8 @@ def listed(name: str, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def refuse_nul(words: Iterable[object]) -> None:
-    """Raise RequestError where a word of a command line contains a NUL, which no argument may."""
+def refuse_unusable(words: Iterable[object]) -> None:
+    """Raise RequestError where a word of a command line contains what no argument may."""
     for word in (str(word) for word in words):
-        if "\0" in word:
-            raise RequestError(f"an argument cannot contain a NUL character, as in {word!r}")
+        if unusable := unusable_in(word):
+            raise RequestError(f"an argument cannot contain {unusable}, as in {word!r}")

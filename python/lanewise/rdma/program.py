@@ -32,7 +32,7 @@ from lanewise.hca.protect import variables_for as protecting_variables
 from lanewise.interrupts import deferred_interrupts
 from lanewise.launch.packages import not_found
 from lanewise.launch.run import end
-from lanewise.launch.words import listed, refuse_nul
+from lanewise.launch.words import listed, refuse_unusable
 from lanewise.rdma.hosts import Hosts
 
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -257,7 +257,7 @@ def start(  # noqa: PLR0913
     Raises RequestError if the device, the faults or the program are invalid; nothing is started.
     """
     words = listed("program", program)
-    refuse_nul([*words, pcap])
+    refuse_unusable([*words, pcap])
     if not words:
         raise RequestError("no program; name one, such as ibv_devinfo")
     if (hosts is None) == bool(at):

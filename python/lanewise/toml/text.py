@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pathlib
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, unusable_in
 
 BYTES_MAX = 64 << 20  # a device such as /dev/zero has no end
 
@@ -15,6 +15,9 @@ def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
 
     `called` is the name that the user gave, if that is not the path.
     """
+    if unusable := unusable_in(str(path)):
+        reason = f"its name contains {unusable}"
+        raise RequestError(f"{called or path} cannot be read ({reason}); {remedy}")
     try:
         with path.open("rb") as file:
             content = file.read(BYTES_MAX + 1)
@@ -25,6 +28,4 @@ def read_text(path: pathlib.Path, remedy: str, called: str = "") -> str:
         reason = "it is not text"
     except OSError as error:
         reason = error.strerror or str(error)
-    except ValueError:
-        reason = "its name contains a NUL character"
     raise RequestError(f"{called or path} cannot be read ({reason}); {remedy}")

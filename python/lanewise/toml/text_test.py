@@ -28,6 +28,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
         ("missing.toml", "missing.toml cannot be read (No such file or directory); write it"),
         (".", " cannot be read (Is a directory); write it"),
         ("a\0b", "a\0b cannot be read (its name contains a NUL character); write it"),
+        ("\ud800", r"(its name contains '\ud800', which cannot be encoded); write it"),
         ("latin.toml", "latin.toml cannot be read (it is not text); write it"),
     ],
 )

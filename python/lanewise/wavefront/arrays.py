@@ -230,6 +230,9 @@ def _new_path(name: str) -> Path:
     path = Path(split_name(name)[0])
     if path.suffix not in (known := (".npy", *ARRAY_SUFFIXES)):
         raise RequestError(f"{path} is no name of an array; let it end with {', '.join(known)}")
+    # An array of Zarr is a folder.
+    if path.suffix == ".zarr" and os.path.exists(path):  # noqa: PTH110
+        raise RequestError(f"{path} exists; name another")
     require_new(path)
     return path
 

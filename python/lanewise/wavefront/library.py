@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lanewise.errors import RequestError
+from lanewise.errors import RequestError, unusable_in
 from lanewise.launch import native_library
 from lanewise.launch.mpi4py_library import (
     communicator_type,
@@ -278,15 +278,13 @@ __all__ = ["Failures", "byref", "loaded"]
 
 
 def path_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return a path as the native library takes it; RequestError for one with a NUL.
+    """Return a path as the native library takes it; RequestError for one with what none has.
 
     It is absolute, so that it still leads there once the program changes its working directory.
     """
+    if unusable := unusable_in(os.fsdecode(path)):
+        raise RequestError(f"a path cannot contain {unusable}, as in {os.fspath(path)!r}")
     encoded = os.fsencode(path)
-    if b"\0" in encoded:
-        raise RequestError(
-            f"{os.fspath(path)!r} contains a NUL character, which no path may contain; name another"
-        )
     # An empty path is the native library's to refuse, and so is one in a directory that is gone.
     with contextlib.suppress(OSError):
         return os.path.join(os.getcwdb(), encoded) if encoded else encoded  # noqa: PTH109, PTH118
