@@ -187,8 +187,30 @@ def test_infiniband_ports_have_the_lids_of_their_mask() -> None:
     found = rdma.run(["ibv_devinfo"], link_layer="infiniband", lmc=2, timeout_s=LIMIT_S)
 
     assert re.search(r"port_lmc:\s+0x02", found.stdout), found
-    with pytest.raises(RequestError, match="--lmc applies only to InfiniBand ports"):
+
+
+@pytest.mark.parametrize("lmc", [-1, 8, 2.0, "2"])
+def test_a_mask_that_no_lid_has_is_refused_by_its_name(lmc: Any) -> None:
+    with pytest.raises(RequestError, match=f"^lmc={lmc!r} is not a whole number from 0 to 7"):
+        rdma.start(["ibv_devinfo"], link_layer="infiniband", lmc=lmc)
+    with pytest.raises(RequestError, match=r'^lmc is of InfiniBand ports; add link_layer="infinib'):
         rdma.start(["ibv_devinfo"], lmc=2)
+
+
+@pytest.mark.parametrize("faults", ["# none\n", " [[fault]]", "[[fault]] # [[", " \n", "", " "])
+def test_a_text_with_lines_or_a_table_is_a_script(faults: str) -> None:
+    with pytest.raises(RequestError, match=r"^faults:\d"):
+        rdma.start(["ibv_devinfo"], faults=faults)
+
+
+@pytest.mark.parametrize("name", ["runs[[1]].toml", "missing.toml"])
+def test_a_text_of_one_line_is_a_file_of_faults(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(RequestError, match=re.escape(f"{name} cannot be read (No such file")):
+        rdma.start(["ibv_devinfo"], faults=name)
 
 
 def test_what_cannot_be_is_refused_with_nothing_started() -> None:
@@ -205,6 +227,10 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(["ibv_rc_pinpong"])
     with pytest.raises(RequestError, match="an argument cannot contain a NUL character"):
         rdma.start([*server, "127.0.0.1\0"])
+    with pytest.raises(
+        RequestError, match=r"an argument cannot contain '\\ud800', which cannot be"
+    ):
+        rdma.start([*server, "\ud800"])
     with pytest.raises(RequestError, match="an argument cannot contain a NUL character"):
         rdma.start(server, pcap="a\0b")
     with pytest.raises(RequestError, match="no such interface"):

@@ -25,7 +25,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.files import paths
 from lanewise.hca import faults as fault_scripts
 from lanewise.hca import replay as replays
-from lanewise.hca.device import CONGESTION, Device, check, variables_for
+from lanewise.hca.device import CONGESTION, LID_MASK_BITS_MAX, Device, check, variables_for
 from lanewise.hca.protect import Protection
 from lanewise.hca.protect import check as check_protection
 from lanewise.hca.protect import variables_for as protecting_variables
@@ -269,7 +269,7 @@ def start(  # noqa: PLR0913
             device = Device(
                 interfaces=listed("ports", ports), devices=listed("devices", devices),
                 link_layer=link_layer, congestion=congestion, pcap=pcap, faults=script,
-                lid_mask_bits=operator.index(lmc),
+                lid_mask_bits=_lid_mask_bits(lmc, link_layer),
                 fault_log=str(folder / "faults.jsonl") if script else "",
                 census=str(folder / "census.jsonl"),
             )  # fmt: skip
@@ -303,6 +303,15 @@ def run(program: Sequence[str], *, timeout_s: float | None = None, **options: An
     with deferred_interrupts() as release, start(program, **options) as started:
         release()
         return started.wait(timeout_s)
+
+
+def _lid_mask_bits(lmc: int, link_layer: str) -> int:
+    """Return how many LIDs ports have, as the device takes it; RequestError for what cannot be."""
+    if not hasattr(lmc, "__index__") or not 0 <= lmc <= LID_MASK_BITS_MAX:
+        raise RequestError(f"lmc={lmc!r} is not a whole number from 0 to {LID_MASK_BITS_MAX}")
+    if lmc and link_layer == "ethernet":
+        raise RequestError('lmc is of InfiniBand ports; add link_layer="infiniband"')
+    return operator.index(lmc)
 
 
 def _interfaces(hosts: Hosts | None, at: str) -> list[str]:
@@ -342,11 +351,12 @@ def _fault_script(
 
 def _faults(faults: str | Path) -> tuple[tuple[fault_scripts.Fault, ...], str]:
     """Return the rules, and what they are called in what is said of them."""
-    text = str(faults)
     # A script has a table for each fault; an empty one is refused for having none.
-    if isinstance(faults, str) and (not faults or "[[" in faults):
-        return fault_scripts.read(text, "faults"), "faults"
-    return fault_scripts.read_file(Path(faults)), text
+    if isinstance(faults, str) and (
+        not faults.strip() or "\n" in faults or faults.strip().startswith("[[")
+    ):
+        return fault_scripts.read(faults, "faults"), "faults"
+    return fault_scripts.read_file(Path(faults)), str(faults)
 
 
 def _protecting(
