@@ -151,6 +151,22 @@ def test_a_pause_is_called_every_32_iterations_unless_said_otherwise(
     assert (outcome.iterations, seen) == (100, seen_at)
 
 
+class Pauses(list[int]):
+    """What a run called, which is false as long as that is nothing."""
+
+    def __call__(self, iterations: int, _measured: float) -> None:
+        """Keep an iteration."""
+        self.append(iterations)
+
+
+def test_a_pause_may_be_an_object_that_is_false() -> None:
+    seen = Pauses()
+
+    wavefront.run([np.ones((8, 8)), np.zeros((8, 8))], "sor", 40, on_pause=seen)
+
+    assert seen == [32, 40]
+
+
 @pytest.mark.parametrize(
     ("name", "act"),
     [

@@ -131,7 +131,7 @@ def run(  # noqa: PLR0913
     options = run_options(
         iterations, memory=memory, threads=threads, waves=waves,
         ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
-        pause_every=pause_every or (ASKED_EVERY if on_pause else 0),
+        pause_every=pause_every or (ASKED_EVERY if on_pause is not None else 0),
         check_finite=int(check_finite), rates=rates,
     )  # fmt: skip
     callbacks = Callbacks(on_progress, on_pause)
@@ -174,9 +174,9 @@ def plan(  # noqa: PLR0913
     `store` is a `Store`, its folder, an array or a list of arrays, as for `run`; or the shape of a
     store that there need not be, (rows, columns) or (planes, lines, columns), with `data`,
     `coefficients`, `row_coefficients`, `column_coefficients`, `dtype`, `layout`, `strip_rows` and
-    `tile_columns` as for `Store.create`.  A run with `on_pause` has a
-    `pause_every` of 32 unless it says another.  RequestError where it could not be run: a kernel
-    that does not suit the shape, or too small a `memory`, with the least that does.
+    `tile_columns` as for `Store.create`.  For a run with `on_pause` and no `pause_every`, give a
+    `pause_every` of 32, which it has.  RequestError where it could not be run: a kernel that does
+    not suit the shape, or too small a `memory`, with the least that does.
     """
     options = run_options(
         iterations, memory=memory, threads=threads, waves=waves,
