@@ -202,17 +202,22 @@ def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int)
             return _module("zarr").open(path, mode="w", shape=shape, dtype=dtype, chunks=chunks)
         h5py = _module("h5py")
         file = h5py.File(path, "w", track_order=True)
-        array = file.create_dataset(
-            dataset or "data", shape=shape, dtype=dtype, chunks=chunks, track_order=True
-        )
+        array = _new_dataset(file, dataset or "data", shape=shape, dtype=dtype, chunks=chunks)
         if path.endswith(".nc"):
             _name_dimensions(file, array)
         _reserve(file, array)
         return array
     except OSError as error:
         raise RunError(f"{name} cannot be written: {error}") from None
-    except ValueError as error:  # of HDF5, for a dataset that cannot be called so
-        raise RequestError(f"{name} cannot be written: {error}; name another") from None
+
+
+def _new_dataset(file: Any, name: str, **shape: Any) -> Any:
+    """Create a dataset; RequestError for a name that none can have."""
+    try:
+        return file.create_dataset(name, track_order=True, **shape)
+    except ValueError as error:
+        place = f"{file.filename}:{name}"
+        raise RequestError(f"{place} cannot be written: {error}; name another") from None
 
 
 def _reserve(file: Any, array: Any) -> None:
