@@ -209,7 +209,8 @@ def test_an_empty_matrix_is_not_exported(tmp_path: Path, name: str) -> None:
 def test_an_array_that_cannot_be_made_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, made_by: str
 ) -> None:
-    pytest.importorskip("h5py")
+    if name == "u.h5":
+        pytest.importorskip("h5py")
 
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError("no space left on device")
@@ -220,6 +221,24 @@ def test_an_array_that_cannot_be_made_leaves_no_file(
             wavefront.export_array(store, "u", tmp_path / name)
 
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("name", "made_by"), [("u.h5", "os.posix_fallocate"), ("u.npy", "numpy.memmap")]
+)
+def test_an_error_that_is_not_of_the_name_is_not_called_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, made_by: str
+) -> None:
+    if name == "u.h5":
+        pytest.importorskip("h5py")
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ValueError("no name")
+
+    with made(tmp_path / "s") as store:
+        monkeypatch.setattr(made_by, fail)
+        with pytest.raises(ValueError, match="no name"):
+            wavefront.export_array(store, "u", tmp_path / name)
 
 
 def beside_small_disk(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
@@ -299,7 +318,6 @@ def test_rows_that_come_in_another_shape_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_export_below_a_file_says_why_it_fails(tmp_path: Path) -> None:
-    pytest.importorskip("h5py")
     (tmp_path / "notes").write_text("")
 
     with made(tmp_path / "s") as store, pytest.raises(RequestError, match="notes is no folder"):
