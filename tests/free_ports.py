@@ -11,7 +11,8 @@ from contextlib import suppress
 def free_ports(count: int) -> list[int]:
     """Return ports that nobody listens on, and that no connection is given as its own end.
 
-    Connections get theirs from 32768 on: one of those may be taken again before a server binds it.
+    By default connections get theirs from 32768 on: one of those may be taken before a server binds
+    it.
     """
     found: list[int] = []
     for port in random.sample(range(20000, 32768), 1000):

@@ -4,9 +4,10 @@
     python tests/reaper.py COMMAND [ARGUMENT...]
 
 A process whose parent has ended becomes a child of this one, which reaps it as init would, and
-kills it once the command has ended.  SIGTERM interrupts the command, so that tests can put away
+ends it once the command has ended: by SIGTERM, and LEAVING_S later by SIGKILL.  SIGTERM, which also
+comes where whoever started this one is killed, interrupts the command, so that tests can put away
 what they made, and kills it GRACE_S later.  The exit status is that of the command, as a shell
-gives it.
+gives it, or 1 where something cannot be ended.
 """
 
 from __future__ import annotations
@@ -19,22 +20,28 @@ import sys
 import time
 from pathlib import Path
 
-GRACE_S = 10
+GRACE_S = 30  # more than a test waits for the end of what it has started
+LEAVING_S = 2
+KILLED_S = 30  # for the kernel to end what has been killed
+CHILDREN = Path("/proc/thread-self/children")
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
     """Run what the command line asks for."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
-        # A shell makes jobs in the background ignore interrupts, and children inherit that.
+        # A shell makes jobs in the background ignore interrupts, Python ignores broken pipes and
+        # limits of size, and children inherit that.
         command = os.posix_spawnp(
             sys.argv[1], sys.argv[1:], os.environ, setsid=True, setsigmask=before,
-            setsigdef=[signal.SIGINT],
+            setsigdef=[signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ],
         )  # fmt: skip
-    except FileNotFoundError:
-        print(f"cannot start {sys.argv[1]}", end="")
+    except OSError as error:
+        print(f"cannot start {sys.argv[1]}: {error.strerror}", end="")
         return 127
 
     def interrupt(_number: int, _frame: object) -> None:
@@ -47,13 +54,15 @@ def main() -> int:
     status = reap_until(command)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # its number may soon be another's
     signal.alarm(0)
-    kill_children()
+    if left := end_children():
+        print(f"cannot end the processes {', '.join(map(str, left))}", file=sys.stderr)
+        return 1
     return status if status >= 0 else 128 - status
 
 
 def signal_group(leader: int, number: int) -> None:
     """Send a signal to the group of a process; its end leaves the group to its children."""
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)
 
 
@@ -65,14 +74,25 @@ def reap_until(command: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def kill_children() -> None:
-    """Kill and reap all children, and those too that come to this process when these end."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            for child in Path("/proc/thread-self/children").read_text(encoding="ascii").split():
-                os.kill(int(child), signal.SIGKILL)
-            if os.waitpid(-1, os.WNOHANG) == (0, 0):
-                time.sleep(0.01)
+def end_children() -> list[int]:
+    """End and reap all children, and those that come to this process then; return what is left."""
+    began_s = time.monotonic()
+    asked: set[int] = set()
+    while children := [int(child) for child in CHILDREN.read_text(encoding="ascii").split()]:
+        passed_s = time.monotonic() - began_s
+        if passed_s > LEAVING_S + KILLED_S:
+            return children
+        for child in children:
+            number = signal.SIGKILL if passed_s > LEAVING_S else signal.SIGTERM
+            if number == signal.SIGKILL or child not in asked:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(child, number)
+            asked.add(child)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+        time.sleep(0.01)
+    return []
 
 
 if __name__ == "__main__":

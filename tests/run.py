@@ -37,8 +37,8 @@ LINES_SHOWN_MAX = 80
 ERROR = re.compile(r"(?:\b|\x1b\[[0-9;]*m)error: ")
 # What suites do not inherit.
 OF_CALLER = re.compile(
-    r"(COLUMNS|LINES|PYTHONDONTWRITEBYTECODE)$"
-    r"|LANEWISE_(?!NATIVE$|TEST_|FUZZ_)|SLURM_|PMI2?_|PMIX_(?!MCA_)"
+    r"(COLUMNS|LINES|NO_COLOR|FORCE_COLOR|PYTHONDONTWRITEBYTECODE|PYTEST_ADDOPTS)$"
+    r"|LANEWISE_(?!NATIVE$|TEST_|FUZZ_)|GTEST_|SLURM_|FLUX_|PMI2?_|PMIX_(?!MCA_)|OMPI_COMM_WORLD_"
 )
 HEARTBEAT_S = 120
 LAST_LINES = 10  # of a suite that took too long: where it was, below what its end has printed

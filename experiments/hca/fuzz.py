@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -57,7 +58,7 @@ class MissingError(RunError):
 def build() -> None:
     """Build the fuzzers; RunError where they do not build, MissingError without what it takes."""
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
-    if compiler is None or not SOURCES.is_dir():
+    if compiler is None or not SOURCES.is_dir() or not _links_fuzzers(compiler):
         remedy = "install clang and libclang-rt-dev"
         raise MissingError(f"the fuzzers need a clone and Clang; {remedy}")
     compilers = (f"-DCMAKE_CXX_COMPILER={compiler}",
@@ -65,6 +66,15 @@ def build() -> None:
     targets = [f"{name}_fuzz" for name in FUZZERS]
     _must("cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", *_OPTIONS, *compilers)
     _must("cmake", "--build", str(BUILD), "--target", *targets)
+
+
+def _links_fuzzers(compiler: str) -> bool:
+    """Return whether the compiler has its library for fuzzers, which is a package of its own."""
+    program = 'extern "C" int LLVMFuzzerTestOneInput(const char *, unsigned long) { return 0; }'
+    with tempfile.TemporaryDirectory() as folder:
+        words = [compiler, "-fsanitize=fuzzer", "-x", "c++", "-", "-o", f"{folder}/fuzzer"]
+        done = subprocess.run(words, input=program, text=True, capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def _must(*words: str) -> None:

@@ -110,9 +110,14 @@ def test_only_a_machine_without_clang_is_a_reason_to_skip(
     with pytest.raises(MissingError, match="install clang"):
         build()
 
-    for name in ("clang++", "cmake"):
-        (tmp_path / name).write_text("#!/bin/sh\necho 'a.cpp:1:1: error: no' >&2; exit 1\n")
+    failing = "#!/bin/sh\necho 'a.cpp:1:1: error: no' >&2; exit 1\n"
+    for name, script in (("clang++", failing), ("cmake", failing)):
+        (tmp_path / name).write_text(script)
         (tmp_path / name).chmod(0o755)
+    with pytest.raises(MissingError, match="libclang-rt-dev"):
+        build()
+
+    (tmp_path / "clang++").write_text("#!/bin/sh\n")
     with pytest.raises(RunError, match="error: no") as failed:
         build()
     assert not isinstance(failed.value, MissingError)

@@ -53,9 +53,13 @@ std::unique_ptr<Bench> bench_of_ranks_bound_to(std::size_t first, std::size_t la
     return bench;
 }
 
-// A group that this test is in may let ranks keep fewer processors busy than they are.
+// Whether a group that ranks of this test are in lets them keep fewer processors busy than they
+// are. Collective.
 bool is_throttled() {
-    return least_of(cpu_quotas()) < size_of(MPI_COMM_WORLD);
+    const auto quotas = cpu_quotas();
+    int throttled = are_too_many(quotas, ranks_of_groups(quotas, MPI_COMM_WORLD)) ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &throttled, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return throttled != 0;
 }
 
 // Those that sleep meet in a barrier of their own: whoever stayed away would never be met.

@@ -18,7 +18,7 @@ import table
 from markdown import Command, Page, Snippet
 from shell import ROOT, PageShell
 
-from lanewise.errors import RunError
+from lanewise.errors import RequestError, RunError
 from lanewise.launch.native import find_builds
 from lanewise.testbed import bed, shipped
 
@@ -144,7 +144,7 @@ def _why_no_testbed() -> str:
         try:
             with bed.created(shipped.find("one-switch")):
                 _refused["testbed"] = ""
-        except bed.RefusedError as error:
+        except (RequestError, bed.RefusedError) as error:  # as where it is not built
             _refused["testbed"] = str(error)
     return _refused["testbed"]
 
