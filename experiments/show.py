@@ -112,14 +112,21 @@ def _rounded(value: float) -> float | None:
 
 
 def keep(finished: Finished, kept_in: Path, spare: Path) -> str:
-    """Append a run to the kept ones; where that fails keep it in `spare`, and say so."""
+    """Append a run to the kept ones; where that fails keep it in `spare`, and say so.
+
+    So is one with figures that are not declared, which would be in the way of all that follow.
+    """
     printed = as_object(finished)
-    if results.append(printed, kept_in, finished.commit):
+    why = finished.undeclared[0] if finished.undeclared else f"{kept_in} cannot be written"
+    if not finished.undeclared and results.append(printed, kept_in, finished.commit):
         return ""
     where = results.append(printed, spare, finished.commit)
-    remedy = f"its line is in {where}" if where else "name another folder with --results"
     name = finished.experiment.name
-    return f"this run of {name} is not kept: {kept_in} cannot be written; {remedy}"
+    remedy = "name another folder with --results"
+    if where:
+        appended = kept_in / f"{name}.jsonl"
+        remedy = f"its line is in {where}; append it: tail -n 1 {where} >> {appended}"
+    return f"this run of {name} is not kept: {why}; {remedy}"
 
 
 def print_outcome(finished: Finished) -> None:

@@ -37,6 +37,7 @@ LINK_GBPS = 1.0
 SECONDS = 5
 ROUNDS = 5
 DEVICE, CUBIC, BBR = SENDERS = ("device", "cubic", "bbr")
+_CONNECTED = "#bytes"  # heads the table of ib_write_bw, which is connected then
 _TO_GBIT = {"KB": 8e-6, "MB": 8e-3, "GB": 8.0}
 # LIDs are derived from addresses only within a network, and each site is a network.
 _DEVICE = """
@@ -105,10 +106,18 @@ def stream(hosts: Hosts) -> Stream:
 
 
 def stream_of(status: int, said: str, counters: Mapping[str, int]) -> Stream:
-    """Return what ib_write_bw said of its stream."""
+    """Return what ib_write_bw said of its stream.
+
+    RunError where it failed before it sent anything, or sent without counters.
+    """
+    why = f"ib_write_bw ended with status {status}: {said.strip()}"
+    if _CONNECTED not in said:
+        raise RunError(why)
     rows = re.findall(r"^ *65536 .*$", said, re.MULTILINE)
     if status != 0 or not rows:
-        return Stream(0.0, counters, f"ib_write_bw ended with status {status}: {said.strip()}")
+        return Stream(0.0, counters, why)
+    if not counters:
+        raise RunError(f"there are no counters of a stream on {CALLER}")
     return Stream(float(rows[-1].split()[3]), counters)
 
 
@@ -170,7 +179,7 @@ class Link:
     def add(self, one: Stream) -> None:
         """Add a stream of the device."""
         self.gbps[DEVICE].append(one.gbps)
-        self.counters.append(one.counters)
+        self.counters += [one.counters] if one.counters else []
         self.died += [one.died] if one.died else []
 
     def ratio(self, peer: str) -> float:
@@ -185,13 +194,12 @@ class Link:
     @property
     def resent(self) -> list[float]:
         """Return the packets that the device sent again in each stream."""
-        return [float(one.get("packets_resent", 0)) for one in self.counters]
+        return [float(one["packets_resent"]) for one in self.counters]
 
     @property
     def resent_percent(self) -> list[float]:
         """Return the share of packets that were sent again, for each stream."""
-        sent = (max(1, one.get("packets_sent", 0)) for one in self.counters)
-        return [100 * again / packets for again, packets in zip(self.resent, sent, strict=True)]
+        return [100 * one["packets_resent"] / max(1, one["packets_sent"]) for one in self.counters]
 
 
 def run(workspace: Workspace) -> Outcome:
@@ -224,14 +232,16 @@ def outcome(workspace: Workspace, links: Mapping[str, Link], *, validated: bool)
     link = links[LOSS]
     launches = {
         "goodput_gbps": link.gbps[DEVICE],
-        "retries": link.resent,
-        "resent_percent": link.resent_percent,
         "goodput_over_tcp": link.ratios(CUBIC),
         "goodput_over_bbr": link.ratios(BBR),
     }
+    # Not without the streams that died before their counters were read.
+    if len(link.counters) == len(link.gbps[DEVICE]):
+        launches |= {"retries": link.resent, "resent_percent": link.resent_percent}
     figures = {name: statistics.median(found) for name, found in launches.items()}
     figures |= {"goodput_over_tcp": link.ratio(CUBIC), "goodput_over_bbr": link.ratio(BBR)}
     figures["validated"] = float(validated)
+    figures["streams_died"] = float(sum(len(one.died) for one in links.values()))
     for loss, one in links.items():
         ending = loss.replace(" %", "_percent_loss")
         for sender in SENDERS:
@@ -278,6 +288,7 @@ def draw(workspace: Workspace, links: Mapping[str, Link]) -> list[Path]:
             min(link.resent_percent), max(link.resent_percent),
         )
         for loss, link in links.items()
+        if link.counters
     ]  # fmt: skip
     return [
         *workspace.save(draw_bars(rates, lambda value: f"{value:.3g} Gbit/s"), "hca-lossy"),
@@ -309,6 +320,14 @@ EXPERIMENT = Experiment(
             "validated", "0 or 1",
             Estimator(f"whether every byte arrived unchanged, {_AT}", 1, 2, "ping-pongs"),
             Target(">=", 1.0),
+        ),
+        Figure(
+            "streams_died", "streams",
+            Estimator(
+                "streams of the device that ended early, at all losses", 1,
+                ROUNDS * len(LOSSES), f"streams of {SECONDS} s",
+            ),
+            Target("<=", 0.0),
         ),
         Figure(
             "retries", "packets",

@@ -20,6 +20,22 @@ from experiments.hca.lossy import (
 )
 from experiments.run import Finished
 from experiments.workspace import Workspace
+from lanewise.errors import RunError
+
+TABLE = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "why"),
+    [(1, "Unable to find the Infiniband/RoCE device", "Unable to find"),
+     (0, f"{TABLE} 65536      100   0.9    0.8   0.001\n", "no counters")],
+    ids=["set-up", "counters"],
+)  # fmt: skip
+def test_a_stream_that_never_began_or_was_not_counted_is_an_error(
+    status: int, said: str, why: str
+) -> None:
+    with pytest.raises(RunError, match=why):
+        stream_of(status, said, {})
 
 
 def test_the_ratio_is_of_the_medians_and_each_round_has_its_own() -> None:
@@ -44,8 +60,8 @@ def test_the_share_of_packets_sent_again_is_of_each_stream() -> None:
 
 def test_a_stream_that_died_is_kept_as_one_that_carried_nothing(tmp_path: Path) -> None:
     counters = {"packets_sent": 200, "packets_resent": 2}
-    good = stream_of(0, " 65536      100   0.9    0.8   0.001\n", counters)
-    dead = stream_of(1, "Completion with error 12", {})
+    good = stream_of(0, f"{TABLE} 65536      100   0.9    0.8   0.001\n", counters)
+    dead = stream_of(1, f"{TABLE}Completion with error 12", {})
     link = Link()
     link.gbps |= {CUBIC: [0.2] * ROUNDS, BBR: [0.4] * ROUNDS}
     for one in [good] + [dead] * (ROUNDS - 1):
@@ -55,8 +71,10 @@ def test_a_stream_that_died_is_kept_as_one_that_carried_nothing(tmp_path: Path) 
 
     assert good.gbps == 0.8
     assert found.figures["goodput_over_tcp"] == 0
+    assert found.figures["streams_died"] == ROUNDS - 1
+    assert not {"retries", "resent_percent"} & found.figures.keys()  # never told as 0
     finished = Finished(EXPERIMENT, found)
     assert finished.faults == []
-    assert not finished.met
+    assert "streams_died" in {one.figure.name for one in finished.judged if not one.met}
     assert len(found.notes) == ROUNDS - 1
     assert "Completion with error 12" in found.notes[0]

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from experiments.migration import failover, two_devices
-from experiments.migration.two_ports import TrafficEndedError
+from experiments.migration import failover, two_devices, two_ports
+from experiments.migration.two_ports import BEGINS, TrafficEndedError
 from experiments.run import Finished
 from experiments.workspace import Workspace
+from lanewise.errors import RunError
 
 
 @contextmanager
@@ -41,3 +43,33 @@ def test_a_connection_that_ended_is_kept_as_the_worst_outcome(
     assert found.notes == [
         "a protected connection ended: lanewise-exchange: retry counter exceeded"
     ]
+
+
+FAILURES = {
+    "no device": (1, "lanewise-exchange: no device opens", RunError, "no device opens"),
+    "hung before": (124, "", RunError, "had not ended"),
+    "retries": (1, f"{BEGINS}\nlanewise-exchange: work ended with: 12", TrafficEndedError, "work"),
+    "hung": (124, BEGINS, TrafficEndedError, "had not ended"),
+    "killed": (139, BEGINS, TrafficEndedError, "failed"),
+}
+
+
+@pytest.mark.parametrize(("status", "said", "kind", "why"), FAILURES.values(), ids=FAILURES)
+def test_only_what_fails_once_traffic_has_begun_is_a_connection_that_ended(
+    status: int, said: str, kind: type[RunError], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended:
+        returncode = status
+
+        def communicate(self) -> tuple[str, str]:
+            return "", said
+
+    monkeypatch.setattr(two_ports, "find_program", lambda *_words: "lanewise-exchange")
+    monkeypatch.setattr(two_ports, "_start", lambda *_words: Ended())
+    monkeypatch.setattr(two_ports, "kill", lambda _started: None)
+    bed: Any = None
+
+    with pytest.raises(RunError, match=why) as error:
+        two_ports.exchange(bed, [])
+
+    assert error.type is kind

@@ -28,6 +28,7 @@ ADDRESS = "10.1.0.1"
 LIMIT_S = "550"
 TIMED_OUT = 124  # the status of timeout
 PROGRAM = "lanewise-exchange"
+BEGINS = f"{PROGRAM}: traffic begins"
 # What lanewise-exchange configures: a timeout of 4.096 us * 2^14, and 7 retries after the first.
 RETRIES_MS = 8 * 4.096e-3 * 2**14
 _tcp_ports = count(18800)
@@ -43,7 +44,7 @@ class Said:
 
 
 class TrafficEndedError(RunError):
-    """The programs were started, and one of them says why it could not go on."""
+    """The programs exchanged messages and could not go on."""
 
 
 @contextmanager
@@ -96,13 +97,20 @@ def exchange(  # noqa: PLR0913
         kill(listening)
     heard, _ = listening.communicate()
     if calling.returncode != 0:
-        own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
-        if calling.returncode == TIMED_OUT:
-            raise TrafficEndedError(f"{PROGRAM} had not ended after {LIMIT_S} s")
-        if own:
-            raise TrafficEndedError(own[0])
-        raise RunError(f"{PROGRAM} failed: {complaint.strip()}")
+        raise _failure(calling.returncode, complaint)
     return Said(_objects(heard), _objects(said))
+
+
+def _failure(status: int, complaint: str) -> RunError:
+    """Return what a program that failed says; a TrafficEndedError if its traffic had begun."""
+    own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
+    if status == TIMED_OUT:
+        why = f"{PROGRAM} had not ended after {LIMIT_S} s"
+    elif own and own[-1] != BEGINS:
+        why = own[-1]
+    else:
+        why = f"{PROGRAM} failed: {complaint.strip()}"
+    return TrafficEndedError(why) if BEGINS in own else RunError(why)
 
 
 def retry_exhaustion_ms(raised: Bed) -> float:

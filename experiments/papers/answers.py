@@ -72,7 +72,7 @@ class Answer:
             return f"there is no run of {name}"
         if run.why:
             return run.why
-        return _not_measured(name, quantity.here)
+        return _why_none(name, quantity.here, run.measured)
 
     @property
     def missing(self) -> list[Quantity]:
@@ -98,9 +98,12 @@ class Answer:
         """Say whether the finding holds here; None where that was not measured or not resolved."""
         finding = self.item.finding
         run = self.run_of(finding.quantity)
-        if run is None or self.here is None:
+        if run is None:
             return None
-        parts = [finding.quantity.here.keeps(finding.holds, run.measured)]
+        headline = finding.quantity.here.keeps(finding.holds, run.measured)
+        if headline is None and self.here is None:
+            return None
+        parts = [headline]
         parts += [one.here.keeps(one.holds, self.run.measured) for one in finding.besides]
         if False in parts:
             return False
@@ -135,7 +138,7 @@ class Answer:
         """Say why there is no number of ours of a condition; empty where there is one."""
         if self.value_besides(condition) is not None:
             return ""
-        return self.run.why or _not_measured(self.item.experiment, condition.here)
+        return self.run.why or _why_none(self.item.experiment, condition.here, self.run.measured)
 
     @property
     def why_null(self) -> str:
@@ -267,6 +270,7 @@ def measured_in(
             name: [(x, y) for x, y in points if _defined(x) and _defined(y)]
             for name, points in curves.items()
         },
+        frozenset(key for key, value in figures.items() if not _defined(value)),
     )
 
 
@@ -274,7 +278,10 @@ def _defined(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _not_measured(experiment: str, here: Here) -> str:
+def _why_none(experiment: str, here: Here, measured: Measured | None) -> str:
+    if measured is not None and here.lost(measured):
+        lost = [key for key in here.keys if key in measured.lost]
+        return f"the run of {experiment} has no value of {', '.join(lost)}"
     return f"the run of {experiment} did not measure {', '.join(here.keys)}"
 
 

@@ -73,10 +73,14 @@ def words(text: str, value: float = math.nan) -> Told:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run of an experiment gave: its figures, and its curves by name."""
+    """What a run of an experiment gave: its figures, and its curves by name.
+
+    `lost` has the figures that it came to and that have no value, as those of a program that died.
+    """
 
     figures: Mapping[str, float]
     curves: Mapping[str, Points]
+    lost: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,13 @@ class Here:
                 return None
             given.append(found)
         return self._of(given)
+
+    def lost(self, measured: Measured) -> bool:
+        """Say whether a run came to the number and has no value of it."""
+        return any(key in measured.lost for key in self.keys) and all(
+            key in measured.lost or key in measured.figures or key.endswith("/")
+            for key in self.keys
+        )
 
     def _of(self, given: Sequence[Any]) -> float | None:
         try:
@@ -126,11 +137,14 @@ class Here:
     def keeps(self, bound: Target, measured: Measured | None) -> bool | None:
         """Say whether the number keeps a bound; None if that is not known.
 
-        It is not where there is no number, or an end of the bound lies inside its interval.
+        It is not where a key was not measured, or an end of the bound lies inside the interval.
+        A number that was lost keeps none.
         """
-        value = None if measured is None else self.value(measured)
-        if measured is None or value is None:
+        if measured is None:
             return None
+        value = self.value(measured)
+        if value is None:
+            return False if self.lost(measured) else None
         low, high = self.interval(measured) or (value, value)
         if any(low < end < high for end in (bound.value, bound.at_most) if end is not None):
             return None

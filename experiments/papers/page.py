@@ -161,9 +161,12 @@ def _shown(answer: Answer) -> dict[str, Any]:
 def _ran(answer: Answer) -> str:
     name = answer.item.experiment
     if answer.run.measured is None:
-        return f"Experiment {name}: {answer.why_null}."
+        return f"Experiment {name}: {'; '.join(answer.why_not_measured)}."
     text = f"Experiment {name}, {answer.run.sentence()}."
-    return " ".join(filter(None, (text, missing_text(answer))))
+    # What has no value at all is told with its reason, what is only drawn by its label.
+    whys = "; ".join(answer.why_not_measured)
+    why = f"{whys[0].upper()}{whys[1:]}." if whys else ""
+    return " ".join(filter(None, (text, why, missing_text(answer))))
 
 
 def unread_text(unread: str) -> str:
@@ -174,11 +177,23 @@ def unread_text(unread: str) -> str:
 
 def missing_text(answer: Answer) -> str:
     """Say which numbers of the item the run did not give; empty where it gave all or none."""
-    labels = [one.label for one in answer.missing]
+    found: dict[str, dict[str, None]] = {}
+    for one in answer.missing:
+        name = one.experiment or answer.item.experiment
+        found.setdefault(name, {})[one.label] = None
     if answer.run.measured is not None:
-        besides = answer.item.finding.besides
-        labels += [one.label for one in besides if answer.value_besides(one) is None]
-    return f"Not recorded in this run: {'; '.join(labels)}." if labels else ""
+        for besides in answer.item.finding.besides:
+            if answer.value_besides(besides) is None:
+                found.setdefault(answer.item.experiment, {})[besides.label] = None
+    return " ".join(
+        f"Not recorded in {_run_text(answer, name)}: {'; '.join(labels)}."
+        for name, labels in found.items()
+    )
+
+
+def _run_text(answer: Answer, experiment: str) -> str:
+    own = experiment == answer.item.experiment
+    return "this run" if own else f"a run of {experiment}"
 
 
 def alt_of(answer: Answer, kind: str) -> str:

@@ -275,6 +275,21 @@ def test_the_page_says_in_how_many_kept_runs_a_finding_held(kept: list[Answer]) 
     assert all(one.held[1] <= len(one.kept) for one in kept)
 
 
+def test_a_lost_run_does_not_hold_and_counts_among_the_kept_ones() -> None:
+    item = item_of("000-section-5")
+    figures: tuple[dict[str, float | None], ...] = (
+        {"speedup_16_ranks": 7.2}, {}, {"speedup_16_ranks": None},
+    )  # fmt: skip
+    runs = [Run(measured_in(each, {}), {}) for each in figures]
+
+    answer = Answer(item, runs[-1], kept=runs)
+
+    assert (answer.met, answer.verdict, answer.held) == (False, "does not hold", (1, 2))
+    assert answer.why_null == "the run of parallel-pairs has no value of speedup_16_ranks"
+    assert Answer(item, runs[1]).verdict == "not measured"
+    Draft202012Validator(SCHEMA).validate(papers_json([answer]))
+
+
 def test_a_number_that_the_paper_does_not_print_says_so() -> None:
     item = item_of("001-table-1")
 
@@ -510,7 +525,10 @@ def test_all_are_refused_before_any_runs_where_they_could_not_be_kept(tmp_path: 
 def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> None:
     request = Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept")
 
-    assert not reproduce_all(request, Prepared())
+    with pytest.raises(
+        RunError, match="is not kept: .* does not declare .*; its line is in .*/out"
+    ):
+        reproduce_all(request, Prepared())
 
     (line,) = (tmp_path / "kept/parallel-pairs.jsonl").read_text().splitlines()
     assert json.loads(line)["figures"] == {"speedup_16_ranks": 7.5}
@@ -575,7 +593,7 @@ def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> No
 def test_what_is_not_defined_in_a_run_is_left_out() -> None:
     measured = measured_in({"a": None, "b": 1.0}, {"kind/x": [(1, 2.0), (2, None), (3, math.nan)]})
 
-    assert measured == Measured({"b": 1.0}, {"kind/x": [(1, 2.0)]})
+    assert measured == Measured({"b": 1.0}, {"kind/x": [(1, 2.0)]}, frozenset({"a"}))
 
 
 def test_a_number_of_another_experiment_is_read_from_its_run() -> None:

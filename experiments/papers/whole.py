@@ -62,8 +62,9 @@ def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
             if finished is None or request.quick:
                 continue
             good = _told_as_well(finished) and good
-            if not finished.undeclared:
-                lost += filter(None, [show.keep(finished, kept_in, request.folder)])
+            if not_kept := show.keep(finished, kept_in, request.folder):
+                _say(f"  {not_kept}")
+                lost.append(not_kept)
     finally:
         _write(request, answers(runs), runs)
         if not request.quick and request.results_folder is None:

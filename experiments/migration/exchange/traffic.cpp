@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -461,6 +462,8 @@ Found exchange(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpo
     Exchange one(settings, endpoint);
     one.prepare();
     rendezvous.swap({1});
+    // Whoever started the programs tells by this what failed under traffic from what never began.
+    std::fputs("lanewise-exchange: traffic begins\n", stderr);
     cuts.start();
     one.run(cuts);
     one.drain();

@@ -180,8 +180,7 @@ def reproduce_one(
     else:
         results.require_writable([experiment.name], kept_in)
     finished = run_experiment(experiment, folder / experiment.name, quick=quick)
-    # A run that the pages cannot be written from would be in the way of all that follow.
-    lost = "" if quick or finished.undeclared else show.keep(finished, kept_in, folder)
+    lost = "" if quick else show.keep(finished, kept_in, folder)
     if as_json:
         show.print_json(finished)
     else:
@@ -190,7 +189,7 @@ def reproduce_one(
         return True
     if lost:
         raise RunError(lost)
-    if results_folder is None and not finished.undeclared:
+    if results_folder is None:
         published.write(published.ROOT)
         gallery.write(published.ROOT)
     if finished.faults:

@@ -184,7 +184,7 @@ REFUSED = {
     "runs nothing": "--all --from-results --quick",
     "--quick is for an experiment": "--quick",
     "is not kept": "opt-scatter --quick --results kept",
-    "gate has no smaller scale and takes about 5 min; leave out --quick": "gate --quick",
+    "gate has no smaller scale and takes about ": "gate --quick",
 }
 
 
