@@ -526,7 +526,7 @@ def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> 
     request = Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept")
 
     with pytest.raises(
-        RunError, match="is not kept: .* does not declare .*; its line is in .*/out"
+        RunError, match=r"is not kept: .* does not declare .*; its line is in .*/out"
     ):
         reproduce_all(request, Prepared())
 
