@@ -222,8 +222,22 @@ def test_a_matrix_of_a_store_is_a_coefficient_of_arrays(store: wavefront.Store) 
         ("missing/x.npy", "make the folder .*missing first"),
         ("missing/x.zarr", "make the folder .*missing first"),
         ("x.h5:/", "name already exists"),
+        ("u.nc:x", "netCDF has a dimension x there; name another"),
+        ("u.nc:y", "netCDF has a dimension y there; name another"),
+        ("u.nc:x/u", "netCDF has a dimension x there; name another"),
     ],
-    ids=["npy", "h5", "zarr", "nul", "folder", "folder of zarr", "dataset"],
+    ids=[
+        "npy",
+        "h5",
+        "zarr",
+        "nul",
+        "folder",
+        "folder of zarr",
+        "dataset",
+        "columns",
+        "rows",
+        "group",
+    ],
 )
 def test_a_name_that_no_array_can_have_is_refused_and_leaves_nothing(
     store: wavefront.Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str

@@ -245,6 +245,11 @@ def _new_path(name: str) -> Path:
 def _name_dimensions(file: Any, array: Any) -> None:
     # netCDF-4 says the dimensions of a variable by scales of HDF5, here without coordinates.
     for axis, (name, length) in enumerate(zip("zyx"[-array.ndim :], array.shape, strict=True)):
+        if name in file:
+            place = f"{file.filename}:{array.name.lstrip('/')}"
+            raise RequestError(
+                f"{place} cannot be written: netCDF has a dimension {name} there; name another"
+            )
         scale = file.create_dataset(name, shape=(length,), dtype=">f4", track_order=True)
         scale.make_scale(f"This is a netCDF dimension but not a netCDF variable.{length:10d}")
         scale.attrs["_Netcdf4Dimid"] = np.int32(axis)
