@@ -14,7 +14,7 @@ from lanewise.measurement.launched import measure_launched
 from lanewise.measurement.measurement import Measurement
 from lanewise.measurement.request import Request, positive, refuse_no_sizes
 from lanewise.measurement.running_job import is_rank, world
-from lanewise.suite.asked import asked_for
+from lanewise.suite.asked import asked_for, is_left_out
 
 
 def measure(  # noqa: PLR0913
@@ -87,7 +87,7 @@ def measure(  # noqa: PLR0913
 
 def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> None:
     """Raise RequestError for what only a launch could do; all ranks were given the same."""
-    for name in (name for name, value in launching.items() if not _is_left_out(value)):
+    for name in (name for name, value in launching.items() if not is_left_out(value)):
         raise RequestError(
             f"{name} describes a launch, but a running job launches nothing; leave it out"
         )
@@ -100,7 +100,3 @@ def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> 
             f"ranks={request.ranks}: the running job has {comm.size}; leave it out, or start the "
             "program without an MPI launcher"
         )
-
-
-def _is_left_out(value: Any) -> bool:
-    return value is None or (isinstance(value, (str, list, tuple)) and not value)

@@ -23,6 +23,8 @@ COMM = SimpleNamespace(size=1)
         {"smpi_rate": 0},
         {"smpi_latency": 0.0},
         {"smpi_speeds": np.array([1e9, 2e9])},
+        {"smpi_speeds": np.array(2e9)},
+        {"smpi_speeds": np.array([])},
     ],
     ids=str,
 )
@@ -34,7 +36,8 @@ def test_a_running_job_is_not_asked_to_launch(launching: dict[str, Any]) -> None
 
 
 def test_what_is_left_out_or_empty_asks_for_no_launch() -> None:
-    empty: dict[str, Any] = {"launcher": "", "hosts": [], "launcher_arguments": (), "hostfile": ""}
+    empty: dict[str, Any] = {"launcher": "", "hosts": [], "launcher_arguments": (), "hostfile": "",
+                             "smpi_speeds": None}  # fmt: skip
 
     with pytest.raises(RequestError, match="ranks=3: the running job has 1"):
         measure("bcast", comm=COMM, ranks=3, **empty)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose, why_versions_differ
@@ -56,20 +56,33 @@ def asked_for(  # noqa: PLR0913
 
     Raises RequestError for launcher arguments that are no list, and for what smpi cannot simulate.
     """
-    speeds = smpi_speeds if isinstance(smpi_speeds, Iterable) else [smpi_speeds]
+    speeds = _joined(smpi_speeds)
+    if not speeds and not is_left_out(smpi_speeds):
+        raise RequestError("smpi_speeds has no speed; leave it out, or give one above 0")
     return Asked(
         launcher=launcher,
         transport=transport,
-        hosts=hosts if isinstance(hosts, str) else ",".join(hosts),
-        hostfile=str(hostfile),
+        hosts=_joined(hosts),
+        hostfile="" if is_left_out(hostfile) else str(hostfile),
         launcher_arguments=listed("launcher_arguments", launcher_arguments),
-        cluster=cluster_of(
-            "smpi_",
-            str(smpi_rate),
-            str(smpi_latency),
-            speeds if isinstance(speeds, str) else ",".join(map(str, speeds)),
-        ),
+        cluster=cluster_of("smpi_", _joined(smpi_rate), _joined(smpi_latency), speeds),
     )
+
+
+def is_left_out(value: Any) -> bool:
+    """Return whether an argument asks for nothing: None, and an empty text or list."""
+    return value is None or (isinstance(value, (str, list, tuple)) and not value)
+
+
+def _joined(value: Any) -> str:
+    """Return what was given, one or several, as the text that the commands take."""
+    if is_left_out(value):
+        return ""
+    # An array without dimensions is one number, and cannot be iterated.
+    is_one = isinstance(value, str) or getattr(value, "ndim", 1) == 0
+    if is_one or not isinstance(value, Iterable):
+        return str(value)
+    return ",".join(map(str, value))
 
 
 def cluster_of(prefix: str, rate: str, latency: str, speeds: str) -> Cluster:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,10 +44,25 @@ def test_a_simulated_cluster_is_given_in_numbers_or_text(speeds: str) -> None:
     assert asked(smpi_rate=1.25e8, smpi_latency=1e-5).cluster == asked().cluster == Cluster()
     assert asked(smpi_speeds=2e9).cluster == Cluster(speeds_flops=(2e9,))
     assert asked(smpi_speeds=np.float64(2e9)).cluster == Cluster(speeds_flops=(2e9,))
+    assert asked(smpi_speeds=np.array(2e9)).cluster == Cluster(speeds_flops=(2e9,))
     with pytest.raises(RequestError, match=r"^smpi_rate fast is not a rate above 0; write 1Gbit/s"):
         asked(smpi_rate="fast")
     with pytest.raises(RequestError, match=r"^smpi_speeds 0 is not a speed above 0"):
         asked(smpi_speeds=[0])
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], ()], ids=str)
+def test_what_is_left_out_is_left_to_the_machine(nothing: Any) -> None:
+    found = asked_for(
+        "", "", nothing, "", (), smpi_rate=nothing, smpi_latency=nothing, smpi_speeds=nothing
+    )
+
+    assert found == Asked()
+
+
+def test_an_array_without_a_speed_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"^smpi_speeds has no speed; leave it out, or give one"):
+        asked_for("smpi", "", "", "", (), smpi_speeds=np.array([]))
 
 
 @pytest.mark.parametrize(
