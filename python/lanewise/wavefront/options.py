@@ -9,6 +9,8 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -57,19 +59,39 @@ class Ending:
         return bool(self.until) or self.rtol != 0.0 or self.atol != 0.0
 
 
-def size_bytes(size: str | float) -> int:
+def size_bytes(size: str | float | Fraction) -> int:
     """Return "2GiB", or a whole number of bytes, in bytes; units are powers of 1024.
 
     RequestError for anything else.
     """
-    number = _parsed(size) if isinstance(size, str) else size
-    if isinstance(number, (float, np.floating)) and number.is_integer():
-        number = int(number)
-    if not hasattr(number, "__index__") or number < 0:
-        raise RequestError(f"memory {size!r} is not a whole number of bytes, such as 2**30")
+    number = _whole(_parsed(size) if isinstance(size, str) else size)
+    if number is None or number < 0:
+        raise RequestError(f"memory is a whole number of bytes, such as 2**30, not {_shown(size)}")
     if number > _MOST:
         raise RequestError(f"memory is at most {_MOST} bytes; give less")
-    return operator.index(number)
+    return number
+
+
+def _whole(number: float | Fraction) -> int | None:
+    """Return a number as an int, None where it is not whole or is no number."""
+    is_whole_float = isinstance(number, (float, np.floating)) and number.is_integer()
+    if is_whole_float or (isinstance(number, Fraction) and number.denominator == 1):
+        return int(number)
+    return _index(number)
+
+
+def _index(number: Any) -> int | None:
+    try:
+        return operator.index(number)
+    except TypeError:
+        return None
+
+
+def _shown(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python writes thousands of digits only where it is told to.
+        return "a number of thousands of digits"
 
 
 def _parsed(text: str) -> int:
@@ -116,9 +138,10 @@ def run_options(  # noqa: PLR0913
 
 def whole_number(name: str, count: int, most: int, least: int = 0) -> int:
     """Return a count; RequestError where it is no whole number from `least` to `most`."""
-    if not hasattr(count, "__index__") or not least <= count <= most:
-        raise RequestError(f"{name} is a whole number from {least} to {most}, not {count}")
-    return operator.index(count)
+    number = _index(count)
+    if number is None or not least <= number <= most:
+        raise RequestError(f"{name} is a whole number from {least} to {most}, not {_shown(count)}")
+    return number
 
 
 def text_bytes(name: str, text: str) -> bytes:

@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from lanewise.errors import RequestError
 from lanewise.wavefront.kernel import RowKernel
-from lanewise.wavefront.options import Ending, run_options, size_bytes, text_bytes
+from lanewise.wavefront.options import (
+    Ending,
+    run_options,
+    size_bytes,
+    text_bytes,
+    whole_number,
+)
 
 # Would be cut off at the NUL, or have no bytes; and what is no text.
 NO_TEXTS = ["sor\0junk", "sor\ud800", "sor\n", 5, None]
@@ -42,19 +49,42 @@ def test_a_text_that_would_be_cut_off_is_refused_by_its_name(
         asked("down-right\0up")
 
 
-@pytest.mark.parametrize("size", [2**29, 2**30 / 2, np.float64(2**29), np.int64(2**29), "512MiB"])
+@pytest.mark.parametrize(
+    "size",
+    [2**29, 2**30 / 2, np.float64(2**29), np.int64(2**29), np.array(2**29), Fraction(2**29),
+     "512MiB"],
+)  # fmt: skip
 def test_a_budget_is_a_whole_number_of_bytes_of_any_type_or_a_size(size: str | float) -> None:
     assert size_bytes(size) == 2**29
     assert type(size_bytes(size)) is int
 
 
-@pytest.mark.parametrize("size", [1.5, -1, -1.0, float("inf"), float("nan"), np.float64(0.5), None])
+@pytest.mark.parametrize(
+    "size",
+    [1.5, -1, -1.0, float("inf"), float("nan"), np.float64(0.5), Fraction(1, 2), None,
+     np.array([1, 2]), [1]],
+    ids=str,
+)  # fmt: skip
 def test_a_budget_that_is_no_whole_number_of_bytes_is_refused(size: float) -> None:
     with pytest.raises(RequestError) as raised:
         size_bytes(size)
 
-    says = f"memory {size!r} is not a whole number of bytes, such as 2**30"
+    says = f"memory is a whole number of bytes, such as 2**30, not {size}"
     assert str(raised.value) == says
+
+
+def test_a_number_that_is_too_long_to_print_is_refused_without_it() -> None:
+    with pytest.raises(
+        RequestError, match=r"such as 2\*\*30, not a number of thousands of digits$"
+    ):
+        size_bytes(-(10**5000))
+    with pytest.raises(RequestError, match=r"from 0 to 8, not a number of thousands of digits$"):
+        whole_number("threads", 10**5000, 8)
+
+
+def test_a_count_is_one_number() -> None:
+    with pytest.raises(RequestError, match=r"threads is a whole number from 0 to 8, not \[1 2\]"):
+        whole_number("threads", np.array([1, 2]), 8)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", ["1.5GiB", "64m", "512 MiB", "", "-1"])
