@@ -207,6 +207,13 @@ def test_elements_that_no_store_has_are_refused_by_name(element: str) -> None:
             act()
 
 
+@pytest.mark.parametrize("element", [None, ">f8", np.dtype(">f4")], ids=str)
+def test_a_signature_names_the_element_that_its_rows_have(element: npt.DTypeLike) -> None:
+    for signature in (wavefront.row_signature, wavefront.plane_signature):
+        with pytest.raises(RequestError, match=r"has no element .*; use one of float32, float64"):
+            signature(element)
+
+
 @pytest.mark.parametrize(
     ("element", "name"),
     [("double", "float64"), (np.dtype("float32"), "float32"), (np.int32, "int32"),

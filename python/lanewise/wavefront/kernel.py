@@ -25,6 +25,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from lanewise.errors import RequestError
@@ -248,5 +249,10 @@ def _rows_of(element: npt.DTypeLike) -> Any:
     from numba import types  # noqa: PLC0415
 
     name = native.element_of(element)
+    # NumPy takes None for float64; and rows have the byte order of this machine.
+    if element is None or not np.dtype(element).isnative:
+        raise RequestError(
+            f"a row has no element {element}; use one of {', '.join(native.ELEMENTS)}"
+        )
     value = getattr(types, _NUMBA_TYPES.get(name, name))
     return types.CPointer(types.CPointer(value))
