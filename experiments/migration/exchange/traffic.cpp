@@ -22,6 +22,9 @@ constexpr std::uint64_t atomic_every = 16;
 constexpr std::size_t atomic_bytes = 8;
 constexpr double linger_s = 20;
 constexpr std::int64_t look_every_ns = 1'000'000;
+// Whoever protects a queue pair notices on a thread of its own that it has come back, and reports
+// what it has noticed when the program ends.
+constexpr std::int64_t noticed_after_ns = 100'000'000;
 constexpr std::size_t twice_told_max = 16;
 
 struct Header {
@@ -68,8 +71,8 @@ struct Lane {
     std::uint64_t added = 0;
     Letterbox letterbox;
     std::deque<std::int64_t> posted_ns;
-    bool left = false;      // its port
-    bool returned = false;  // to it
+    bool left = false;                // its port
+    std::int64_t returned_at_ns = 0;  // to it; 0 until then
 };
 
 class Exchange {
@@ -129,7 +132,7 @@ class Exchange {
     bool resumed() const { return found.resumed_ns.size() >= settings_.cuts.size(); }
     // Looks which of the queue pairs have left their port, and which of these have come back.
     void look_for_returns(std::int64_t now);
-    bool returned() const;
+    bool returned(std::int64_t now) const;
 
     const Settings& settings_;
     Endpoint& endpoint_;
@@ -352,14 +355,18 @@ void Exchange::look_for_returns(std::int64_t now) {
         Lane& lane = lanes_[index];
         const bool away = attributes.ah_attr.port_num != settings_.port;
         lane.left = lane.left || away;
-        lane.returned = lane.left && !away;
+        if (!lane.left || away)
+            lane.returned_at_ns = 0;
+        else if (lane.returned_at_ns == 0)
+            lane.returned_at_ns = now;
     }
 }
 
-bool Exchange::returned() const {
+bool Exchange::returned(std::int64_t now) const {
     return settings_.return_timeout_s == 0 ||
-           std::all_of(lanes_.begin(), lanes_.end(),
-                       [](const Lane& lane) { return lane.returned; });
+           std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+               return lane.returned_at_ns != 0 && now - lane.returned_at_ns >= noticed_after_ns;
+           });
 }
 
 void Exchange::run(Cuts& cuts) {
@@ -370,7 +377,7 @@ void Exchange::run(Cuts& cuts) {
         const std::int64_t now = monotonic_ns() - cuts.held_ns();
         look_for_returns(now);
         return now < until || (now < resumed_until && !resumed()) ||
-               (now < returned_until && !returned());
+               (now < returned_until && !returned(now));
     };
     std::size_t seen = 0;
     while (goes_on()) {
