@@ -105,7 +105,7 @@ def _run_in(text: str, place: str) -> dict[str, Any]:
 
 def six_digits(value: float) -> float:
     """Return a finite number as it is kept: with six digits, whole numbers as they are."""
-    return value if value.is_integer() else float(f"{value:.6g}")
+    return value if float(value).is_integer() else float(f"{value:.6g}")
 
 
 def commit() -> str:

@@ -27,6 +27,12 @@ def test_each_run_is_a_line_more(tmp_path: Path) -> None:
     assert first.keys() == {"date", "commit", "name", "figures", "conditions"}
 
 
+def test_a_number_is_kept_with_six_digits_and_a_count_as_it_is() -> None:
+    kept = [results.six_digits(value) for value in (0.123456789, 134217728.0, 134217728, 0)]
+
+    assert kept == [0.123457, 134217728.0, 134217728, 0]
+
+
 def test_the_line_names_the_commit() -> None:
     assert len(results.commit().removesuffix("-dirty")) in (12, len("unknown"))
 
