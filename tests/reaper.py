@@ -30,9 +30,12 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 def main() -> int:
     """Run what the command line asks for."""
+    parent = os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    if os.getppid() != parent:
+        return 1  # it was killed before it was to be told
     try:
         # A shell makes jobs in the background ignore interrupts, Python ignores broken pipes and
         # limits of size, and children inherit that.
@@ -45,19 +48,33 @@ def main() -> int:
         return 127
 
     def interrupt(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would cut off what it began
         signal_group(command, signal.SIGINT)
         signal.alarm(GRACE_S)
 
+    def kill(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGALRM, give_up)
+        signal_group(command, signal.SIGKILL)
+        signal.alarm(KILLED_S)
+
     signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGALRM, lambda _number, _frame: signal_group(command, signal.SIGKILL))
+    signal.signal(signal.SIGALRM, kill)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    status = reap_until(command)
+    try:
+        status = reap_until(command)
+    except TimeoutError:
+        status = 1
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # its number may soon be another's
     signal.alarm(0)
     if left := end_children():
         print(f"cannot end the processes {', '.join(map(str, left))}", file=sys.stderr)
         return 1
     return status if status >= 0 else 128 - status
+
+
+def give_up(_number: int, _frame: object) -> None:
+    """End the wait for a process that has been killed and does not end."""
+    raise TimeoutError
 
 
 def signal_group(leader: int, number: int) -> None:

@@ -585,9 +585,9 @@ class store {
     /* Throws what a function of the program threw in the call, or else why the call failed. */
     void check(lw_status status, const std::exception_ptr& thrown = nullptr) const {
         if (status == LW_OK && !thrown) return;
-        if (!said_) throw error(status, "the store was moved to another object; use that one");
-        const auto said = std::exchange(*said_, {});
+        const auto said = said_ ? std::exchange(*said_, {}) : std::string();
         if (thrown) std::rethrow_exception(thrown);
+        if (!said_) throw error(status, "the store was moved to another object; use that one");
         throw error(status, said.empty() ? lw_status_text(status) : said);
     }
 

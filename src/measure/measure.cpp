@@ -10,14 +10,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/caught.hpp"
 #include "base/result.hpp"
 #include "measure/agreement.hpp"
 #include "measure/bench.hpp"
@@ -45,21 +44,16 @@ template <typename Body>
 lw_status status_of(const lw_measure_options *options, MPI_Comm comm, Body&& body) {
     int rank = 0;
     if (comm != MPI_COMM_NULL) MPI_Comm_rank(comm, &rank);
-    try {
-        const Outcome outcome = body();
-        return outcome ? LW_OK : report_failure(options, rank, outcome.failure());
-    } catch (const MpiFailure& failure) {
-        return report_failure(options, rank, {LW_ERR_MPI, std::string("MPI: ") + failure.what()});
-    } catch (const std::bad_alloc&) {
-        return report_failure(options, rank, {LW_ERR_MEMORY, "out of memory"});
-    } catch (const std::exception& error) {
-        return report_failure(options, rank, {LW_ERR_OPERATION, error.what()});
-    } catch (...) {
-        return report_failure(
-            options, rank,
-            {LW_ERR_OPERATION,
-             "the operation threw what is no std::exception; let it return a failure"});
-    }
+    constexpr SaysOfThrown says{
+        .no_exception = "the operation threw what is no std::exception; let it return a failure"};
+    const Outcome outcome = caught(says, [&]() -> Outcome {
+        try {
+            return body();
+        } catch (const MpiFailure& failure) {
+            return Failure{LW_ERR_MPI, std::string("MPI: ") + failure.what()};
+        }
+    });
+    return outcome ? LW_OK : report_failure(options, rank, outcome.failure());
 }
 
 const Measured *at(const lw_samples *samples, size_t index) {

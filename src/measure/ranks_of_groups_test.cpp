@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "testing/measuring.hpp"
 
@@ -24,6 +25,17 @@ TEST(RanksOfGroups, CountThoseOfAJobAndThoseOfATask) {
     const auto ranks = ranks_of_groups({{2.0, job}, {1.0, own}}, MPI_COMM_WORLD);
 
     EXPECT_EQ(ranks, (RanksOfGroups{{job, size}, {own, 1}}));
+}
+
+TEST(RanksOfGroups, AreCountedWhereTheJobIsAtAnotherLevelOfSomeRanks) {
+    const int rank = rank_of(MPI_COMM_WORLD);
+    const auto own = task + static_cast<std::uint64_t>(rank);
+    std::vector<GroupLimit> limits{{2.0, job}, {1.0, own}};
+    if (rank % 2 == 1) std::swap(limits[0], limits[1]);
+
+    const auto ranks = ranks_of_groups(limits, MPI_COMM_WORLD);
+
+    EXPECT_EQ(ranks, (RanksOfGroups{{job, size_of(MPI_COMM_WORLD)}, {own, 1}}));
 }
 
 TEST(RanksOfGroups, AreCountedWhereOnlySomeRanksHaveALimit) {

@@ -606,6 +606,29 @@ TEST(Failures, ThatAnOperationThrowsOnEveryRankAreReportedOnOne) {
     expect_refusal(number, LW_ERR_OPERATION, "no std::exception");
 }
 
+TEST(Failures, AreToldOnceToAReportThatThrows) {
+    const Operation operation(lw_operation_bcast(MPI_Bcast));
+    const std::uint64_t bytes = 8;
+    auto options = fixed_repetitions(2);
+    int calls = 0;
+    options.report_context = &calls;
+    options.report = [](void *context, lw_status /*status*/, const char * /*sentence*/) {
+        ++*static_cast<int *>(context);
+        throw std::runtime_error("nobody listens");
+    };
+    lw_samples *samples = nullptr;
+    const int no_root = size_of(MPI_COMM_WORLD);
+    const auto measure_from_no_root = [&] {
+        return lw_measure(MPI_COMM_WORLD, operation.get(), no_root, &bytes, 1, &options, &samples);
+    };
+
+    if (rank_of(MPI_COMM_WORLD) == 0)
+        EXPECT_THROW(measure_from_no_root(), std::runtime_error);
+    else
+        EXPECT_EQ(measure_from_no_root(), LW_ERR_ARGUMENT);
+    EXPECT_EQ(calls, rank_of(MPI_COMM_WORLD) == 0 ? 1 : 0);
+}
+
 TEST(Failures, OfSetupOnOneRankReachEveryRank) {
     for (const int where : {0, size_of(MPI_COMM_WORLD) - 1}) {
         Failing failing{.where = where, .setup_fails = LW_ERR_OPERATION};

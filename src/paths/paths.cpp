@@ -5,12 +5,12 @@
 #include <dlfcn.h>
 #include <lanewise/paths.h>
 
-#include <exception>
 #include <memory>
-#include <new>
 
+#include "base/caught.hpp"
 #include "paths/protection.hpp"
 
+using lanewise::caught;
 using lanewise::Failure;
 using lanewise::Outcome;
 using lanewise::Result;
@@ -30,24 +30,10 @@ lw_status report(const lw_paths_options& options, const Failure& failure) {
     return failure.status;
 }
 
-// Runs `act`, which returns an Outcome, and makes a failure of what it throws.
-template <typename Act>
-Outcome caught(const Act& act) {
-    try {
-        return act();
-    } catch (const std::bad_alloc&) {
-        return Failure{LW_ERR_MEMORY, "out of memory"};
-    } catch (const std::exception& error) {
-        return Failure{LW_ERR_LIMIT, error.what()};
-    } catch (...) {
-        return Failure{LW_ERR_LIMIT, "the call ended by what is no std::exception"};
-    }
-}
-
-// The same as a status. What a report throws is not caught.
+// Runs `act`, which returns an Outcome, and turns whatever happens into a status.
 template <typename Act>
 lw_status guarded(const lw_paths_options& options, const Act& act) {
-    const Outcome outcome = caught(act);
+    const Outcome outcome = caught({.status = LW_ERR_LIMIT}, act);
     return outcome ? LW_OK : report(options, outcome.failure());
 }
 

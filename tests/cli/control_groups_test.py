@@ -33,7 +33,7 @@ def limited(controller: str, *settings: tuple[str, str]) -> Iterator[Path]:
                 pytest.skip(f"control groups have no {name} here")
             try:
                 (group / name).write_text(value)
-            except OSError as error:
+            except (PermissionError, FileNotFoundError) as error:
                 pytest.skip(f"{name} of control groups cannot be set here: {error.strerror}")
         yield group
     finally:

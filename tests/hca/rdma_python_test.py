@@ -63,10 +63,6 @@ def pingpong() -> Pingpong:
     return Pingpong(port)
 
 
-def test_a_server_is_given_no_port_of_a_connection(pingpong: Pingpong) -> None:
-    assert pingpong.port < 32768
-
-
 def wait_until_port_sends(hosts: rdma.Hosts, port: int) -> None:
     """Wait until the program on the first host has sent data from one of its ports."""
     deadline_s = time.monotonic() + LIMIT_S
@@ -189,7 +185,7 @@ def test_infiniband_ports_have_the_lids_of_their_mask() -> None:
 
 @pytest.mark.parametrize("lmc", [-1, 8, 2.0, "2"])
 def test_a_mask_that_no_lid_has_is_refused_by_its_name(lmc: Any) -> None:
-    with pytest.raises(RequestError, match=f"^lmc={lmc!r} is not a whole number from 0 to 7"):
+    with pytest.raises(RequestError, match=r"^lmc is a whole number from 0 to 7$"):
         rdma.start(["ibv_devinfo"], link_layer="infiniband", lmc=lmc)
     with pytest.raises(RequestError, match=r'^lmc is of InfiniBand ports; add link_layer="infinib'):
         rdma.start(["ibv_devinfo"], lmc=2)

@@ -272,18 +272,20 @@ def test_the_folder_of_jobs_stays_when_the_last_of_them_ends() -> None:
 LIMIT_S = 60.0  # of a start of the runner, and of a suite that nobody ends
 
 # Begins a child that ignores interrupts, as a shell's jobs in the background do, says its number
-# into the file of its first argument, which the child holds open, and does the second.
-WITH_CHILD = 'exec >"$0"; {0} sh -c "while :; do sleep 1; done" & echo $!; {1}'
+# into the file of its first argument, which the child holds open, and does the second. The child
+# may do something before it waits.
+WITH_CHILD = 'exec >"$0"; {0} sh -c "{1}while :; do sleep 0.1; done" & echo $!; {2}'
 
 
 @pytest.mark.parametrize("session", ["", "setsid"])
+@pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 @pytest.mark.parametrize(("then", "expected"), [("wait", run.STOPPED), ("exit 3", 3)])
 def test_what_a_command_began_ends_with_it(
-    session: str, then: str, expected: int, tmp_path: Path
+    session: str, deaf: str, then: str, expected: int, tmp_path: Path
 ) -> None:
     said = tmp_path / "said"
     os.mkfifo(said)
-    line = ["sh", "-c", WITH_CHILD.format(session, then), str(said)]
+    line = ["sh", "-c", WITH_CHILD.format(session, deaf, then), str(said)]
     with os.fdopen(os.open(said, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as words:
         limit_s = 10.0 if then == "wait" else LIMIT_S
         status, printed = run.run_command(line, limit_s)
@@ -295,6 +297,19 @@ def test_what_a_command_began_ends_with_it(
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
+
+
+def test_what_a_command_left_may_put_away_what_it_made(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    os.mkfifo(said)
+    # The command waits until the child is ready.
+    tidy = "trap 'echo put away; exit' TERM; touch $0.ready; "
+    then = 'until [ -e "$0.ready" ]; do sleep 0.1; done'
+    line = ["sh", "-c", WITH_CHILD.format("setsid", tidy, then), str(said)]
+    with os.fdopen(os.open(said, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as words:
+        assert run.run_command(line, LIMIT_S) == (0, "")
+
+        assert words.read().endswith(b"put away\n")
 
 
 def test_a_command_past_its_limit_may_put_away_what_it_made() -> None:
@@ -324,7 +339,10 @@ def test_a_process_whose_parent_has_ended_is_reaped_as_by_init() -> None:
     assert run.run_command(["sh", "-c", ORPHAN], LIMIT_S) == (3, "")
 
 
-def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_run_that_is_terminated_or_killed_leaves_no_suite_running(
+    number: signal.Signals, status: int, tmp_path: Path
+) -> None:
     said = tmp_path / "said"
     os.mkfifo(said)
     suite = f"import time; f = open({str(said)!r}, 'w', 1); print('begun', file=f); time.sleep(20)"
@@ -342,12 +360,12 @@ def test_a_run_that_is_terminated_leaves_no_suite_running(tmp_path: Path) -> Non
         try:
             assert first_words(words, running) == b"begun\n"
 
-            running.terminate()
+            running.send_signal(number)
 
             # What is left when nobody can say more.
             assert select.select([words], [], [], LIMIT_S)[0]
             assert words.read() == b""
-            assert running.wait(LIMIT_S) == 128 + signal.SIGTERM
+            assert running.wait(LIMIT_S) == status
         finally:
             running.kill()
 
@@ -367,11 +385,11 @@ def test_a_command_that_hangs_is_seen_with_its_last_line(
     monkeypatch.setattr(run, "HEARTBEAT_S", 0.5)
     hanging = "print('test_of_a_queue', flush=True)\nwhile True: pass"
 
-    status, printed = run.run_command([sys.executable, "-c", hanging], 3)
+    status, printed = run.run_command([sys.executable, "-c", hanging], 10)
 
     assert status == run.STOPPED
     assert printed.startswith("test_of_a_queue\n")
-    assert printed.endswith("\nstopped after 3 s; its last lines were:\ntest_of_a_queue")
+    assert printed.endswith("\nstopped after 10 s; its last lines were:\ntest_of_a_queue")
     assert "s: test_of_a_queue" in capsys.readouterr().out
 
 
@@ -388,7 +406,18 @@ def test_suites_do_not_inherit_what_changes_what_commands_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept = {"LANEWISE_NATIVE": "build/mpich", "LANEWISE_TEST_KILLS": "3", "PMIX_MCA_gds": "hash"}
-    left_out = ("COLUMNS", "LINES", "LANEWISE_TRACEBACK", "SLURM_JOB_ID", "PMI_RANK", "PMIX_RANK")
+    left_out = (
+        "COLUMNS",
+        "NO_COLOR",
+        "PYTEST_ADDOPTS",
+        "GTEST_FILTER",
+        "LANEWISE_TRACEBACK",
+        "SLURM_JOB_ID",
+        "FLUX_URI",
+        "PMI_RANK",
+        "PMIX_RANK",
+        "OMPI_COMM_WORLD_RANK",
+    )
     for name, value in {**kept, **dict.fromkeys(left_out, "1")}.items():
         monkeypatch.setenv(name, value)
     ask = f"import os; print(*sorted({{*{(*kept, *left_out)}}} & {{*os.environ}}))"

@@ -70,7 +70,7 @@ MODULES: dict[str, str] = {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}
 
 # What typer says of words that nobody asked for.
 UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)
-# The remedy of a `check` that names nothing, which once meant that of guidelines.
+# The remedy of a `check` that names nothing.
 WHAT_TO_CHECK = (
     "name what to check: lanewise check same-bits -- mpirun -n N ./app; "
     "the check of guidelines is lanewise model guidelines"

@@ -98,7 +98,7 @@ PrintCommand = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, not a table.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")]
 Rate = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--smpi-rate",
         metavar="RATE",
@@ -107,7 +107,7 @@ Rate = Annotated[
     ),
 ]
 Latency = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--smpi-latency",
         metavar="TIME",
@@ -116,7 +116,7 @@ Latency = Annotated[
     ),
 ]
 Speeds = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--smpi-speeds",
         metavar="SPEED,...",
@@ -133,9 +133,9 @@ with_launch_options = with_options(
         option("host", Host, ""),
         option("hostfile", Hostfile, ""),
         option("launcher_args", LauncherArguments, ""),
-        option("smpi_rate", Rate, ""),
-        option("smpi_latency", Latency, ""),
-        option("smpi_speeds", Speeds, ""),
+        option("smpi_rate", Rate, None),
+        option("smpi_latency", Latency, None),
+        option("smpi_speeds", Speeds, None),
         option("print_command", PrintCommand, False),
         option("quiet", Quiet, False),
     ]

@@ -307,11 +307,15 @@ def run(program: Sequence[str], *, timeout_s: float | None = None, **options: An
 
 def _lid_mask_bits(lmc: int, link_layer: str) -> int:
     """Return how many LIDs ports have, as the device takes it; RequestError for what cannot be."""
-    if not hasattr(lmc, "__index__") or not 0 <= lmc <= LID_MASK_BITS_MAX:
-        raise RequestError(f"lmc={lmc!r} is not a whole number from 0 to {LID_MASK_BITS_MAX}")
-    if lmc and link_layer == "ethernet":
+    try:
+        bits = operator.index(lmc)
+    except TypeError:
+        bits = -1
+    if not 0 <= bits <= LID_MASK_BITS_MAX:
+        raise RequestError(f"lmc is a whole number from 0 to {LID_MASK_BITS_MAX}")
+    if bits and link_layer == "ethernet":
         raise RequestError('lmc is of InfiniBand ports; add link_layer="infiniband"')
-    return operator.index(lmc)
+    return bits
 
 
 def _interfaces(hosts: Hosts | None, at: str) -> list[str]:

@@ -56,16 +56,17 @@ def asked_for(  # noqa: PLR0913
 
     Raises RequestError for launcher arguments that are no list, and for what smpi cannot simulate.
     """
-    speeds = _joined(smpi_speeds)
-    if not speeds and not is_left_out(smpi_speeds):
-        raise RequestError("smpi_speeds has no speed; leave it out, or give one above 0")
+    rate, latency, speeds = (
+        None if is_left_out(value) else _joined(value)
+        for value in (smpi_rate, smpi_latency, smpi_speeds)
+    )
     return Asked(
         launcher=launcher,
         transport=transport,
         hosts=_joined(hosts),
         hostfile="" if is_left_out(hostfile) else str(hostfile),
-        launcher_arguments=listed("launcher_arguments", launcher_arguments),
-        cluster=cluster_of("smpi_", _joined(smpi_rate), _joined(smpi_latency), speeds),
+        launcher_arguments=listed("launcher_arguments", launcher_arguments or ()),
+        cluster=cluster_of("smpi_", rate, latency, speeds),
     )
 
 
@@ -85,18 +86,18 @@ def _joined(value: Any) -> str:
     return ",".join(map(str, value))
 
 
-def cluster_of(prefix: str, rate: str, latency: str, speeds: str) -> Cluster:
-    """Return the cluster that smpi simulates; what is empty is as usual.
+def cluster_of(prefix: str, rate: str | None, latency: str | None, speeds: str | None) -> Cluster:
+    """Return the cluster that smpi simulates; what is None is as usual.
 
     RequestError that names a value that is none, by a name that begins with `prefix`.
     """
     cluster = Cluster()
-    if rate:
+    if rate is not None:
         rate_of_link = rate_bytes_per_s(f"{prefix}rate", rate)
         cluster = replace(cluster, rate_bytes_per_s=rate_of_link)
-    if latency:
+    if latency is not None:
         cluster = replace(cluster, latency_s=duration_s(f"{prefix}latency", latency, "10us"))
-    if speeds:
+    if speeds is not None:
         of_hosts = tuple(speed_flops(f"{prefix}speeds", speed) for speed in speeds.split(","))
         cluster = replace(cluster, speeds_flops=of_hosts)
     return cluster

@@ -61,7 +61,7 @@ def test_what_is_left_out_is_left_to_the_machine(nothing: Any) -> None:
 
 
 def test_an_array_without_a_speed_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"^smpi_speeds has no speed; leave it out, or give one"):
+    with pytest.raises(RequestError, match=r"^smpi_speeds  ?is not a speed above 0"):
         asked_for("smpi", "", "", "", (), smpi_speeds=np.array([]))
 
 

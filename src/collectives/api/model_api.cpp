@@ -9,13 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "base/caught.hpp"
 #include "base/host.hpp"
 #include "collectives/likely_algorithms.hpp"
 #include "collectives/predict.hpp"
@@ -49,24 +48,10 @@ struct Complaints {
     }
 };
 
-/* Runs `act`, which returns an Outcome, and makes a failure of what it throws. */
-template <typename Act>
-Outcome caught(const Act& act) {
-    try {
-        return act();
-    } catch (const std::bad_alloc&) {
-        return Failure{LW_ERR_MEMORY, "out of memory; ask for less"};
-    } catch (const std::exception& error) {
-        return Failure{LW_ERR_OPERATION, error.what()};
-    } catch (...) {
-        return Failure{LW_ERR_OPERATION, "the call ended by what is no std::exception"};
-    }
-}
-
-/* The same as a status. What a report throws is not caught. */
+/* Runs `act`, which returns an Outcome, and turns whatever happens into a status. */
 template <typename Act>
 lw_status at_border(const Complaints& complaints, const Act& act) {
-    const Outcome outcome = caught(act);
+    const Outcome outcome = caught({.no_memory = "out of memory; ask for less"}, act);
     return outcome ? LW_OK : complaints.about(outcome.failure());
 }
 

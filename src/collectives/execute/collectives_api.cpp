@@ -329,13 +329,12 @@ Refusal refusal_of_name(Collective collective, const char *name, lw_bits bits) {
     return {};
 }
 
-Refusal refusal_of_making(const char *collective, const char *name,
+Refusal refusal_of_making(const char *collective, std::optional<Collective> which, const char *name,
                           const lw_algorithm_options& options, lw_algorithm **algorithm) {
     if (!collective) return unusable("collective must not be NULL");
     if (!algorithm) return unusable("algorithm must not be NULL");
     auto refused = refusal_of_options(options, name);
     if (refused.status != LW_OK) return refused;
-    const auto which = lanewise::collectives::collective_named(collective);
     if (which) return refusal_of_name(*which, name, options.bits);
     return {LW_ERR_NOT_FOUND, std::string("no collective is called ") + collective +
                                   "; lw_algorithm_collective lists them"};
@@ -397,14 +396,15 @@ lw_status lw_algorithm_with(const char *collective, const char *name,
     if (!options) return LW_ERR_ARGUMENT;
     Refusal refused;
     const auto status = at_border([&] {
-        refused = refusal_of_making(collective, name, *options, algorithm);
+        const auto which = collective ? lanewise::collectives::collective_named(collective)
+                                      : std::optional<Collective>();
+        refused = refusal_of_making(collective, which, name, *options, algorithm);
         if (refused.status != LW_OK) return refused.status;
-        const auto which = *lanewise::collectives::collective_named(collective);
         const Choice choice{
-            .algorithm = name ? lanewise::collectives::find_algorithm(which, name) : nullptr,
+            .algorithm = name ? lanewise::collectives::find_algorithm(*which, name) : nullptr,
             .segment_bytes = static_cast<std::int64_t>(options->segment_bytes),
             .same_bits = level_of(options->bits)};
-        *algorithm = new lw_algorithm{which, choice, options->report, options->report_context};
+        *algorithm = new lw_algorithm{*which, choice, options->report, options->report_context};
         return LW_OK;
     });
     return tell(options->report, options->report_context, status, refused.sentence.c_str());

@@ -11,11 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <exception>
 #include <initializer_list>
-#include <new>
 #include <vector>
 
+#include "base/caught.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/store/store.hpp"
 
@@ -69,21 +68,13 @@ Failure null_argument(const char *name);
 // Runs `act`, which returns an Outcome, and turns what it throws into a status.
 template <typename Act>
 lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {
-    try {
-        const Outcome outcome = act();
-        return outcome ? LW_OK : report_failure(report, context, outcome.failure());
-    } catch (const std::bad_alloc&) {
-        return report_failure(report, context,
-                              {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
-    } catch (const std::exception& error) {
-        return report_failure(report, context, {LW_ERR_OPERATION, error.what()});
-    } catch (...) {
-        return report_failure(
-            report, context,
-            {LW_ERR_OPERATION,
-             "a function of the program, which the call runs, threw what is no std::exception; let "
-             "it return a failure"});
-    }
+    constexpr SaysOfThrown says{
+        .no_memory = "out of memory; give a smaller budget",
+        .no_exception =
+            "a function of the program, which the call runs, threw what is no std::exception; let "
+            "it return a failure"};
+    const Outcome outcome = caught(says, act);
+    return outcome ? LW_OK : report_failure(report, context, outcome.failure());
 }
 
 template <typename Act>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -181,6 +182,22 @@ TEST_F(PlanRunTest, WhatCannotBeRunIsNotPlanned) {
     shape.rows = 0;
     EXPECT_EQ(planned("sor"), LW_ERR_ARGUMENT);
     EXPECT_EQ(plan.waves, 0u) << "it is filled on success only";
+}
+
+TEST_F(PlanRunTest, AReportThatThrowsIsToldOnce) {
+    const auto shape = shape_of_sor();
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    lw_wavefront_plan plan = LW_WAVEFRONT_PLAN;
+    int calls = 0;
+    const auto throwing = [](void *context, lw_status /*status*/, const char * /*sentence*/) {
+        ++*static_cast<int *>(context);
+        throw std::runtime_error("nobody listens");
+    };
+
+    EXPECT_THROW(
+        lw_wavefront_plan_run(&shape, "sro", nullptr, 0, &options, throwing, &calls, &plan),
+        std::runtime_error);
+    EXPECT_EQ(calls, 1);
 }
 
 TEST_F(PlanRunTest, AStoreInMemoryIsSweptToTheBitsOfOneOnTheDisk) {
