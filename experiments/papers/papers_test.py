@@ -20,10 +20,11 @@ from experiments.papers import gallery, interconnects
 from experiments.papers.answers import (
     Answer,
     Run,
+    all_kept,
     answers,
     answers_of_kept,
     measured_in,
-    newest_kept,
+    newest_of,
     papers_json,
 )
 from experiments.papers.catalogue import ITEMS, experiments_of
@@ -508,6 +509,16 @@ def test_a_quick_run_of_all_keeps_nothing_and_says_what_failed(
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_a_quick_run_of_all_leaves_the_pages_of_the_clone_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("published", "papers.gallery"):
+        monkeypatch.setattr(f"experiments.{module}.write", lambda _root: pytest.fail("written"))
+
+    assert reproduce_all(Request(tmp_path / "papers.html", tmp_path, quick=True), Prepared())
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_all_are_refused_before_any_runs_where_they_could_not_be_kept(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("")
     prepared = Prepared()
@@ -615,10 +626,10 @@ def test_the_newest_kept_run_answers(tmp_path: Path) -> None:
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "parallel-pairs.jsonl").write_text(text)
 
-    run = newest_kept("parallel-pairs", tmp_path)
+    run = newest_of("parallel-pairs", all_kept("parallel-pairs", tmp_path))
 
     assert Answer(item_of("000-section-5"), run).here == 7.4
-    assert newest_kept("opt-scatter", tmp_path).why.startswith("no run of opt-scatter is kept")
+    assert newest_of("opt-scatter", []).why.startswith("no run of opt-scatter is kept")
 
 
 def test_the_gallery_has_the_numbers_of_the_newest_kept_runs() -> None:

@@ -184,6 +184,7 @@ REFUSED = {
     "runs nothing": "--all --from-results --quick",
     "--quick is for an experiment": "--quick",
     "is not kept": "opt-scatter --quick --results kept",
+    "leave out --results": "--all --quick --results kept",
     "gate has no smaller scale and takes about ": "gate --quick",
 }
 
