@@ -31,6 +31,7 @@ def test_a_number_is_kept_with_six_digits_and_a_count_as_it_is() -> None:
     kept = [results.six_digits(value) for value in (0.123456789, 134217728.0, 134217728, 0)]
 
     assert kept == [0.123457, 134217728.0, 134217728, 0]
+    assert [type(value) for value in kept] == [float, float, int, int]
 
 
 def test_the_line_names_the_commit() -> None:

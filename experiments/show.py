@@ -108,7 +108,7 @@ def as_object(finished: Finished) -> dict[str, object]:
 
 
 def _rounded(value: float) -> float | None:
-    return six_digits(float(value)) if math.isfinite(value) else None
+    return six_digits(value) if math.isfinite(value) else None
 
 
 def keep(finished: Finished, kept_in: Path, spare: Path) -> str:

@@ -224,9 +224,9 @@ def answers_of_kept(
     experiments: Iterable[str], folder: Path = results.FOLDER
 ) -> tuple[list[Answer], dict[str, Run]]:
     """Return the answers of the newest kept runs, and these runs by experiment."""
-    names = list(experiments)
-    newest = {name: newest_kept(name, folder) for name in names}
-    return answers(newest, kept={name: all_kept(name, folder) for name in names}), newest
+    kept = {name: all_kept(name, folder) for name in experiments}
+    newest = {name: newest_of(name, runs) for name, runs in kept.items()}
+    return answers(newest, kept=kept), newest
 
 
 def papers_json(found: Sequence[Answer]) -> dict[str, Any]:
@@ -238,9 +238,8 @@ def papers_json(found: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def newest_kept(name: str, folder: Path = results.FOLDER) -> Run:
-    """Return the newest run of an experiment that is kept."""
-    kept = all_kept(name, folder)
+def newest_of(name: str, kept: Sequence[Run]) -> Run:
+    """Return the newest of the kept runs of an experiment."""
     if not kept:
         why = f"no run of {name} is kept; run: lanewise reproduce {name}"
         return Run(None, {}, why=why)

@@ -135,16 +135,12 @@ def _least(curves_: Curves) -> float:
     return min(points[0][1] for points in curves_.values())
 
 
-def _most(curves_: Curves) -> float:
-    return max(value for points in curves_.values() for _, value in points)
-
-
 _AVAILABLE_LEAST = Quantity(
     "lowest, at the shortest interval", words("“nearly half” is used", 0.5), "§4, Fig. 10",
     of("availability", _least),
 )  # fmt: skip
 _AVAILABLE_MOST = Quantity(
-    "highest", words("“nearly all”", 1.0), "§4, Fig. 10", of("availability", _most)
+    "highest", words("“nearly all”", 1.0), "§4, Fig. 10", of("availability", peak)
 )
 _EFFICIENCY = Quantity(
     "lowest with most ranks", words("“reasonably well”"), "§4, Fig. 11",
