@@ -7,9 +7,10 @@ and the short sort with MPICH as well.  In each round an application runs undist
 out for two seconds, and with one that stays out; the order changes from round to round.  What
 counts is the time of `mpirun` itself, and what the application says of its own time is told beside
 it; both are compared within a round.  Every run is judged by its own check, by the status of the
-launcher, and by the result of the others; one that is not right has taken for ever.  The paper runs
-IS, FT and LU of the NAS benchmarks on 4 x 2 processes and finds 5 to 7 % for FT and LU; the
-programs here are of our own text and send as those do.
+launcher, and by the result of the others; one that is not right has taken for ever.  A round whose
+undisturbed run is not right compares nothing.  The paper runs IS, FT and LU of the NAS benchmarks
+on 4 x 2 processes and finds 5 to 7 % for FT and LU; the programs here are of our own text and send
+as those do.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Rounds:
     @property
     def slowdown_percent(self) -> float:
         """Return the median over the rounds of how much longer the application takes."""
-        return statistics.median(self.each_slowdown_percent)
+        return _median(self.each_slowdown_percent)
 
     @property
     def each_slowdown_percent(self) -> list[float]:
@@ -134,8 +135,14 @@ def _launch_s(ran: Ran) -> float:
 
 
 def _over(time_s: float, whole_s: float) -> float:
-    """Return a ratio of times; infinite where either run was not right."""
-    return time_s / whole_s if math.isfinite(whole_s) else math.inf
+    """Return a ratio of times; infinite where only the first is, NaN where there is no base."""
+    return time_s / whole_s if math.isfinite(whole_s) else math.nan
+
+
+def _median(found: Sequence[float]) -> float:
+    """Return the median of what has a base; NaN where nothing has."""
+    known = [one for one in found if not math.isnan(one)]
+    return statistics.median(known) if known else math.nan
 
 
 def run(workspace: Workspace) -> Outcome:
@@ -223,9 +230,12 @@ def wall_figures(name: str, rounds: Rounds) -> dict[str, float]:
 
 
 def _ends(key: str, ratios: Sequence[float]) -> dict[str, float]:
-    """Return the mean of ratios and the ends of its interval, which needs all runs to be right."""
+    """Return the mean of ratios and the ends of its interval, which needs all runs to be right.
+
+    It is infinite where a cut was not survived, and NaN where only runs without one went wrong.
+    """
     if not all(map(math.isfinite, ratios)):
-        return {key: math.inf}
+        return {key: math.inf if math.inf in ratios else math.nan}
     return dict(zip((key, f"{key}_low", f"{key}_high"), launch_interval(ratios), strict=True))
 
 
@@ -263,7 +273,8 @@ def outcome(
     figures["verified"] = float(right == runs)
     rows.append(Row("results that were right", "all", f"{right} of {runs}"))
     return Outcome(
-        figures=figures,
+        # What has no base was not measured, unlike what was lost, which is infinite.
+        figures={key: value for key, value in figures.items() if not math.isnan(value)},
         rows=rows,
         conditions={"hosts": 2, "cut_s": CUT_S, "log2_keys": LOG2_KEYS, "runs": runs,
                     "runs_repeated": repeated, "applications": sorted(found), **conditions},

@@ -112,6 +112,36 @@ def test_cuts_that_no_run_survives_are_kept_as_missed_targets(tmp_path: Path, ri
     assert f"{WHOLE.rounds - right} of 5 were not right: the end" in found.notes[0]
 
 
+@pytest.mark.parametrize("survived", [True, False], ids=["survived", "not survived"])
+def test_a_cut_is_not_blamed_for_a_run_without_one_that_was_not_right(
+    *, survived: bool, tmp_path: Path
+) -> None:
+    rounds = rounds_of()
+    rounds.runs[WHOLE_RUN][1] = ran(12.0, seconds=None)
+    if not survived:
+        rounds.runs[CUT] = [ran(0.5, seconds=None)] * WHOLE.rounds
+
+    found = outcome_of(tmp_path, rounds)
+
+    lost = {key for key, value in found.figures.items() if value == math.inf}
+    assert ("wall_slowdown_percent" in lost) == ("slowdown_percent" in lost) == (not survived)
+    assert ("wall_slowdown_percent" in found.figures) == (not survived)
+    assert "cut_for_ever_over_uncut" not in found.figures
+    assert math.isnan(found.launches["wall_slowdown_percent"][1])
+    assert found.figures["verified"] == 0
+    assert Finished(EXPERIMENT, found).faults == []
+
+
+def test_where_no_run_without_a_cut_is_right_nothing_is_compared(tmp_path: Path) -> None:
+    rounds = rounds_of()
+    rounds.runs[WHOLE_RUN] = rounds.runs[CUT] = [ran(12.0, seconds=None)] * WHOLE.rounds
+
+    found = outcome_of(tmp_path, rounds)
+
+    assert not {"slowdown_percent", "wall_slowdown_percent"} & found.figures.keys()
+    assert not any(judged.met for judged in Finished(EXPERIMENT, found).judged)
+
+
 def test_cuts_that_were_made_again_are_counted(tmp_path: Path) -> None:
     rounds = rounds_of()
     rounds.repeated = 2
