@@ -45,6 +45,38 @@ def test_a_connection_that_ended_is_kept_as_the_worst_outcome(
     ]
 
 
+def test_a_connection_that_ends_without_cuts_leaves_what_the_cuts_gave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = dict.fromkeys(("lost", "duplicated", "corrupted", "atomics_wrong"), 0)
+    side = [{**faults, "sent": 1_000_000, "received": 1_000_000, "resumed_ns": [2e6], "twice": []}]
+
+    def exchange(_bed: object, words: list[str], **_options: object) -> two_ports.Said:
+        if "--mixed" not in words:
+            raise TrafficEndedError("lanewise-exchange: retry counter exceeded")
+        return two_ports.Said(side, side)
+
+    monkeypatch.setattr(two_devices, "two_hosts", no_hosts)
+    monkeypatch.setattr(two_devices, "exchange", exchange)
+
+    found = two_devices.run(Workspace(tmp_path))
+
+    finished = Finished(two_devices.EXPERIMENT, found)
+    missed = {judged.figure.name for judged in finished.judged if not judged.met}
+    assert missed == {"connections_ended"}
+    assert (found.figures["p50_ms"], found.figures["lost"]) == (2.0, 0)
+    assert "latency_cost_percent" not in found.figures
+    assert finished.faults == []
+    assert found.notes == ["a connection ended without cuts: lanewise-exchange: retry counter "
+                           "exceeded"]  # fmt: skip
+
+
+def test_the_program_says_when_its_traffic_begins_in_the_words_that_are_looked_for() -> None:
+    text = Path(two_ports.__file__).with_name("exchange").joinpath("traffic.cpp").read_text()
+
+    assert f'"{BEGINS}\\n"' in text
+
+
 FAILURES = {
     "no device": (1, "lanewise-exchange: no device opens", RunError, "no device opens"),
     "hung before": (124, "", RunError, "had not ended"),

@@ -54,7 +54,12 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
             runs = _all_cuts(workspace, raised, cuts, messages)
         except TrafficEndedError as error:
             return ended.outcome(workspace, "two-device-failover", conditions, str(error))
-        ratios = {name: _ratios(raised, window) for name, window in WINDOWS.items()}
+        costs: dict[str, float] = {}
+        notes = []
+        try:
+            costs = costs_of({name: _ratios(raised, size) for name, size in WINDOWS.items()})
+        except TrafficEndedError as error:
+            notes.append(f"a connection ended without cuts: {error}")
     times_ms = sorted(
         ns / 1e6
         for said in runs for side in (said.caller[0], said.listener[0])
@@ -63,13 +68,13 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
     faults = {key: sum(faults_of(said)[key] for said in runs) for key in faults_of(runs[0])}
     figures = {
         **faults,
-        ended.ENDED: 0.0,
+        ended.ENDED: float(len(notes)),
         "messages": float(_messages(runs)),
         "cuts": float(len(times_ms)),
         "p50_ms": statistics.median(times_ms),
         "p99_ms": times_ms[math.ceil(0.99 * len(times_ms)) - 1],
         "max_ms": times_ms[-1],
-        **costs_of(ratios),
+        **costs,
     }
     return Outcome(
         figures=figures,
@@ -89,6 +94,7 @@ def run(workspace: Workspace, cuts: int = CUTS, messages: int = MESSAGES) -> Out
             ),
             "two-device-failover",
         ),
+        notes=notes,
     )  # fmt: skip
 
 
@@ -155,6 +161,8 @@ def costs_of(ratios: Mapping[str, list[float]]) -> dict[str, float]:
 
 
 def _cost_text(figures: Mapping[str, float], name: str) -> str:
+    if f"{name}_cost_percent" not in figures:
+        return "not measured: a connection ended"
     low, middle, high = (figures[f"{name}_cost_percent{end}"] for end in ("_low", "", "_high"))
     return f"{middle:+.0f} % ({low:+.0f} to {high:+.0f} %)"
 
