@@ -74,12 +74,18 @@ class Answer:
             return run.why
         return _why_none(name, quantity.here, run.measured)
 
+    def measured(self, quantity: Quantity) -> Measured | None:
+        """Return what the run of a quantity measured, None where there is none."""
+        run = self.run_of(quantity)
+        return None if run is None else run.measured
+
     @property
     def missing(self) -> list[Quantity]:
-        """Return what is drawn without a number of ours, though the run came to its end."""
+        """Return what is drawn beside the headline without a number of ours, if the run ended."""
         if self.run.measured is None:
             return []
-        return [one for one in self.item.quantities if self.value(one) is None]
+        headline = self.item.finding.quantity
+        return [one for one in self.item.quantities if one != headline and self.value(one) is None]
 
     @property
     def here(self) -> float | None:
@@ -281,7 +287,11 @@ def _why_none(experiment: str, here: Here, measured: Measured | None) -> str:
     if measured is not None and here.lost(measured):
         lost = [key for key in here.keys if key in measured.lost]
         return f"the run of {experiment} has no value of {', '.join(lost)}"
-    return f"the run of {experiment} did not measure {', '.join(here.keys)}"
+    absent = here.keys if measured is None else here.absent(measured)
+    if not absent:
+        keys = ", ".join(here.keys)
+        return f"the run of {experiment} measured {keys}, which give no value of this number"
+    return f"the run of {experiment} did not measure {', '.join(absent)}"
 
 
 def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:

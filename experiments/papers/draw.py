@@ -19,7 +19,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from experiments.papers.answers import Answer
-from experiments.papers.item import Chart, Lines, Points, Told, Unit, curves_of
+from experiments.papers.item import Chart, Here, Lines, Measured, Points, Told, Unit, curves_of
 from lanewise.plots.curves import linear_size_ticks
 from lanewise.plots.series import LINES
 from lanewise.plots.style import COLOURS, MARKERS, SOFT, house_style
@@ -48,6 +48,15 @@ def number_text(value: float, unit: Unit) -> str:
         return f"{value:.0f}"
     text = three_digits(value)
     return text if unit in ("ratio", "share") else f"{text} {unit}"
+
+
+def here_text(here: Here, measured: Measured | None, unit: Unit) -> str:
+    """Write our number; where there is none, tell one that was lost from one not measured."""
+    value = None if measured is None else here.value(measured)
+    if value is not None:
+        return number_text(value, unit)
+    lost = measured is not None and here.lost(measured)
+    return "no value (the run was lost)" if lost else "not measured"
 
 
 def told_text(told: Told | None, unit: Unit) -> str:
@@ -150,12 +159,13 @@ def _draw_chart(panel: Axes, chart: Chart, answer: Answer, side: str) -> None:
             text = told_text(one.paper, chart.unit)
         else:
             value = answer.value(one)
-            text = "not measured" if value is None else number_text(value, chart.unit)
+            text = here_text(one.here, answer.measured(one), chart.unit)
             _bar(panel, place, math.nan if value is None else value, chart, COLOUR["here"])
+        stated = one.paper if side == "paper" else answer.value(one)
         end = _end(panel, one.paper, answer.value(one), side)
         panel.annotate(
             text, (end, place), xytext=(6, 0), textcoords="offset points", va="center",
-            color=SOFT if text in ("not stated", "not measured") else "black", fontsize=8.5,
+            color=SOFT if stated is None else "black", fontsize=8.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
         )  # fmt: skip
         panel.annotate(

@@ -31,7 +31,7 @@ from experiments.papers.page import (
     alt_of,
     bound_of,
     held_text,
-    missing_text,
+    lacks_text,
     unread_text,
     verdict_of,
 )
@@ -73,8 +73,8 @@ without a number is hollow and dashed. A finding holds here if our number keeps 
 which is the dashed line; if the paper has no number, the bound is ours. If one number cannot
 express a finding, a second condition is named, and the finding holds only if both conditions hold.
 If our number has an interval and the bound lies inside it, the finding is not resolved. The verdict
-is that of the newest kept run; beside it stands in how many of the kept runs that measured it the
-finding held. Where the paper has curves and our run kept its own, both are shown below.
+is that of the newest kept run; beside it stands in how many of the kept runs that measured it or
+lost it the finding held. Where the paper has curves and our run kept its own, both are shown below.
 """
 
 
@@ -134,14 +134,14 @@ def _section(answer: Answer) -> list[str]:
     item = answer.item
     unread = f" {unread_text(item.unread)}" if item.unread else ""
     run = answer.run.sentence() if answer.run.measured else answer.why_null
-    missing = f" {missing_text(answer)}" if missing_text(answer) else ""
+    lacks = f" {lacks_text(answer)}" if answer.run.measured and lacks_text(answer) else ""
     held = f" It {held_text(answer)}." if held_text(answer) else ""
     return [
         f"### {_heading(answer)}", "",
         f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).{held}", "",
         *(line for one in pictures(answer)
           for line in (f"![{one.alt}]({PICTURES.name}/{one.path.name})", "")),
-        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.{missing}",
+        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.{lacks}",
     ]  # fmt: skip
 
 

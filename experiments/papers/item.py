@@ -95,13 +95,17 @@ class Here:
 
     def value(self, measured: Measured) -> float | None:
         """Return the number, None where a key was not measured or the formula has no value."""
-        given: list[Any] = []
-        for key in self.keys:
-            found = curves_of(measured, key) if key.endswith("/") else measured.figures.get(key)
-            if found is None or found == {}:
-                return None
-            given.append(found)
-        return self._of(given)
+        if self.absent(measured):
+            return None
+        return self._of([self._given(measured, key) for key in self.keys])
+
+    def absent(self, measured: Measured) -> list[str]:
+        """Return the keys that were not measured."""
+        return [key for key in self.keys if self._given(measured, key) in (None, {})]
+
+    @staticmethod
+    def _given(measured: Measured, key: str) -> Any:
+        return curves_of(measured, key) if key.endswith("/") else measured.figures.get(key)
 
     def lost(self, measured: Measured) -> bool:
         """Say whether a run came to the number and has no value of it."""

@@ -20,8 +20,8 @@ from markupsafe import Markup
 import lanewise.report
 from experiments.experiment import PAPERS, Target
 from experiments.papers.answers import Answer, Run, papers_json
-from experiments.papers.draw import number_text, pictures, svg, told_text
-from experiments.papers.item import Condition, Unit
+from experiments.papers.draw import here_text, number_text, pictures, svg, told_text
+from experiments.papers.item import Condition, Here, Measured, Unit
 from lanewise import __version__
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_places, write_whole
@@ -103,23 +103,22 @@ def bound_of(answer: Answer) -> str:
     besides = "".join(f"; {_besides(answer, one)}" for one in finding.besides)
     return (
         f"{finding.quantity.label}: {paper} in {finding.quantity.place}, "
-        f"{_here(answer.here, answer.interval, finding.unit)}; "
+        f"{_here(finding.quantity.here, answer.measured(finding.quantity), finding.unit)}; "
         f"{bound} {_bound(finding.holds, finding.unit)}{whose}{besides}"
     )
 
 
-def _here(value: float | None, interval: tuple[float, float] | None, unit: Unit) -> str:
-    if value is None:
-        return "not measured here"
+def _here(here: Here, measured: Measured | None, unit: Unit) -> str:
+    interval = None if measured is None else here.interval(measured)
     ends = "" if interval is None else " ({} to {})".format(
         *(number_text(end, unit) for end in interval)
     )  # fmt: skip
-    return f"{number_text(value, unit)}{ends} here"
+    return f"{here_text(here, measured, unit)}{ends} here"
 
 
 def _besides(answer: Answer, condition: Condition) -> str:
     unit = answer.item.finding.unit
-    here = _here(answer.value_besides(condition), answer.interval_besides(condition), unit)
+    here = _here(condition.here, answer.run.measured, unit)
     return f"besides, {condition.label}: {here}; bound {_bound(condition.holds, unit)}"
 
 
@@ -163,10 +162,17 @@ def _ran(answer: Answer) -> str:
     if answer.run.measured is None:
         return f"Experiment {name}: {'; '.join(answer.why_not_measured)}."
     text = f"Experiment {name}, {answer.run.sentence()}."
-    # What has no value at all is told with its reason, what is only drawn by its label.
+    return " ".join(filter(None, (text, lacks_text(answer))))
+
+
+def lacks_text(answer: Answer) -> str:
+    """Say what a run that came to its end lacks; empty where it lacks nothing.
+
+    What the verdict lacks is told with its reason, what is only drawn by its label.
+    """
     whys = "; ".join(answer.why_not_measured)
     why = f"{whys[0].upper()}{whys[1:]}." if whys else ""
-    return " ".join(filter(None, (text, why, missing_text(answer))))
+    return " ".join(filter(None, (why, missing_text(answer))))
 
 
 def unread_text(unread: str) -> str:
@@ -176,18 +182,15 @@ def unread_text(unread: str) -> str:
 
 
 def missing_text(answer: Answer) -> str:
-    """Say which numbers of the item the run did not give; empty where it gave all or none."""
-    found: dict[str, dict[str, None]] = {}
+    """Say which numbers beside the headline a run did not give; empty where it gave all or none."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
     for one in answer.missing:
-        name = one.experiment or answer.item.experiment
-        found.setdefault(name, {})[one.label] = None
-    if answer.run.measured is not None:
-        for besides in answer.item.finding.besides:
-            if answer.value_besides(besides) is None:
-                found.setdefault(answer.item.experiment, {})[besides.label] = None
+        name, measured = one.experiment or answer.item.experiment, answer.measured(one)
+        lost = measured is not None and one.here.lost(measured)
+        found.setdefault(("Lost" if lost else "Not recorded", name), {})[one.label] = None
     return " ".join(
-        f"Not recorded in {_run_text(answer, name)}: {'; '.join(labels)}."
-        for name, labels in found.items()
+        f"{what} in {_run_text(answer, name)}: {'; '.join(labels)}."
+        for (what, name), labels in found.items()
     )
 
 
@@ -203,8 +206,7 @@ def alt_of(answer: Answer, kind: str) -> str:
     told = []
     for chart in answer.item.charts:
         for one in chart.quantities:
-            value = answer.value(one)
-            here = "not measured" if value is None else number_text(value, chart.unit)
+            here = here_text(one.here, answer.measured(one), chart.unit)
             told.append(
                 f"{one.label}: {told_text(one.paper, chart.unit) if kind == 'paper' else here}"
             )

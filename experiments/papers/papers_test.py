@@ -31,7 +31,15 @@ from experiments.papers.catalogue import ITEMS, experiments_of
 from experiments.papers.conduct import UNKNOWN_S, conduct, expected, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
 from experiments.papers.item import Here, Item, Measured, between, number, over, ratio, words
-from experiments.papers.page import bound_of, held_text, missing_text, render, verdict
+from experiments.papers.page import (
+    alt_of,
+    bound_of,
+    held_text,
+    lacks_text,
+    missing_text,
+    render,
+    verdict,
+)
 from experiments.papers.whole import Request, reproduce_all, text_of
 from experiments.registry import find_experiment
 from experiments.run import Finished
@@ -187,10 +195,10 @@ def test_a_condition_that_was_not_measured_is_told_with_its_reason() -> None:
     assert (answer.met, answer.verdict) == (None, "not measured")
     assert besides["here"] is None
     assert besides["why_null"] == (
-        "the run of migration-mpi did not measure integer_sort_wall_slowdown_percent, "
-        "integer_sort_short_wall_slowdown_percent"
+        "the run of migration-mpi did not measure integer_sort_short_wall_slowdown_percent"
     )
-    assert "Not recorded in this run: the loss of the longer sort minus" in missing_text(answer)
+    assert missing_text(answer) == ""
+    assert lacks_text(answer) == f"{besides['why_null'][0].upper()}{besides['why_null'][1:]}."
     assert text_of([answer]).splitlines()[1:] == [besides["why_null"]]
 
 
@@ -291,6 +299,30 @@ def test_a_lost_run_does_not_hold_and_counts_among_the_kept_ones() -> None:
     Draft202012Validator(SCHEMA).validate(papers_json([answer]))
 
 
+def test_what_a_run_lost_is_told_apart_from_what_it_did_not_measure() -> None:
+    lost = Answer(item_of("000-section-5"), Run(measured_in({"speedup_16_ranks": None}, {}), {}))
+    absent = Answer(lost.item, Run(Measured({}, {}), {}))
+
+    for answer, told in ((lost, "no value (the run was lost)"), (absent, "not measured")):
+        alt, page = alt_of(answer, "here"), gallery.page([answer])
+        assert f"{told} here" in bound_of(answer)
+        assert f"sequential over parallel: {told}" in alt
+        assert alt in page
+        assert told in svg(pictures(answer)["here"])
+        assert page.count(answer.why_null[1:]) == 1
+
+
+def test_drawn_numbers_that_a_run_lost_are_not_said_to_be_unrecorded() -> None:
+    item = item_of("000-table-1")
+    figures = {"global_over_max_cost_ratio": 5.0, "cost_gather_global_s": None}
+
+    text = missing_text(Answer(item, Run(measured_in(figures, {}), {})))
+
+    assert "Lost in this run: gather, global." in text
+    assert "gather, maximum; gather, root" in text
+    assert "gather, global" not in text.partition("Lost")[0]
+
+
 def test_a_number_that_the_paper_does_not_print_says_so() -> None:
     item = item_of("001-table-1")
 
@@ -364,6 +396,16 @@ def test_a_number_that_is_missing_without_a_reason_breaks_the_schema(
     data["items"][0] |= change
 
     assert not Draft202012Validator(SCHEMA).is_valid(data)
+
+
+def test_a_number_whose_formula_has_no_value_says_so() -> None:
+    curves = {f"exchange/{name}": [(8.0, 1.0)] for name in ("shm", "tcp")}
+
+    answer = Answer(item_of("004-fig-4"), Run(Measured({}, curves), {}))
+
+    assert answer.why_null == (
+        "the run of transports measured exchange/, which give no value of this number"
+    )
 
 
 def test_a_run_without_the_keys_of_an_item_says_which_are_missing() -> None:
