@@ -24,16 +24,21 @@ FOLDER = Path(__file__).parent / "results"
 ROOT = FOLDER.parents[1]
 # What a commit is called where sources differ from it, and where there is none.
 DIRTY, UNKNOWN = "-dirty", "unknown"
+# Lines that were refused are in a file of another name, so that nobody reads them as kept.
+NOT_KEPT = "-not-kept"
 # After ":!" a path is one below the root; one that begins with "/" would be below it as well.
 NO_SOURCES = (":!experiments/results", ":!docs")
 
 
-def append(printed: dict[str, object], folder: Path = FOLDER, measured_on: str = "") -> Path | None:
+def append(
+    printed: dict[str, object], folder: Path = FOLDER, measured_on: str = "", ending: str = ""
+) -> Path | None:
     """Append what a run printed to its file; None where `folder` cannot be written.
 
-    `measured_on` is the commit on which the run began; without it, that of now.
+    `measured_on` is the commit on which the run began; without it, that of now.  The file of the
+    experiment has an `ending` to its name where its runs are not kept.
     """
-    path = folder / f"{printed['name']}.jsonl"
+    path = folder / f"{printed['name']}{ending}.jsonl"
     kept = {key: value for key, value in printed.items() if key != "files"}
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     run = {"date": now, "commit": measured_on or commit(), **kept}

@@ -117,15 +117,17 @@ def keep(finished: Finished, kept_in: Path, spare: Path) -> str:
     So is one with figures that are not declared, which would be in the way of all that follow.
     """
     printed = as_object(finished)
-    why = finished.undeclared[0] if finished.undeclared else f"{kept_in} cannot be written"
-    if not finished.undeclared and results.append(printed, kept_in, finished.commit):
+    name, undeclared = finished.experiment.name, finished.undeclared
+    why = "; ".join(undeclared) or f"{kept_in} cannot be written"
+    if not undeclared and results.append(printed, kept_in, finished.commit):
         return ""
-    where = results.append(printed, spare, finished.commit)
-    name = finished.experiment.name
+    where = results.append(printed, spare, finished.commit, ending=results.NOT_KEPT)
     remedy = "name another folder with --results"
     if where:
-        appended = kept_in / f"{name}.jsonl"
-        remedy = f"its line is in {where}; append it: tail -n 1 {where} >> {appended}"
+        append = f"tail -n 1 {where} >> {kept_in / f'{name}.jsonl'}"
+        remedy = (
+            f"its line is in {where}; append it: {append}; then run python -m experiments.published"
+        )
     return f"this run of {name} is not kept: {why}; {remedy}"
 
 

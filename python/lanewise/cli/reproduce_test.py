@@ -121,8 +121,11 @@ def test_a_run_that_cannot_be_kept_after_all_is_kept_in_the_folder(
 
     assert run(["reproduce", "stub", "--folder", str(folder), "--results", str(kept)]) == 1
 
-    assert f"its line is in {folder / 'stub.jsonl'}" in capsys.readouterr().err
-    (line,) = (folder / "stub.jsonl").read_text().splitlines()
+    spare = folder / "stub-not-kept.jsonl"
+    said = capsys.readouterr().err
+    assert f"its line is in {spare}; append it: tail -n 1 {spare} >> {kept}/stub.jsonl" in said
+    assert said.endswith("; then run python -m experiments.published\n")
+    (line,) = spare.read_text().splitlines()
     assert json.loads(line)["figures"] == {"speedup": 3.0}
 
 
@@ -130,14 +133,18 @@ def test_a_run_that_cannot_be_kept_after_all_is_kept_in_the_folder(
 def test_a_run_with_a_figure_that_is_not_declared_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = Outcome({"speedup": 5.0, "typo": 1.0}, [], conditions={}, files=[Path("stub.png")])
+    figures = {"speedup": 5.0, "typo": 1.0, "slip": 2.0}
+    outcome = Outcome(figures, [], conditions={}, files=[Path("stub.png")])
     other = replace(registry.EXPERIMENTS[0], run=lambda _workspace: outcome)
     monkeypatch.setattr(registry, "EXPERIMENTS", (other,))
     folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "results")]
 
     assert run(["reproduce", "stub", *folders]) == 1
 
-    assert "does not declare the figure typo" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "does not declare the figure typo" in said
+    assert "does not declare the figure slip" in said
+    assert not (tmp_path / "stub.jsonl").exists()
     assert not (tmp_path / "results" / "stub.jsonl").exists()
 
 
