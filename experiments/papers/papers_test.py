@@ -344,6 +344,18 @@ def test_a_gather_must_gain_at_every_size(
     assert Answer(item_of("001-fig-5"), Run(measured, {})).met is holds
 
 
+def test_the_gain_of_a_gather_is_of_sizes_that_both_curves_have() -> None:
+    curves = {
+        "gather_5ms_over_sizes/single lane": [(1.0, 9.0), (2.0, 8.0), (4.0, 9.0)],
+        "gather_5ms_over_sizes/three steps, 32 lanes": [(2.0, 2.0), (4.0, 3.0), (8.0, 1.0)],
+    }
+    item = item_of("001-fig-5")
+
+    answer = Answer(item, Run(Measured({"speedup_gather_three_step": 2.5}, curves), {}))
+
+    assert answer.value_besides(item.finding.besides[0]) == 3.0
+
+
 def test_a_network_that_takes_nearly_half_of_the_processor_as_in_the_paper_holds() -> None:
     item = item_of("004-fig-10")
     measured = Measured({}, {"availability/ours": [(1e-6, 0.52), (1e-3, 0.99)]})
