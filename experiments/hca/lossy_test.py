@@ -38,6 +38,17 @@ def test_a_stream_that_never_began_or_was_not_counted_is_an_error(
         stream_of(status, said, {})
 
 
+def test_a_stream_that_was_killed_has_begun_if_it_was_counted() -> None:
+    counters = {"packets_sent": 200, "packets_resent": 2}
+
+    killed = stream_of(139, "", counters)
+
+    assert (killed.gbps, killed.counters) == (0.0, counters)
+    assert killed.died == "ib_write_bw ended with status 139: "
+    with pytest.raises(RunError, match="status 139"):
+        stream_of(139, "", {})
+
+
 def test_the_ratio_is_of_the_medians_and_each_round_has_its_own() -> None:
     link = Link()
     link.gbps = {DEVICE: [1.0, 2.0, 6.0], CUBIC: [4.0, 1.0, 8.0], BBR: [8.0, 8.0, 8.0]}
