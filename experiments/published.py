@@ -46,15 +46,6 @@ GONE = {
 }  # fmt: skip
 _AS_DECLARED, _OTHERWISE, _UNSAID = "as declared", "otherwise", "unsaid"
 _ESTIMATED = {_OTHERWISE: "had others", _UNSAID: "did not record them for all figures"}
-# Texts of estimators that were reworded since, though the figure is estimated as before.
-_REWORDED = {
-    "share of comparisons of identical launches that raise an alarm":
-        "share of comparisons of identical launches that raise an alarm, of which the code alone "
-        "decides 900",
-    "relative root mean square error at sizes that the fit to all launches holds out":
-        "relative root mean square error at sizes that the fit to all launches holds out, of the "
-        "model that is best on these sizes",
-}  # fmt: skip
 UNITLESS = ("ratio", "0 or 1")
 END = "<!-- end of experiments -->"
 _BLOCK = re.compile(rf"(<!-- experiments: ([^>]+) -->\n).*?{END}", re.DOTALL)
@@ -177,11 +168,7 @@ class Runs:
         for name, figure in figures.items():
             declared = show.estimated(figure)
             known = record.get("figures_as", record.get("targets", {})).get(name, {})
-            if any(
-                value not in (known[key], _REWORDED.get(known[key]))
-                for key, value in declared.items()
-                if key in known
-            ):
+            if any(known[key] != value for key, value in declared.items() if key in known):
                 return _OTHERWISE
             if not declared.keys() <= known.keys():
                 found = _UNSAID
