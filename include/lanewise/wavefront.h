@@ -321,8 +321,8 @@ typedef struct lw_wavefront_run_options {
      * Asked after every `pause_every` iterations and after the last.  NULL: never.
      */
     const char *until;
-    /* Iterations between two pauses; 0: 32 with a condition (until, rtol, atol), else there are
-     * none. */
+    /* Iterations between two pauses; 0: 32 with a condition (until, rtol, atol) or `paused`, else
+     * there are none.  A run that is resumed pauses as before; 32 if it did not. */
     uint64_t pause_every;
     lw_wavefront_pause_fn paused; /* may be NULL */
     void *paused_context;

@@ -698,7 +698,6 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
         std::exception_ptr thrown;
     } paused{wanted, nullptr};
     if (wanted.paused) {
-        if (asked.pause_every == 0) asked.pause_every = 32;
         asked.paused_context = &paused;
         asked.paused = [](void *context, std::uint64_t iterations, double measured) {
             auto& called = *static_cast<Paused *>(context);

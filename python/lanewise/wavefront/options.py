@@ -21,8 +21,6 @@ Directions = str | Sequence[str]
 Borders = str | Mapping[str, str]
 
 NEVER = -1.0
-# Iterations between two pauses where none are named, as the command asks whether a run may end.
-ASKED_EVERY = 32
 # Counts of the library have 64 bits, and are added to others; threads have 32.
 _MOST = 2**63 - 1
 _MOST_THREADS = 2**32 - 1
@@ -52,11 +50,6 @@ class Ending:
     until: str | None = None
     rtol: float = 0.0
     atol: float = 0.0
-
-    @property
-    def is_asked(self) -> bool:
-        """Return whether it is asked between iterations."""
-        return bool(self.until) or self.rtol != 0.0 or self.atol != 0.0
 
 
 def size_bytes(size: str | float | Fraction) -> int:
@@ -129,8 +122,7 @@ def run_options(  # noqa: PLR0913
         check_finite=check_finite, directions=_directions(directions), borders=_borders(borders),
         until=text_bytes("until", ending.until) if ending.until else None,
         rtol=ending.rtol, atol=ending.atol,
-        pause_every=whole_number("pause_every", pause_every, _MOST)
-        or (ASKED_EVERY if ending.is_asked else 0),
+        pause_every=whole_number("pause_every", pause_every, _MOST),
         read_bytes_per_s=rates.read_bytes_per_s, write_bytes_per_s=rates.write_bytes_per_s,
         cells_per_s=rates.cells_per_s,
     )  # fmt: skip

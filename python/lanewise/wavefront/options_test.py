@@ -101,14 +101,6 @@ def test_a_budget_of_too_many_bytes_is_refused_however_long_it_is(size: str | fl
     assert size_bytes("0" * 5000 + "1KiB") == 1024
 
 
-def test_only_a_condition_makes_a_run_pause() -> None:
-    def pause_every(until: str | None) -> int:
-        options = run_options(100, memory="1GiB", ending=Ending(until=until))
-        return int(options.pause_every)
-
-    assert [pause_every(until) for until in (None, "", "residual<1")] == [0, 0, 32]
-
-
 @pytest.mark.parametrize("radius", [0, 9, -1, 2**32 + 1, 1.0, "1"])
 def test_a_kernel_reads_from_1_to_8_rows_around_a_cell(radius: int) -> None:
     with pytest.raises(RequestError, match=f"radius is a whole number from 1 to 8, not {radius}"):

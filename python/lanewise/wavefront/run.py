@@ -30,7 +30,6 @@ from lanewise.wavefront.library import (
 from lanewise.wavefront.mapped import give_pages_back, reserve_room
 from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.options import (
-    ASKED_EVERY,
     Borders,
     Directions,
     Ending,
@@ -131,8 +130,7 @@ def run(  # noqa: PLR0913
     options = run_options(
         iterations, memory=memory, threads=threads, waves=waves,
         ending=Ending(tolerance, until, rtol, atol), directions=directions, borders=borders,
-        pause_every=pause_every or (ASKED_EVERY if on_pause is not None else 0),
-        check_finite=int(check_finite), rates=rates,
+        pause_every=pause_every, check_finite=int(check_finite), rates=rates,
     )  # fmt: skip
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
@@ -220,8 +218,9 @@ def resume(  # noqa: PLR0913
     """Go on with a run that was interrupted; one with a kernel of your own needs that kernel.
 
     `memory`, in bytes or as "2GiB", and the other arguments are as for `run`.  It pauses as before,
-    and calls `on_pause` first for a pause in which the run ended.  Raises RequestError where there
-    is no such run, or another kernel than that of the run, and otherwise what `run` raises.
+    or every 32 iterations if it did not, and calls `on_pause` first for a pause in which it ended.
+    Raises RequestError where there is no such run, or another kernel than that of the run, and
+    otherwise what `run` raises.
     """
     options = run_options(
         1, memory=memory, threads=threads, waves=waves, check_finite=int(check_finite), rates=rates

@@ -128,7 +128,8 @@ Result<RunOptions> options_from(const MatrixShape& shape, const lw_wavefront_run
     }
     options.rates = {given->read_bytes_per_s, given->write_bytes_per_s, given->cells_per_s};
     options.pause_every = given->pause_every;
-    if (options.until && options.pause_every == 0) options.pause_every = asked_every;
+    if (options.pause_every == 0 && (options.until || given->paused))
+        options.pause_every = asked_every;
     if (given->paused)
         options.paused = [paused = given->paused,
                           context = given->paused_context](const Pause& pause) -> Outcome {
