@@ -18,6 +18,8 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 # The end of an entry, a blank line, and the next entry.
 _GAP = re.compile(r"^(?:- |  )\S.*\n\n(?=- )", re.MULTILINE)
+# A list of changes that begins without the part of the product that they are of.
+_UNSORTED = re.compile(r"^### (?:Changed|Fixed)\n\n(?=- )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 # Hosts that do not answer any more, or only send elsewhere, and where to look instead.
@@ -101,7 +103,10 @@ def _citation_offences(root: Path, version: str) -> list[str]:
 
 
 def changelog_offences(root: Path) -> list[str]:
-    """Return what is wrong with CHANGELOG.md: what comes next, then the last release, no gaps."""
+    """Return what is wrong with CHANGELOG.md.
+
+    What comes next is first, then the last release; no gaps, and changes are grouped by part.
+    """
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## \[?([^\]\n]+?)\]?(?: - .*)?$", text, re.MULTILINE)
     if headings[:1] != ["Unreleased"]:
@@ -109,9 +114,14 @@ def changelog_offences(root: Path) -> list[str]:
     version = (root / "VERSION").read_text(encoding="utf-8").strip()
     if headings[1:2] not in ([], [version]):
         return [f"CHANGELOG.md: the second section is of {version}, which VERSION has"]
+    says = {
+        _GAP: "a blank line between two entries",
+        _UNSORTED: "an entry without a part; put it below one, such as '#### Sweeps'",
+    }
     return [
-        f"CHANGELOG.md:{text.count(chr(10), 0, gap.start()) + 2}: a blank line between two entries"
-        for gap in _GAP.finditer(text)
+        f"CHANGELOG.md:{text.count(chr(10), 0, match.start()) + 2}: {what}"
+        for pattern, what in says.items()
+        for match in pattern.finditer(text)
     ]
 
 

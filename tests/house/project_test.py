@@ -79,6 +79,10 @@ OFFENCES = {
         project.changelog_offences,
         {"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n- one\n  thing\n\n- another\n"},
     ),
+    "an entry without a part": (
+        project.changelog_offences,
+        {"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n### Fixed\n\n- one\n"},
+    ),
     "a dead link": (project.link_offences, {"docs/b.md": "[gone](gone.md)\n"}),
     "a dead anchor": (project.link_offences, {"docs/b.md": "[gone](a.md#gone)\n"}),
     "a link without https": (project.link_offences, {"docs/b.md": "[old](http://a.b)\n"}),
