@@ -64,8 +64,8 @@ class Line {
         std::int64_t extra_ns = 0;
         PacketShape shape;
         Packet packet;
-        std::int64_t left_ns = 0;           /* when the last bit is on the link */
-        std::optional<double> jitter_share; /* of the most, from -1 to 1, once it is drawn */
+        std::int64_t left_ns = 0;             /* when the last bit is on the link */
+        std::optional<double> jitter_share{}; /* of the most, from -1 to 1, once it is drawn */
     };
     struct Later {
         bool operator()(const Item& a, const Item& b) const {

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.cli.proving import newer_than_5, prove_openmpi6
+from lanewise.cli.proving import MANNERS, newer_than_5, prove_openmpi6
 from lanewise.launch.choose import Choice
 from lanewise.launch.native import MANIFEST, PROVE, read_build
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.tuning.emitters import emitter_named
+from lanewise.tuning.safety import Operators
 from lanewise.tuning.specimen import own, tuning
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,9 @@ def open_mpi() -> Choice:
 def test_open_mpi_6_takes_the_rule_of_each_call_and_no_other(open_mpi: Choice) -> None:
     one = tuning(RULED, ranks=RANKS)
 
-    count, faults = prove_openmpi6(open_mpi, one, emitter_named("openmpi6").emit(one).text)
+    count, faults = prove_openmpi6(
+        open_mpi, one, emitter_named("openmpi6").emit(one).text, MANNERS[Operators.ANY]
+    )
 
     assert faults == []
     assert count > len(RULED)
@@ -59,5 +62,7 @@ def test_what_open_mpi_6_does_not_take_is_found_out(open_mpi: Choice) -> None:
 
     for right, wrong in (('"chain"', '"chains"'), ('"bcast"', '"Bcast"'), (": 128", ": 127")):
         assert right in text
-        _, faults = prove_openmpi6(open_mpi, one, text.replace(right, wrong))
+        _, faults = prove_openmpi6(
+            open_mpi, one, text.replace(right, wrong), MANNERS[Operators.ANY]
+        )
         assert any(fault.startswith("bcast:128:4: ") for fault in faults), faults

@@ -25,8 +25,15 @@ namespace {
 
 constexpr int usage_error = 2;
 
+// A launcher kills all processes once one has failed. The others therefore leave the first one the
+// time to say why; its end is theirs.
 void end(const std::string& sentence) {
-    if (is_first_process()) say(sentence);
+    constexpr unsigned wait_max_s = 5;
+    if (is_first_process()) {
+        say(sentence);
+    } else {
+        sleep(wait_max_s);
+    }
     _exit(usage_error);
 }
 

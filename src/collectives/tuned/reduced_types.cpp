@@ -60,7 +60,7 @@ bool is_real(MPI_Datatype type) {
 bool takes(MPI_Op op, MPI_Datatype type) {
     const auto kind = kind_of(op);
     if (is_pair(type) || kind == Kind::locating) return is_pair(type) && kind == Kind::locating;
-    if (type == MPI_PACKED || type == MPI_WCHAR) return false;
+    if (type == MPI_PACKED || type == MPI_WCHAR || type == MPI_CHARACTER) return false;
     if (type == MPI_BYTE) return kind == Kind::bitwise;
     if (is_logical(type)) return kind == Kind::logical;
     if (is_fortran_integer(type)) return kind != Kind::logical;

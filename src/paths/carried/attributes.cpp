@@ -5,7 +5,6 @@
 namespace lanewise::paths::carried {
 namespace {
 
-constexpr std::uint8_t timeout_usual = 14;
 constexpr std::uint8_t retries = 7;  // and for ever where the peer has no receive
 constexpr std::uint8_t shortest_wait = 1;
 

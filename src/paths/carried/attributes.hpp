@@ -20,6 +20,9 @@ unsigned required_with(ibv_qp_state before, ibv_qp_state state);
 // Replaces those that are given.
 void keep(const ibv_qp_attr& given, unsigned mask, ibv_qp_attr& kept);
 
+// For queue pairs that give no ack timeout: 4.096 us times 2^14.
+inline constexpr std::uint8_t timeout_usual = 14;
+
 // How a carrier begins an epoch.
 struct Opening {
     const ibv_ah_attr& path;

@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/port/wire.hpp"
+#include "verbs/proto/wire/time.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
