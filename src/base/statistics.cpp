@@ -72,6 +72,15 @@ Interval median_interval(std::span<const double> values, double confidence) {
     return {center, ordered[ranks.low], ordered[ranks.high]};
 }
 
+double student_quantile(double degrees_of_freedom, double tail) {
+    using namespace boost::math;
+    // Else Boost computes with long double, already while a library is loaded. Under valgrind,
+    // where that has the range of a double, this would end every program.
+    using Doubles = policies::policy<policies::promote_double<false>>;
+    const students_t_distribution<double, Doubles> student(degrees_of_freedom);
+    return boost::math::quantile(complement(student, tail));
+}
+
 Interval student_interval(std::span<const double> values, double confidence) {
     const double center = mean(values);
     const auto n = static_cast<double>(values.size());
@@ -79,8 +88,7 @@ Interval student_interval(std::span<const double> values, double confidence) {
     if (values.size() < 2) return {center, -infinity, infinity};
     double squares = 0.0;
     for (const double value : values) squares += (value - center) * (value - center);
-    const boost::math::students_t_distribution<double> student(n - 1.0);
-    const double t = boost::math::quantile(student, 1.0 - (1.0 - confidence) / 2.0);
+    const double t = student_quantile(n - 1.0, (1.0 - confidence) / 2.0);
     const double arm = t * std::sqrt(squares / (n - 1.0) / n);
     return {center, center - arm, center + arm};
 }

@@ -47,6 +47,9 @@ double mean(std::span<const double> values);
    goes by steps it sees between them, which the median, being one of the values, cannot. */
 double midmean(std::span<const double> values);
 
+/* What a variable with Student's distribution exceeds with probability `tail`. */
+double student_quantile(double degrees_of_freedom, double tail);
+
 Interval median_interval(std::span<const double> values, double confidence);
 Interval student_interval(std::span<const double> values, double confidence);
 

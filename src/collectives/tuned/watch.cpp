@@ -3,8 +3,9 @@
 #include "collectives/tuned/watch.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+
+#include "base/statistics.hpp"
 
 namespace lanewise::tuned {
 
@@ -36,9 +37,8 @@ bool Watch::look() {
     const auto n = static_cast<double>(count_);
     const double error = std::sqrt(squares_ / (n - 1.0) / n);
     const auto look = static_cast<double>(looks_);
-    const boost::math::students_t_distribution<double> student(n - 1.0);
     const auto tail = level / (look * (look + 1.0));
-    return mean_ > error * boost::math::quantile(boost::math::complement(student, tail));
+    return mean_ > error * student_quantile(n - 1.0, tail);
 }
 
 double Watch::ratio() const {
