@@ -298,7 +298,8 @@ typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progr
 /*
  * Called between two iterations, the store holding their data: lw_wavefront_read may be called.
  * Writing to the store and running it fail, here and in other callbacks of a write or a run.
- * `iterations` are those of the run; `measured` is what `until` asked for, else not a number.
+ * `iterations` are those of the run, or, where a run without pauses is resumed, those since then;
+ * `measured` is what `until` asked for, else not a number.
  * Non-zero ends the run with LW_ERR_OPERATION; resume continues it.
  */
 typedef int (*lw_wavefront_pause_fn)(void *context, uint64_t iterations, double measured);
@@ -322,7 +323,8 @@ typedef struct lw_wavefront_run_options {
      */
     const char *until;
     /* Iterations between two pauses; 0: 32 with a condition (until, rtol, atol) or `paused`, else
-     * there are none.  A run that is resumed pauses as before; 32 if it did not. */
+     * there are none.  A run that is resumed pauses as it did before, whatever is given; one that
+     * had no pauses as these options say. */
     uint64_t pause_every;
     lw_wavefront_pause_fn paused; /* may be NULL */
     void *paused_context;

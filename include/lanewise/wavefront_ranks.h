@@ -32,8 +32,8 @@ extern "C" {
  * calls this together, each with its own part: rank r with the r-th of those that were split for as
  * many ranks and for the kernel's stencil radius.  The kernel and the options are the same on all
  * ranks, but for `threads` and `memory_bytes`; `row` counts the rows of the whole store, whose
- * borders `borders` are.  Iterations go down and right, rows are not periodic, and there are no
- * pauses.  `outcome` is of the own part.
+ * borders `borders` are.  Iterations go down and right, and rows are not periodic; `paused`,
+ * `pause_every`, `until`, `rtol` and `atol` are refused.  `outcome` is of the own part.
  *
  * A thread of the library calls MPI meanwhile, so the MPI must serve MPI_THREAD_SERIALIZED, and
  * neither the kernel nor a callback calls MPI.  What cannot be run is refused on all ranks, but for

@@ -481,7 +481,9 @@ Result<std::uint64_t> usual_radius(const Store& store) {
 
 Outcome check_options_of_parts(const RunOptions& options) {
     if (options.pause_every > 0)
-        return bad_argument("parts of a store do not pause between iterations; join them first");
+        return bad_argument(
+            "parts of a store do not pause between iterations, to call a function or ask a "
+            "condition; leave both out, or join the parts first");
     if (!is_plain(options.directions))
         return bad_argument("parts of a store go down and right only; join them first");
     if (rows_are_periodic(options.borders))
