@@ -298,8 +298,7 @@ typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progr
 /*
  * Called between two iterations, the store holding their data: lw_wavefront_read may be called.
  * Writing to the store and running it fail, here and in other callbacks of a write or a run.
- * `iterations` are those of the run, or, where a run without pauses is resumed, those since then;
- * `measured` is what `until` asked for, else not a number.
+ * `iterations` are those of the run; `measured` is what `until` asked for, else not a number.
  * Non-zero ends the run with LW_ERR_OPERATION; resume continues it.
  */
 typedef int (*lw_wavefront_pause_fn)(void *context, uint64_t iterations, double measured);

@@ -243,6 +243,21 @@ def test_another_word_in_the_variable_is_told_and_ends_a_strict_program(
     assert sentence in strict.stderr
 
 
+@pytest.mark.one_mpi
+def test_a_strict_program_says_why_it_ends_although_its_other_ranks_are_earlier(
+    mpi: str, compiled: Compile
+) -> None:
+    program = compiled(mpi, "mpicc", "same_bits.c -lm")
+    line = by_hand(mpi, program, LANEWISE_SAME_BITS="rank", LANEWISE_STRICT="1")
+    late = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || sleep 1; exec "$@"'
+    start = line.index("env")
+
+    strict = run_to_end([*line[:start], "sh", "-c", late, "sh", *line[start:]], TIMEOUT_S)
+
+    assert strict.returncode != 0
+    assert "LANEWISE_SAME_BITS=rank: use order or ranks" in strict.stderr
+
+
 @pytest.mark.parametrize("options", [[], ["--interleaved", "1"]])
 @pytest.mark.one_mpi
 def test_where_a_rank_lacks_the_library_sums_are_the_mpis_and_the_command_fails(

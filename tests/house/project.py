@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 # The end of an entry, a blank line, and the next entry.
 _GAP = re.compile(r"^(?:- |  )\S.*\n\n(?=- )", re.MULTILINE)
-# A list of changes that begins without the part of the product that they are of.
+# A list of changes that does not say which part of the product they concern.
 _UNSORTED = re.compile(r"^### (?:Changed|Fixed)\n\n(?=- )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 

@@ -344,6 +344,7 @@ TEST(Tuned, WhatOperatorsTheMpiRefusesATypeIsKnownBeforehand) {
         EXPECT_EQ(takes(op, MPI_DOUBLE), op == MPI_SUM || op == MPI_MAX);
         EXPECT_EQ(takes(op, MPI_C_DOUBLE_COMPLEX), op == MPI_SUM);
         EXPECT_EQ(takes(op, MPI_INTEGER), op != MPI_LAND);
+        EXPECT_FALSE(takes(op, MPI_CHARACTER));
         EXPECT_EQ(takes(op, MPI_LOGICAL), op == MPI_LAND);
         EXPECT_EQ(takes(op, MPI_BYTE), op == MPI_BAND);
     }

@@ -353,7 +353,7 @@ TEST_F(PlanRunTest, ARunEndsOnceItsResidualIsWithinTheTolerances) {
     EXPECT_LT(ended(1e-2, 10 * bound), by_share);
 }
 
-TEST_F(PlanRunTest, ARunWithSomebodyToTellOrAConditionPausesEvery32Iterations) {
+TEST_F(PlanRunTest, ARunWithACallbackOrAConditionPausesEvery32Iterations) {
     create("store");
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
     std::vector<std::uint64_t> asked;

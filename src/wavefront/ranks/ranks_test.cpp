@@ -694,6 +694,21 @@ TEST(RanksTest, ABuiltInKernelIsRunAndGoneOnWithByTheCApiAsByTheProgram) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+TEST(RanksTest, APartCallsNobodyBetweenItsIterations) {
+    const Job job;
+    const Folder own(Medium::memory);
+    const auto part = store::open(split_sor(job, shared_folder(own)));
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 5;
+    options.paused = [](void *, std::uint64_t, double) { return 0; };
+
+    const auto status = lw_wavefront_run_on_ranks(MPI_COMM_WORLD, part.handle(), "sor", nullptr, 0,
+                                                  &options, nullptr);
+
+    EXPECT_EQ(status, LW_ERR_ARGUMENT);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST(RanksTest, AnIntercommunicatorIsRefusedOnAllRanks) {
     const Job job;
     if (job.ranks == 1) GTEST_SKIP() << "one rank is in one group";

@@ -521,9 +521,9 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
 RunEntry entry_of(const Kernel& kernel, const RunOptions& options, std::uint64_t iterations) {
     RunEntry entry{noted_name(kernel), kernel.parameters, iterations + options.iterations,
                    options.tolerance};
-    // Own kernels may be told which iteration of the run it is.
-    if (!is_plain(options.directions) || options.pause_every > 0 ||
-        (kernel.origin == Origin::own && kernel.turned))
+    // Who resumes a run may ask to be told which iteration of it it is. Parts have no pauses, but
+    // own kernels may be told.
+    if (!options.halo_exchange || (kernel.origin == Origin::own && kernel.turned))
         entry.course = CourseEntry{options.directions, iterations - options.iterations_done,
                                    options.still_iterations};
     entry.borders = options.borders;

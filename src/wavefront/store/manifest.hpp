@@ -67,7 +67,7 @@ struct RunEntry {
     std::vector<double> parameters;
     std::uint64_t iterations_wanted = 0;
     double tolerance = no_tolerance;
-    std::optional<CourseEntry> course{}; /* none where no iteration differs from another */
+    std::optional<CourseEntry> course{}; /* none of parts whose iterations are all alike */
     std::optional<PauseEntry> pause{};
     Borders borders{};
 };
