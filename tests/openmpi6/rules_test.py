@@ -21,6 +21,7 @@ from lanewise.tuning.specimen import own, tuning
 ROOT = Path(__file__).parents[2]
 LAUNCHER = Path(__file__).with_name("mpirun")
 RANKS = 4
+# As in a file that is exported for commutative operators only, which some of these need.
 RULED = {
     "barrier": {0: [own("tree")]},
     "bcast": {64: [own("chain", 8192)], 128: [own("chain", 8192)], 4096: [own("pipeline", 1024)]},
@@ -49,7 +50,7 @@ def test_open_mpi_6_takes_the_rule_of_each_call_and_no_other(open_mpi: Choice) -
     one = tuning(RULED, ranks=RANKS)
 
     count, faults = prove_openmpi6(
-        open_mpi, one, emitter_named("openmpi6").emit(one).text, MANNERS[Operators.ANY]
+        open_mpi, one, emitter_named("openmpi6").emit(one).text, MANNERS[Operators.COMMUTATIVE]
     )
 
     assert faults == []
@@ -63,6 +64,6 @@ def test_what_open_mpi_6_does_not_take_is_found_out(open_mpi: Choice) -> None:
     for right, wrong in (('"chain"', '"chains"'), ('"bcast"', '"Bcast"'), (": 128", ": 127")):
         assert right in text
         _, faults = prove_openmpi6(
-            open_mpi, one, text.replace(right, wrong), MANNERS[Operators.ANY]
+            open_mpi, one, text.replace(right, wrong), MANNERS[Operators.COMMUTATIVE]
         )
         assert any(fault.startswith("bcast:128:4: ") for fault in faults), faults
