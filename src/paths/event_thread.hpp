@@ -30,13 +30,16 @@ inline Result<int> open_wake() {
 }
 
 // The library reads from the descriptor in the context, where the program may see another one. That
-// is away only while there is an event to be read. False where there is none.
+// is away only while there is an event to be read; without another one nothing is written, as the
+// program may read the context on its own threads. False where there is no event.
 inline bool take_event_from(int descriptor, ibv_context *context,
                             int (*get_async_event)(ibv_context *, ibv_async_event *),
                             ibv_async_event& event) {
     pollfd ready{descriptor, POLLIN, 0};
     if (::poll(&ready, 1, 0) <= 0) return false;
-    const int shown = std::exchange(context->async_fd, descriptor);
+    const int shown = context->async_fd;
+    if (shown == descriptor) return get_async_event(context, &event) == 0;
+    context->async_fd = descriptor;
     const int failed = get_async_event(context, &event);
     context->async_fd = shown;
     return failed == 0;
