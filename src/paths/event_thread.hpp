@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -37,11 +38,12 @@ inline bool take_event_from(int descriptor, ibv_context *context,
                             ibv_async_event& event) {
     pollfd ready{descriptor, POLLIN, 0};
     if (::poll(&ready, 1, 0) <= 0) return false;
-    const int shown = context->async_fd;
+    const std::atomic_ref in_context(context->async_fd);
+    const int shown = in_context;
     if (shown == descriptor) return get_async_event(context, &event) == 0;
-    context->async_fd = descriptor;
+    in_context = descriptor;
     const int failed = get_async_event(context, &event);
-    context->async_fd = shown;
+    in_context = shown;
     return failed == 0;
 }
 

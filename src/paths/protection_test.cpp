@@ -344,7 +344,7 @@ TEST_F(ProtectionTest, ShowsTheProgramsDescriptorExceptWhileThereIsAnEvent) {
     {
         const auto protection =
             std::move(*Protection::open(&context_, counting, std::move(options)));
-        EXPECT_EQ(context_.async_fd, shown);
+        EXPECT_EQ(std::atomic_ref(context_.async_fd).load(), shown);
         eventfd_write(own, 1);
         ASSERT_EQ(handed_on.get_future().wait_for(limit), std::future_status::ready);
     }
