@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -110,6 +111,7 @@ SharedRing::SharedRing(SharedRing&& other) noexcept
       taken_(other.taken_),
       read_(other.read_.load()),
       front_bytes_(other.front_bytes_),
+      rings_due_(other.rings_due_),
       addresses_(other.addresses_),
       is_accepted_(other.is_accepted_),
       is_broken_(other.is_broken_.load()) {}
@@ -122,6 +124,7 @@ SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
     std::swap(taken_, other.taken_);
     read_ = other.read_.exchange(read_);
     std::swap(front_bytes_, other.front_bytes_);
+    std::swap(rings_due_, other.rings_due_);
     std::swap(addresses_, other.addresses_);
     std::swap(is_accepted_, other.is_accepted_);
     is_broken_ = other.is_broken_.exchange(is_broken_);
@@ -246,11 +249,15 @@ bool SharedRing::sleep() {
     return !empty();
 }
 
+// A writer that has said that it rings may be stopped before it does so. What it sends after that
+// has to be taken all the same, or the bell would stay readable while nothing comes.
 void SharedRing::wake() {
-    const bool has_rung = head().reader_sleeps.exchange(0, std::memory_order_relaxed) == 0;
-    if (!has_rung) return;
+    const bool rings = head().reader_sleeps.exchange(0, std::memory_order_relaxed) == 0;
+    if (rings) ++rings_due_;
+    if (rings_due_ == 0) return;
     std::array<char, 64> rung{};
-    static_cast<void>(recv(bell_.number(), rung.data(), rung.size(), MSG_DONTWAIT));
+    const ssize_t got = recv(bell_.number(), rung.data(), rung.size(), MSG_DONTWAIT);
+    if (got > 0) rings_due_ -= std::min(rings_due_, static_cast<std::uint64_t>(got));
 }
 
 // A hang-up is told without being asked for.

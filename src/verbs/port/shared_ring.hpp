@@ -97,6 +97,7 @@ class SharedRing {
     // that is about to sleep looks whether there is more while another one reads.
     std::atomic<std::uint64_t> read_{0};
     std::size_t front_bytes_ = 0;
+    std::uint64_t rings_due_ = 0;  // bytes on the bell that the writer has announced, and not taken
     // The addresses of the last record, which the next one names only if they are others.
     std::array<Address, 2> addresses_{};
     bool is_accepted_ = false;

@@ -97,6 +97,23 @@ TEST_F(Rings, WakeAReaderThatSleepsAndNoOther) {
     EXPECT_EQ(poll(&bell, 1, 0), 0);
 }
 
+TEST_F(Rings, AreQuietAfterAWriterThatWasStoppedBeforeItRang) {
+    pollfd bell{reader->bell(), POLLIN, 0};
+    reader->sleep();
+    ASSERT_TRUE(write(10, std::byte{1}));
+    char ring = 0;
+    ASSERT_EQ(::read(reader->bell(), &ring, 1), 1);  // as if it had not been sent yet
+    reader->wake();
+    read();
+    ASSERT_EQ(::write(ends->writer.bell(), &ring, 1), 1);
+
+    EXPECT_FALSE(reader->sleep());
+    EXPECT_EQ(poll(&bell, 1, 0), 1);
+    reader->wake();
+    EXPECT_FALSE(reader->sleep());
+    EXPECT_EQ(poll(&bell, 1, 0), 0);
+}
+
 TEST_F(Rings, TellThatTheOtherEndHasDied) {
     EXPECT_FALSE(reader->is_left());
     ends.reset();
